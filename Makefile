@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test test-network fast slow check format lock bench clean
+.PHONY: run install embedding test test-network fast processes slow check format generate lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -37,24 +37,30 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Tests of real processes and sockets measure time limits of their own, so each has the machine to itself.
+# Files of tests are in memory where there is room: on a disk most of the time is spent waiting for it.
+ROOMY := $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 4000000 && echo TMPDIR=/dev/shm)
+PYTEST := $(ROOMY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:cacheprovider
+
+# Tests of real processes and sockets: those of one file share what they run beside, so a file has one worker.
 PROCESSES := tests/service tests/kill tests/wire
 
 # The examples of property tests are the same each time here; `make slow` looks for new ones.
 SAME := --hypothesis-profile=ci
 
-test: fast              ## lint, types and the tests
-	$(BIN)/python -m pytest -p no:cacheprovider $(SAME) -m "not slow and not network" $(PROCESSES)
+test: fast processes    ## lint, types and the tests
+
+processes: $(VENV)/.dev  ## the tests with real processes and sockets
+	$(PYTEST) $(SAME) -m "not slow and not network" -n 2 --dist loadfile $(PROCESSES)
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
-	$(BIN)/python -m pytest -p no:cacheprovider $(SAME) -m "not slow and not network" -n auto $(PROCESSES:%=--ignore=%)
+	$(PYTEST) $(SAME) -m "not slow and not network" -n auto $(PROCESSES:%=--ignore=%)
 
 slow: check             ## new examples for the property tests, then the whole kill matrix and long outages
-	$(BIN)/python -m pytest -p no:cacheprovider -m "hypothesis and not slow and not network" -n auto
-	$(BIN)/python -m pytest -p no:cacheprovider -m slow
+	$(PYTEST) -m "hypothesis and not slow and not network" -n auto
+	$(PYTEST) -m slow
 
 test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first time installs 465 MB of them into .venv
-	$(BIN)/python -m pytest -p no:cacheprovider -m network --timeout 900 tests/bluesky_network
+	$(PYTEST) -m network --timeout 900 tests/bluesky_network
 
 check: $(VENV)/.dev     ## format, lint, types
 	$(BIN)/ruff format --check .
@@ -64,6 +70,10 @@ check: $(VENV)/.dev     ## format, lint, types
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/operations.json, docs/commands.md, docs/architecture.svg
+	$(BIN)/python -m bot.interfaces.cli.generate
+	$(BIN)/python -m docs.architecture_picture
 
 bench: $(VENV)/.dev     ## print the benchmark tables
 	$(BIN)/python -m tests.benchmarks

@@ -2,76 +2,82 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot import control
-from bot.broker import Broker
-from bot.chat import Chat
+from bot.agents.answers import package, too_long
+from bot.agents.deps import Limits, OwnersSide, TurnDeps
+from bot.agents.mcp.startup import Servers, open_servers
+from bot.agents.notices import Notices, owner_notices
+from bot.agents.patrols import quiet_hours
+from bot.agents.permissions.broker import Broker
+from bot.agents.rate_limits import Rates
+from bot.agents.tools import make_tools, web_tools
+from bot.agents.tools.halt import EmergencyHaltTool
+from bot.agents.tools.recall import RecallTool
 from bot.config import Config
-from bot.damage import DamageWatch
-from bot.desks.approving import Approvals, approval_terms
-from bot.desks.archive import Archive
-from bot.desks.budgeting import configured_budgets, open_budgeting
-from bot.desks.community import open_community
-from bot.desks.coordinating import Coordinating
-from bot.desks.costs import Costs
-from bot.desks.desk import Desk
-from bot.desks.facts import Facts
-from bot.desks.folders import Folders
-from bot.desks.granting import Granting
-from bot.desks.halting import Halt
-from bot.desks.household import open_household
-from bot.desks.operations import Operations
-from bot.desks.projects import Projects
-from bot.desks.remembering import Remembering
-from bot.desks.restarting import Restart
-from bot.desks.searching import Searching
-from bot.desks.states import States
-from bot.desks.steering import open_steering
-from bot.desks.summaries import open_summaries
-from bot.desks.talking import Talking
-from bot.desks.undelivered import Outbox
-from bot.desks.why import Why
-from bot.dreams import expanding
-from bot.dreams.desk import open_dreams
-from bot.embedding import Embedding, open_embedding
-from bot.errands import Errands
 from bot.errors import ConfigError
-from bot.examining.apart import Examining
-from bot.fronts import Desks, connect_fronts
-from bot.houses import Answering, open_house
-from bot.lane import Patience
-from bot.mcp.opening import NoServers, Servers, open_servers
-from bot.notices import Notices
-from bot.packaging import package, too_long
-from bot.passes.background import Background
-from bot.passes.compaction import Compactor
-from bot.passes.idling import IdleWatch
-from bot.passes.summarising import Summarising
-from bot.patrolling import quiet_hours
-from bot.preview import Previews
-from bot.progress import Progress
-from bot.router import House, Router
+from bot.interfaces import control
+from bot.interfaces.chat import Chat
+from bot.interfaces.frontends import Services, connect_fronts
+from bot.interfaces.group_requests import GroupRequests
+from bot.models.selection import ModelSelection, open_models
+from bot.runtime.bootstrap import RoutingTable, open_constellation
+from bot.runtime.conversation import Patience
+from bot.runtime.halt import HaltState
+from bot.runtime.intake import AudienceResolver, Gate
+from bot.runtime.previews import Previews
+from bot.runtime.progress import Progress
+from bot.runtime.router import House, Router
+from bot.runtime.supervision import Supervisor, Work, failure_words
+from bot.runtime.turn_watchers import Broadcast, Typing
 from bot.secrets import Redactor
-from bot.thinking import Thinking, open_models
-from bot.tools import make_tools, web_tools
-from bot.tools.halt import EmergencyHaltTool
-from bot.tools.recall import RecallTool
-from bot.turns.kit import Kit, Limits, OwnersSide
-from bot.turns.rates import Rates
-from bot.upkeep import open_agenda, open_backups, open_patrols, open_schedule
-from bot.watchers import Broadcast, Typing
-from memory.clock import Clock, utc_now
-from memory.constellation import Constellations
-from memory.errors import StoreError
-from memory.folder import DataFolder
-from memory.ids import ConstellationId, PersonId, PlaceId
+from bot.services.agents import Agents
+from bot.services.approvals import Approvals, approval_terms
+from bot.services.budgets import configured_budgets, open_spending
+from bot.services.build import build_registry
+from bot.services.chat import Talking
+from bot.services.constellations import Household
+from bot.services.databases import Databases
+from bot.services.doctor import Doctor
+from bot.services.folders import Folders
+from bot.services.front_ends import FrontEnds
+from bot.services.gaps import Gaps
+from bot.services.groups import Groups
+from bot.services.halt import Halt
+from bot.services.inbox import Inbox
+from bot.services.maintenance import open_backups, open_patrols, open_reminders, open_schedule
+from bot.services.outbox import Outbox
+from bot.services.people import Ground as CommunityGround
+from bot.services.people import open_community
+from bot.services.permits import Permits
+from bot.services.places import open_places
+from bot.services.privacy import Choices
+from bot.services.restart import Restart
+from bot.services.search import Search
+from bot.services.status import Status, StatusSources
+from bot.services.upkeep import open_upkeep
+from bot.upkeep import expansion
+from bot.upkeep.background_calls import Background
+from bot.upkeep.compaction import Compactor
+from bot.upkeep.embedding import Embedding, open_embedding
+from bot.upkeep.idle import IdleMonitor
+from bot.upkeep.integrity import IntegrityMonitor
+from bot.upkeep.summaries import SummaryJob
+from memory.queue.place_settings import Setting
+from memory.store.clock import Clock, utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Database
+from memory.store.errors import StoreError
+from memory.store.faults import commit_point
+from memory.store.folder import DataFolder
+from memory.store.ids import ConstellationId, PersonId
 from sources.base import Endpoint, Front
-from sources.terminal import PERSON, PLACE, SOURCE, Journal, TerminalEndpoint, TerminalSource
+from sources.terminal import PERSON, Journal, TerminalEndpoint, TerminalSource
 
+_TELL = commit_point("task.failed")
 _END_SECONDS = 6.0  # for all that is under way together; then all is closed, and a container is killed after ten
 _OPEN_CONSTELLATIONS = 64
 _SETTLE_SECONDS = 5.0  # for what was heard before somebody is erased to be stored
@@ -83,71 +89,78 @@ class App:
 
     router: Router
     chat: Chat
-    errands: Errands
-    desks: Desks
+    errands: GroupRequests
+    services: Services
     embedding: Embedding
-    damage: DamageWatch
+    damage: IntegrityMonitor
     compactor: Compactor
-    idling: IdleWatch
+    idling: IdleMonitor
     mcp: Servers
     fronts: tuple[Front, ...]
     events: Broadcast
     endpoints: Mapping[str, Endpoint]
     folder: DataFolder
-    store: tuple[Constellations, ConstellationId]
+    constellations: Constellations
+    database: Database
+    notices: Notices
 
     async def run(self, until: Callable[[], Awaitable[None]]) -> None:
         """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
         handlers: dict[str, Callable[..., Any]] = {
-            **self.desks.handlers(),
+            **self.services.handlers(),
             "chat": self.chat.chat,
             "say": self.chat.say,
             "once": self.chat.once,
             "group.ask": self.errands.ask,
-            "status": self._status,
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }
         async with asyncio.TaskGroup() as tasks:
+            supervisor = Supervisor(tasks, self._tell, self.router.unstored)
             with ExitStack() as watching:
-                watching.enter_context(self.events.listen(Typing(self.endpoints, tasks)))
-                previews = Previews(self.router, self.endpoints, tasks)
+                watching.enter_context(self.events.listen(Typing(self.endpoints, supervisor)))
+                previews = Previews(self.router, self.endpoints, supervisor)
                 watching.enter_context(self.events.listen(previews))
-                progress = Progress(self.router, self.store, self.endpoints, tasks)
+                progress = Progress(self.router, self.database, self.endpoints, supervisor)
                 watching.enter_context(self.events.listen(progress))
                 watching.enter_context(self.events.listen(self.compactor.watch))
-                watching.enter_context(self.events.listen(self.desks.schedule.watch))
-                await self.desks.community.privacy.eraser.take_up()  # before anybody's words are used again
-                await self.router.start(tasks)
-                listening = [tasks.create_task(self._listen(front), name=front.source.name) for front in self.fronts]
-                listening += [tasks.create_task(go_on(), name=name) for name, go_on in self._beside().items()]
+                watching.enter_context(self.events.listen(self.services.schedule.watch))
+                await self.services.community.privacy.eraser.take_up()  # before anybody's words are used again
+                await self.router.start(supervisor)
+                listening = [supervisor.keep(name, work) for name, work in self.long_lived().items()]
                 async with control.serve(self.folder, handlers):
                     await until()
                 for front in self.fronts:
                     front.pause()
                 finishing = (front.finish(_END_SECONDS) for front in self.fronts)
-                await asyncio.gather(self.router.drain(_END_SECONDS), self.store[0].hurry(), *finishing)
+                await asyncio.gather(self.router.drain(_END_SECONDS), self.constellations.hurry(), *finishing)
                 for task in listening:
                     task.cancel()
                 self.router.stop()
                 previews.stop()
                 progress.stop()
 
-    def _beside(self) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
-        """What goes on beside the front ends until the service ends, by the names of its tasks."""
+    def long_lived(self) -> dict[str, Work]:
+        """What goes on until the service ends, by the names of its tasks; the router keeps its own."""
+        fronts = {front.source.name: functools.partial(self._listen, front) for front in self.fronts}
         return {
-            "expiry of requests": self.desks.approvals.watch,
-            "erasures": self.desks.community.privacy.eraser.run,
-            "strangers": self.desks.community.admission.run,
-            "embedding": self.embedding.run,
+            **fronts,
+            "expiry of requests": self.services.approvals.watch,
+            "erasures": self.services.community.privacy.eraser.run,
+            "strangers": self.services.community.access.run,
+            "embedding": functools.partial(self.embedding.run, lambda: self.router.busy),
             "damage": self.damage.run,
-            "jobs": self.desks.schedule.run,
+            "jobs": self.services.schedule.run,
             "compaction": self.compactor.run,
             "idle agents": self.idling.run,
             "MCP servers": self.mcp.run,
         }
 
-    async def _status(self) -> dict[str, Any]:
-        return (await self.desks.desk.status()).data()
+    async def _tell(self, name: str, error: str) -> None:
+        """Tell the owner that something keeps failing; once a day of each."""
+        now = self.services.front_ends.clock()
+        key, words = f"task/{name}/{now:%Y-%m-%d}", failure_words(name, error)
+        await self.database.write(_TELL, lambda tx: self.notices.tell_owner(tx, key, words, now))
+        self.services.approvals.resume()
 
     async def _listen(self, front: Front) -> None:
         await front.source.run(self.router.receive)
@@ -162,21 +175,35 @@ class _Ground:
     folder: DataFolder
     constellations: Constellations
     house: ConstellationId
-    answering: Answering
-    thinking: Thinking
+    database: Database
+    answering: RoutingTable
+    thinking: ModelSelection
     embedding: Embedding
     events: Broadcast
-    mcp: Servers = field(default_factory=NoServers)
+    mcp: Servers
+    halt: HaltState
+    broker: Broker
+    choices: Choices
+    audience: AudienceResolver
+    paused: dict[str, Setting] = field(default_factory=dict)
+    """The sources that are paused, as commands decide it while the service runs."""
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     """By source; filled last: front ends are given what acts through the router."""
-    emergency: EmergencyHaltTool = field(default_factory=EmergencyHaltTool)
+
+    @property
+    def gate(self) -> Gate:
+        """What everything that is heard passes."""
+        return Gate(self.halt, self.audience.heard_by, self.choices.withheld, self.paused.__contains__)
 
 
 @asynccontextmanager
-async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) -> AsyncIterator[App]:
+async def build(
+    config: Config, clock: Clock = utc_now, *, fronts: bool = True, restarts: bool = False
+) -> AsyncIterator[App]:
     """Make the service for a configuration, holding its data folder until the context ends.
 
-    Without `fronts` only the terminal is there: for a chat without a running service.
+    Without `fronts` only the terminal is there: for a chat without a running service. `restarts`: whoever runs this
+    begins anew when the owner wants it.
     """
     async with AsyncExitStack() as stack:
         ground = await _open_ground(config, clock, stack)
@@ -184,31 +211,44 @@ async def build(config: Config, clock: Clock = utc_now, *, fronts: bool = True) 
             TerminalSource(config.constellation.owner, clock),
             TerminalEndpoint(Journal(ground.folder.terminal_journal)),
         )
-        kit = _kit(ground)
-        compactor = Compactor(ground.constellations, ground.house, kit)
-        kit = replace(kit, shrink=compactor.shrink)
-        by_state = functools.partial(ground.answering.by_state, selves=kit.broker.terms.people.selves)
-        house = House(ground.house, ground.answering, kit, _owner_notices(config), by_state)
-        router = Router(ground.constellations, {house.id: house}, house.id, ground.endpoints, _patience(config))
-        ground.embedding.busy = lambda: router.busy
-        desks = await _desks(ground, house, router)
-        connected = (Front(*terminal), *connect_fronts(config, desks, clock, wanted=fronts))
+        turn_deps = _deps(ground)
+        compactor = Compactor(ground.database, turn_deps)
+        turn_deps = replace(turn_deps, shrink=compactor.shrink)
+        by_state = functools.partial(ground.answering.by_state, selves=turn_deps.broker.terms.people.selves)
+        house = House(ground.house, ground.answering, turn_deps, owner_notices(config), by_state)
+        router = Router(
+            ground.constellations, {house.id: house}, house.id, ground.endpoints, _patience(config), ground.gate
+        )
+        services = await _services(ground, house, router, Restart(possible=restarts))
+        connected = (Front(*terminal), *connect_fronts(config, services, clock, wanted=fronts))
         ground.endpoints.update({front.source.name: front.endpoint for front in connected})
-        store = ground.constellations, house.id
-        chat = Chat(ground.constellations, house.id, router, terminal, ground.events, desks)
+        services.front_ends.ready.update({front.source.name: functools.partial(_hears, front) for front in connected})
+        chat = Chat(ground.database, router, terminal, ground.events, services)
         background = (
             ground.embedding,
-            DamageWatch(ground.constellations, house.id, house.notices, clock, desks.approvals.resume),
+            IntegrityMonitor(ground.database, house.notices, clock, services.approvals.resume),
             compactor,
-            IdleWatch(ground.constellations, house.id, clock, config.activity.kept(), desks.schedule.changed),
+            IdleMonitor(ground.database, clock, config.activity.kept(), services.schedule.changed),
             ground.mcp,
         )
-        summarising = Summarising(ground.constellations, Background.of(kit), config.schedule.zone_name())
+        summarising = SummaryJob(Background.of(turn_deps), config.schedule.zone_name())
         summarising = replace(summarising, model=config.model.upkeep, enabled=config.schedule.summaries)
-        replace(summarising, busy=lambda: router.busy).add(desks.schedule.runner.kinds)
-        errands = Errands(ground.constellations, house.id, router, terminal[0], ground.events, desks)
-        settled = (connected, ground.events, ground.endpoints, ground.folder, store)
-        yield App(router, chat, errands, desks, *background, *settled)
+        replace(summarising, busy=lambda: router.busy).add(services.schedule.runner.kinds)
+        errands = GroupRequests(ground.database, router, terminal[0], ground.events, services)
+        yield App(
+            router,
+            chat,
+            errands,
+            services,
+            *background,
+            fronts=connected,
+            events=ground.events,
+            endpoints=ground.endpoints,
+            folder=ground.folder,
+            constellations=ground.constellations,
+            database=ground.database,
+            notices=house.notices,
+        )
 
 
 async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _Ground:
@@ -217,70 +257,98 @@ async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _
     thinking = await stack.enter_async_context(open_models(config, clock))
     opening = Constellations.open(folder.path, clock, _OPEN_CONSTELLATIONS)
     constellations = await stack.enter_async_context(opening)
-    house, answering = await open_house(config, constellations, PersonId(PERSON), clock)
-    embedding = await stack.enter_async_context(open_embedding(config, constellations, house))
+    house, answering = await open_constellation(config, constellations, PersonId(PERSON), clock)
+    database = await stack.enter_async_context(constellations.use(house))
+    embedding = await stack.enter_async_context(open_embedding(config, database))
     mcp = await open_servers(config, Redactor(config.secrets()).text)
-    return _Ground(config, clock, folder, constellations, house, answering, thinking, embedding, Broadcast(), mcp)
+    halt = HaltState(constellations, clock, config.approvals.halt_phrase)
+    await halt.restore()
+    broker = Broker(approval_terms(config))
+    people = broker.terms.people
+    return _Ground(
+        config=config,
+        clock=clock,
+        folder=folder,
+        constellations=constellations,
+        house=house,
+        database=database,
+        answering=answering,
+        thinking=thinking,
+        embedding=embedding,
+        events=Broadcast(),
+        mcp=mcp,
+        halt=halt,
+        broker=broker,
+        choices=Choices(constellations, clock, people.selves),
+        audience=AudienceResolver(people),
+    )
 
 
-async def _desks(ground: _Ground, house: House, router: Router) -> Desks:
+async def _services(ground: _Ground, house: House, router: Router, restart: Restart) -> Services:
     """What people ask and answer; what of it must hold before the first message is restored here."""
     config, clock = ground.config, ground.clock
-    store, kit = (ground.constellations, ground.house), house.kit
-    approvals = Approvals(*store, kit.broker, clock, functools.partial(router.resume, ground.house))
+    database, turn_deps = ground.database, house.turn_deps
+    moved = functools.partial(router.moved, ground.house)
+    approvals = Approvals(database, turn_deps.broker, clock, functools.partial(router.resume, ground.house))
     people = approvals.people
-    halt = Halt(ground.constellations, router, people, clock, config.approvals.halt_phrase)
-    router.on_message, router.before_storing = halt.hear, halt.keep
-    ground.emergency.stop = halt.stop
-    await halt.restore()
     settle = functools.partial(router.taken_in, _SETTLE_SECONDS)
-    community = await open_community(config, approvals, (ground.folder.path, clock), settle, router.moved)
-    router.heard_by, router.withheld = community.identities.heard_by, community.privacy.choices.withheld
-    steering = await open_steering(config, approvals, ground.answering)
-    router.deaf = steering.deaf
-    books = (
-        Remembering(*store, people, clock, kit.checkpoints),
-        Costs(*store, people, clock),
-        Granting(*store, people, clock, kit.tools),
-        Archive(*store, people, clock),
-        Searching(*store, people, clock, config.schedule.zone_name(), ground.embedding.understood),
-        Outbox(*store, people, approvals.resume),
-        schedule := open_schedule(config, approvals, clock, router.resume),
-        Coordinating(*store, people, clock),
-        open_household(config, approvals, steering, router.moved),
-        await open_budgeting(approvals, kit.budgets, at_start=True),
-        Talking(approvals, steering, router.receive),
-        open_agenda(config, approvals, schedule, community.privacy.choices, house.notices),
-        open_backups(config, approvals, schedule),
-        Folders(*store, ground.folder.path, clock),
-        Facts(*store, people, clock, community.privacy.choices.withheld),
-        Projects(*store, people, clock, community.privacy.choices.withheld),
-        open_summaries(config, approvals),
-        States(approvals),
-        open_dreams(config, approvals, schedule, (kit.budgets, ground.thinking), lambda: router.busy),
-        Restart(people),
-        Examining(people),
+    guards = (ground.choices, ground.audience, settle, router.moved)
+    community = await open_community(
+        config, approvals, CommunityGround(ground.constellations, ground.folder.path, *guards)
     )
-    open_patrols(config, approvals, schedule, kit.owner)
-    why, operations = Why(*store, people, clock), Operations(*store, router.answer)
-    return Desks(_desk(ground, halt, kit), approvals, halt, why, operations, community, steering, *books)
+    places = await open_places(config, approvals, ground.answering, ground.paused)
+    spending = await open_spending(approvals, turn_deps.budgets, at_start=True)
+    looking = Search(database, people, clock, config.schedule.zone_name(), ground.embedding.understood)
+    front_ends = FrontEnds(database, ground.constellations, clock)
+    schedule = open_schedule(config, ground.constellations, ground.house, approvals, router.resume)
+    thought_with = turn_deps.budgets, ground.thinking
+    ready = (
+        *community.services,
+        *(places, spending, Outbox(database, approvals.resume), looking),
+        Folders(database, ground.folder.path, clock),
+        open_upkeep(config, approvals, schedule, thought_with, lambda: router.busy),
+        *(Inbox(database, functools.partial(router.answer, ground.house)), Databases(ground.constellations)),
+        *(open_backups(config, approvals, schedule), halt := Halt(ground.halt, router.release), restart),
+        *(Agents(config, approvals, ground.answering, moved), Groups(config, approvals, places)),
+        *(_status(ground, router, front_ends), Doctor(), Permits(approvals, turn_deps.tools)),
+    )
+    books = (
+        schedule,
+        Household(ground.constellations, ground.house),
+        Talking(approvals, places, router.receive),
+        restart,
+        build_registry(config, approvals, schedule, community.privacy.choices, ready),
+        Gaps("discord", database, clock, settle),
+    )
+    open_reminders(config, approvals, schedule, community.privacy.choices, house.notices)
+    open_patrols(config, approvals, schedule, turn_deps.owner)
+    return Services(front_ends, approvals, halt, community, places, *books)
 
 
-def _desk(ground: _Ground, halt: Halt, kit: Kit) -> Desk:
-    desk = Desk(ground.constellations, ground.house, ground.config.model.default, ground.clock)
-    desk.standings, desk.unset = ground.thinking.standings, ground.config.unset()
-    desk.embedding = ground.embedding.words
-    desk.halted, desk.unstored = lambda: halt.since, halt.router.unstored.words
-    desk.toolset, desk.mcp = kit.tools, ground.mcp.states
-    return desk
+def _hears(front: Front) -> bool:
+    return front.readiness().ready
 
 
-def _kit(ground: _Ground) -> Kit:
-    config, limits, broker = ground.config, ground.config.limits, Broker(approval_terms(ground.config))
-    own, zone = (ground.emergency, *web_tools(config.web)), config.schedule.zone_name()
+def _status(ground: _Ground, router: Router, front_ends: FrontEnds) -> Status:
+    config = ground.config
+    sources = StatusSources(
+        standings=ground.thinking.standings,
+        halted=lambda: ground.halt.since,
+        unstored=router.unstored.words,
+        embedding=ground.embedding.words,
+        mcp=ground.mcp.states,
+        unset=config.unset(),
+    )
+    name, model = config.constellation.name, config.model.default
+    return Status(front_ends, name, model, ground.clock(), sources)
+
+
+def _deps(ground: _Ground) -> TurnDeps:
+    config, limits, broker = ground.config, ground.config.limits, ground.broker
+    own, zone = (EmergencyHaltTool(ground.halt.stop), *web_tools(config.web)), config.schedule.zone_name()
     budgets = configured_budgets(config)
-    recall = RecallTool(functools.partial(expanding.plan, config.dreams, budgets))
-    return Kit(
+    recall = RecallTool(functools.partial(expansion.plan, config.dreams, budgets))
+    return TurnDeps(
         model=ground.thinking.choose,
         tools=make_tools(
             ground.endpoints,
@@ -298,7 +366,8 @@ def _kit(ground: _Ground) -> Kit:
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=broker,
         budgets=budgets,
-        owner=OwnersSide(_owner_notices(config).place, quiet_hours(broker.terms.people, zone)),
+        owner=OwnersSide(owner_notices(config).place, quiet_hours(broker.terms.people, zone)),
+        apology=config.bluesky.apology,
         rates=_rates(config),
         watch=ground.events,
         meaning=ground.embedding.meaning,
@@ -321,13 +390,6 @@ def open_folder(config: Config) -> DataFolder:
     except StoreError as error:
         raise ConfigError(f"CARINA_HOME: {error}") from error
     return folder
-
-
-def _owner_notices(config: Config) -> Notices:
-    """The owner is told things in Discord when that is connected and the owner is known there, else at the terminal."""
-    if config.discord_token is not None and config.discord_owner:
-        return Notices(PlaceId(f"discord:user:{config.discord_owner}"), "discord")
-    return Notices(PLACE.id, SOURCE)
 
 
 def _patience(config: Config) -> Callable[[str], Patience]:

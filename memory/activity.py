@@ -18,13 +18,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memory.audience import Audience, Scope, Trust, person_audience
-from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.fulltext import date_words, index_text, storable
-from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
-from memory.late_indexes import index_waiting
-from memory.turns import Turn
+from memory.people.audience import Audience, Scope, Trust
+from memory.people.unshown import shown
+from memory.queue.turns import Turn
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.fulltext import date_words, index_text, storable
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.store.late_indexes import index_waiting
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
 IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
@@ -193,7 +194,7 @@ def recent(rows: Rows, wanted: Wanted, scope: Scope, limit: int) -> list[Event]:
               m.speaker AS speaker
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
-              AND m.deleted_at IS NULL AND {said}
+              AND m.deleted_at IS NULL AND {said} AND {shown("m")}
               WHERE e.id IN ({chosen}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
     return [_event(row) for row in rows.all(sql, (*known, *parameters, max(0, min(limit, MOST))))]
 
@@ -209,7 +210,7 @@ def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value,
         return sql, (wanted.others_than, *parameters, limit)
     if wanted.passed is None:
         return f"SELECT e.id FROM activity_events e {newest}", (*parameters, limit)
-    held = "id, event_type, agent_id, place_id, audience, at"  # what conditions are about: others cost time
+    held = "id, event_type, agent_id, person_id, place_id, audience, at"  # what conditions are about: others cost time
     among = f"SELECT {held} FROM activity_events WHERE agent_id IS ? ORDER BY at DESC LIMIT ?"
     return f"SELECT e.id FROM ({among}) e {newest}", (wanted.agent, wanted.passed, *parameters, limit)
 
@@ -235,6 +236,7 @@ _ON_PATROL = "NOT (e.place_id GLOB 'patrol:*' AND e.event_type IN ('tool_execute
 def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     condition, known = scope.sql("e.audience")
     parts: list[tuple[str, tuple[Value, ...]]] = [(condition, known), ("e.at >= ?", (to_text(wanted.since),))]
+    parts.append((shown("e"), ()))
     if wanted.kind is not None:
         parts.append(("e.event_type = ?", (wanted.kind,)))
     if wanted.agent is not None:
@@ -283,25 +285,3 @@ def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
     """Remove events from before then, the oldest first; how many went."""
     sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT ?)"
     return tx.run(sql, (to_text(moment), limit))
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
-    """What happened in a person's turns and direct messages, without what is kept elsewhere."""
-    sql = f"""SELECT id, event_type, agent_id, place_id, words, importance, audience, at FROM activity_events
-              WHERE {_THEIRS} ORDER BY id"""
-    presence = "SELECT agent_id, audience, last_active FROM agent_presence WHERE audience = ?"
-    alone = person_audience(person)
-    return [as_dict(row) for row in (*rows.all(sql, (person, alone)), *rows.all(presence, (alone,)))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    alone = person_audience(person)
-    gone = tx.run(f"DELETE FROM activity_events WHERE {_THEIRS}", (person, alone))
-    return gone + tx.run("DELETE FROM agent_presence WHERE audience = ?", (alone,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))
-
-
-_THEIRS = "(person_id = ? OR audience = ?)"

@@ -11,15 +11,22 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memory.clock import to_text
-from memory.database import Row, Rows, Tx, Value
-from memory.ids import AgentId, GroupId, PlaceId, new_id
-from memory.migrations import unreadable
-from memory.sqlite import connect, driver
+from memory.store.clock import to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import AgentId, GroupId, PlaceId, new_id
+from memory.store.migrations import unreadable_tables
+from memory.store.sqlite import connect, driver
 
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
+
+
+class Face(NamedTuple):
+    """The name under which an agent speaks, and the URL of its picture."""
+
+    name: str
+    avatar: str
 
 
 @dataclass(frozen=True)
@@ -48,9 +55,9 @@ class Agent:
         return frozenset(rule["tool"] for rule in self.rules if rule["rule"] == "requires_consent")
 
     @property
-    def face(self) -> dict[str, str]:
+    def face(self) -> Face:
         """The name and the picture (a URL) under which it speaks; no name where the account itself speaks."""
-        return {"speaker": self.config.get("show_name", ""), "avatar": self.config.get("avatar", "")}
+        return Face(self.config.get("show_name", ""), self.config.get("avatar", ""))
 
 
 @dataclass(frozen=True)
@@ -309,4 +316,4 @@ def models_named(path: Path) -> list[tuple[str, str]]:
         with closing(connect(path, read_only=True)) as raw:
             return [(row["model"], row["name"]) for row in Rows(raw).all(sql)]
     except driver.DatabaseError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_tables(path, error) from error

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from memory.audience import Audience
-from memory.clock import to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import AgentId, PersonId, TurnId, snowflakes
+from memory.people.audience import Audience
+from memory.store.clock import to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import AgentId, PersonId, TurnId, snowflakes
 
 Period: TypeAlias = Literal["day", "month"]
 
@@ -129,21 +129,3 @@ def any_reserved(rows: Rows) -> bool:
 def release_all(tx: Tx) -> None:
     """No call is being made: what is reserved was left behind by a process that ended."""
     tx.run("DELETE FROM budget_reservations")
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """What a person decided, and what was decided about them."""
-    sql = "SELECT * FROM budgets WHERE decided_by = ? OR subject = ?"
-    held = rows.all("SELECT * FROM budget_reservations WHERE person_id = ?", (person,))
-    return [as_dict(row) for row in (*rows.all(sql, (person, f"person:{person}")), *held)]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    """Forget who decided it, and what was decided about that person; limits on others stay."""
-    gone = tx.run("DELETE FROM budgets WHERE subject = ?", (f"person:{person}",))
-    gone += tx.run("UPDATE budgets SET decided_by = 'somebody who was erased' WHERE decided_by = ?", (person,))
-    return gone + tx.run("UPDATE budget_reservations SET person_id = NULL WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

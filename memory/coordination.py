@@ -1,4 +1,4 @@
-"""What agents arrange among themselves: tasks, handoff notes, and notes for all.
+"""What agents arrange among themselves: tasks, and the items of handoff notes and notes for all.
 
 Every row is known to those who heard the turn in which it was written, and to nobody else. What one turn changes can
 be seen only where the turn itself may be known: a task is completed only by a turn that its readers may know of, and
@@ -12,13 +12,16 @@ from datetime import datetime
 
 from memory import activity
 from memory.activity import IMPORTANCES, Importance, Kind, NewEvent
-from memory.audience import Audience, Scope, Trust, may_write_down, person_audience
-from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.errors import Refused
-from memory.fulltext import storable
-from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, new_id
-from memory.turns import Turn
+from memory.knowledge import items
+from memory.knowledge.items import Kind as ItemKind
+from memory.knowledge.items import NewItem
+from memory.people.audience import Audience, Scope, Trust, may_write_down
+from memory.queue.turns import Turn
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.errors import Refused
+from memory.store.fulltext import storable
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, new_id
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
@@ -50,8 +53,14 @@ class By:
             importance, details,
         )  # fmt: skip
 
+    def item(self, kind: ItemKind, text: str, key: str) -> NewItem:
+        said = () if self.message is None else (self.message,)
+        return NewItem(
+            kind, self.scope.audience, self.trust, text, key, {}, self.agent, self.person, self.place, self.turn, said
+        )
+
     def values(self) -> dict[str, Value]:
-        """The columns that every row of these has."""
+        """The columns of a task that say who gave it."""
         return {
             "person_id": self.person,
             "turn_id": self.turn,
@@ -139,34 +148,26 @@ def complete(tx: Tx, by: By, identifier: str) -> Task:
 
 def hand_over(tx: Tx, by: By, content: str, to: AgentId | None, to_name: str) -> Handoff:
     """Leave a note for an agent, or for whoever comes next. Raises Refused."""
-    text, identifier = _checked(content, "a handoff note"), new_id("hand")
-    values: dict[str, Value] = {"id": identifier, "from_agent": by.agent, "to_agent": to, "content": text}
-    tx.insert("handoff_notes", {**values, **by.values(), "created_at": to_text(by.now)})
+    text = _checked(content, "a handoff note")
+    kept = items.put(tx, by.item(ItemKind.HANDOFF, text, to or ""), by.now)
     words = f"left a handoff note for {to_name or 'anyone'}: {_short(text)}"
-    activity.note(tx, by.event(Kind.HANDOFF, words, note=identifier, to=to_name), by.now)
+    activity.note(tx, by.event(Kind.HANDOFF, words, note=str(kept.id), to=to_name), by.now)
     return next(each for each in handoffs(tx, by.scope, 1))
 
 
 def add_note(tx: Tx, by: By, text: str, importance: Importance) -> Note:
     """Note something for all agents who may know of it. Raises Refused."""
-    text, identifier = _checked(text, "a note"), new_id("note")
-    involved = json.dumps([by.agent] if by.agent is not None else [])
-    values: dict[str, Value] = {
-        "id": identifier,
-        "event_type": "note",
-        "description": text,
-        "agents_involved": involved,
-    }
-    tx.insert("notable_events", {**values, **by.values(), "importance": importance, "at": to_text(by.now)})
-    activity.note(tx, by.event(Kind.NOTABLE, f"noted: {_short(text)}", importance, note=identifier), by.now)
+    text = _checked(text, "a note")
+    kept = items.put(tx, by.item(ItemKind.NOTE, text, importance), by.now)
+    activity.note(tx, by.event(Kind.NOTABLE, f"noted: {_short(text)}", importance, note=str(kept.id)), by.now)
     return next(each for each in notes(tx, by.scope, 1))
 
 
 def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:
     """Note that a turn was shown handoff notes: they are not shown again where its hearers hear."""
-    sql = """INSERT INTO handoff_reads (note_id, audience, turn_id, at) SELECT id, ?, ?, ? FROM handoff_notes
-             WHERE id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
-    named = list(read)
+    sql = """INSERT INTO handoff_reads (note_id, audience, turn_id, at) SELECT id, ?, ?, ? FROM items
+             WHERE kind = 'handoff' AND id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
+    named = [int(each) for each in read]
     if named:
         tx.run(sql, (turn.scope.audience, turn.id, to_text(now), json.dumps(named)))
 
@@ -189,8 +190,8 @@ def _short(text: str) -> str:
 
 _TASK = """SELECT t.*, coalesce(a.name, '') AS to_name, coalesce(b.name, '') AS by_name FROM coordination_tasks t
            LEFT JOIN agents a ON a.id = t.assigned_to LEFT JOIN agents b ON b.id = t.assigned_by"""
-_HANDOFF = """SELECT h.*, coalesce(f.name, '') AS from_name, coalesce(t.name, '') AS to_name FROM handoff_notes h
-              LEFT JOIN agents f ON f.id = h.from_agent LEFT JOIN agents t ON t.id = h.to_agent"""
+_HANDOFF = """SELECT h.*, coalesce(f.name, '') AS from_name, coalesce(t.name, '') AS to_name FROM items h
+              LEFT JOIN agents f ON f.id = h.agent_id LEFT JOIN agents t ON t.id = h.key WHERE h.kind = 'handoff'"""
 
 
 def task(rows: Rows, identifier: str, scope: Scope) -> Task:
@@ -228,7 +229,7 @@ def tasks_between(rows: Rows, since: datetime, until: datetime, scope: Scope) ->
 def handoffs(rows: Rows, scope: Scope, limit: int) -> list[Handoff]:
     """The newest handoff notes, newest first, read or not."""
     condition, parameters = scope.sql("h.audience")
-    found = rows.all(f"{_HANDOFF} WHERE {condition} ORDER BY h.id DESC LIMIT ?", (*parameters, limit))
+    found = rows.all(f"{_HANDOFF} AND {condition} ORDER BY h.id DESC LIMIT ?", (*parameters, limit))
     return [_handoff(row) for row in found]
 
 
@@ -239,7 +240,7 @@ def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
     """
     condition, parameters = turn.scope.sql("h.audience")
     read, known = turn.scope.sql("r.audience")
-    sql = f"""{_HANDOFF} WHERE {condition} AND (h.to_agent = ? OR (h.to_agent IS NULL AND h.from_agent IS NOT ?))
+    sql = f"""{_HANDOFF} AND {condition} AND (h.key = ? OR (h.key = '' AND h.agent_id IS NOT ?))
               AND h.turn_id IS NOT ? AND h.created_at <= ?
               AND NOT EXISTS (SELECT 1 FROM handoff_reads r WHERE r.note_id = h.id AND r.turn_id <> ? AND {read})
               ORDER BY h.id LIMIT ?"""
@@ -267,21 +268,20 @@ def notes(
     """The newest notes for all, newest first, of an importance and above."""
     condition, parameters = scope.sql("n.audience")
     wanted = json.dumps(IMPORTANCES[IMPORTANCES.index(at_least) :])
-    sql = f"""SELECT n.*, coalesce((SELECT name FROM agents WHERE id = json_extract(n.agents_involved, '$[0]')), '')
-              AS by_name FROM notable_events n WHERE {condition}
-              AND n.importance IN (SELECT value FROM json_each(?)) AND n.at BETWEEN ? AND ?
-              ORDER BY n.id DESC LIMIT ?"""
+    sql = f"""SELECT n.*, coalesce((SELECT name FROM agents WHERE id = n.agent_id), '') AS by_name FROM items n
+              WHERE n.kind = 'note' AND {condition} AND n.key IN (SELECT value FROM json_each(?))
+              AND n.created_at BETWEEN ? AND ? ORDER BY n.id DESC LIMIT ?"""
     times = "" if since is None else to_text(since), "~" if until is None else to_text(until)
     values: tuple[Value, ...] = (*parameters, wanted, *times, limit)
     return [
         Note(
-            id=row["id"],
-            text=row["description"],
+            id=str(row["id"]),
+            text=row["text"],
             by_name=row["by_name"],
-            importance=row["importance"],
+            importance=row["key"],
             audience=Audience(row["audience"]),
             trust=Trust(row["trust"]),
-            at=from_text(row["at"]),
+            at=from_text(row["created_at"]),
         )
         for row in rows.all(sql, values)
     ]
@@ -305,8 +305,8 @@ def _task(row: Row) -> Task:
 
 def _handoff(row: Row) -> Handoff:
     return Handoff(
-        id=row["id"],
-        content=row["content"],
+        id=str(row["id"]),
+        content=row["text"],
         from_name=row["from_name"],
         to_name=row["to_name"],
         audience=Audience(row["audience"]),
@@ -316,29 +316,3 @@ def _handoff(row: Row) -> Handoff:
 
 
 # ------------------------------------------------------------------------------------------------------- people
-
-_TABLES = "coordination_tasks", "handoff_notes", "notable_events"
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
-    """What was arranged in a person's turns and direct messages."""
-    alone = person_audience(person)
-    found = [
-        {"table": table, **as_dict(row)}
-        for table in _TABLES
-        for row in rows.all(f"SELECT * FROM {table} WHERE person_id = ? OR audience = ? ORDER BY id", (person, alone))
-    ]
-    read = rows.all("SELECT note_id, audience, at FROM handoff_reads WHERE audience = ? ORDER BY note_id", (alone,))
-    return [*found, *({"table": "handoff_reads", **as_dict(row)} for row in read)]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    alone = person_audience(person)
-    gone = tx.run("DELETE FROM handoff_reads WHERE audience = ?", (alone,))
-    return gone + sum(
-        tx.run(f"DELETE FROM {table} WHERE person_id = ? OR audience = ?", (person, alone)) for table in _TABLES
-    )
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    return len(export_person(rows, person))

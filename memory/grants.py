@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memory.audience import Audience, person_audience
-from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import AgentId, GrantId, PersonId, RequestId, snowflakes
+from memory.people.audience import Audience
 from memory.requests import Kind, Need, Request
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.ids import AgentId, GrantId, PersonId, RequestId, snowflakes
 
 
 @dataclass(frozen=True)
@@ -150,43 +150,6 @@ def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
     """The newest lines of the record, newest first, as plain data. For those who administer permissions."""
     found = rows.all("SELECT * FROM permission_audit ORDER BY id DESC LIMIT ?", (limit,))
     return [{**as_dict(row), "digest": row["digest"].hex() if row["digest"] else None} for row in found]
-
-
-_GIVEN = """person_id = :person OR audience = :theirs
-    OR request_id IN (SELECT id FROM permission_requests WHERE person_id = :person)"""
-_DID = "person_id = :person OR audience = :theirs"
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """What a person allowed or had allowed for them, and what the record says that they did."""
-    given = "SELECT scope, subject, pattern, created_at, expires_at, revoked_at FROM permission_grants"
-    did = "SELECT event, request_id, grant_id, at FROM permission_audit"
-    return [
-        as_dict(row)
-        for sql in (f"{given} WHERE {_GIVEN}", f"{did} WHERE {_DID}")
-        for row in rows.all(f"{sql} ORDER BY id", _whose(person))
-    ]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    """Remove what a person allowed or had allowed for them; the record forgets who it was and the digests.
-
-    To be called before their requests are erased.
-    """
-    gone = tx.run(f"DELETE FROM permission_grants WHERE {_GIVEN}", _whose(person))
-    sql = f"UPDATE permission_audit SET person_id = NULL, digest = NULL, audience = 'owner' WHERE {_DID}"
-    return gone + tx.run(sql, _whose(person))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    sql = f"""SELECT (SELECT count(*) FROM permission_grants WHERE {_GIVEN})
-              + (SELECT count(*) FROM permission_audit WHERE {_DID}) AS n"""
-    row = rows.one(sql, _whose(person))
-    return 0 if row is None else int(row["n"])
-
-
-def _whose(person: PersonId) -> dict[str, Value]:
-    return {"person": person, "theirs": person_audience(person)}
 
 
 def _grant(row: Row) -> Grant:

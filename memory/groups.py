@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import AgentId, GroupId, PersonId, PlaceId, TurnId
-from memory.turns import Turn
+from memory.queue.turns import Turn
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import AgentId, GroupId, PlaceId, TurnId
 
 Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task", "observe"]
 Status: TypeAlias = Literal["running", "done", "failed", "late"]
@@ -138,13 +138,13 @@ _LISTENING = """FROM group_parts p JOIN turns t ON t.id = p.turn_id JOIN turns r
 
 
 def listening(rows: Rows, place: PlaceId, group: GroupId) -> TurnId | None:
-    """The oldest turn in a lane of a member who listens to what was answered; none while that is not answered yet."""
+    """The oldest turn of a member who listens to what was answered; none while that is not answered yet."""
     sql = f"SELECT p.turn_id {_LISTENING} AND t.place_id = ? AND t.group_id = ? ORDER BY p.turn_id LIMIT 1"
     row = rows.one(sql, (place, group))
     return None if row is None else TurnId(row["turn_id"])
 
 
-def listening_lanes(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
+def listening_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
     """Places and groups in which somebody has still to listen."""
     found = rows.all(f"SELECT DISTINCT t.place_id, t.group_id {_LISTENING}")
     return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in found]
@@ -206,32 +206,6 @@ def set_state(tx: Tx, group: GroupId, state_: Mapping[str, Any], now: datetime) 
     sql = """INSERT INTO group_states (group_id, state, updated_at) VALUES (?, ?, ?)
              ON CONFLICT (group_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at"""
     tx.run(sql, (group, _json(state_), to_text(now)))
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
-    """What groups did for a person: their runs, and what members were asked and said in them."""
-    made = "SELECT turn_id, pattern, plan, outcome, started_at FROM group_runs WHERE person_id = ? ORDER BY turn_id"
-    asked = """SELECT run_id, kind, stage, task, status, output, detail, started_at FROM group_parts
-               WHERE person_id = ? ORDER BY turn_id"""
-    return [as_dict(row) for sql in (made, asked) for row in rows.all(sql, (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    """Forget what was asked and said for a person; that there were runs stays."""
-    gone = tx.run(
-        """UPDATE group_parts SET task = '', output = '', detail = '{}', person_id = NULL,
-           status = iif(status = 'running', 'failed', status) WHERE person_id = ?""",
-        (person,),
-    )
-    sql = "UPDATE group_runs SET plan = '{}', outcome = '{}', person_id = NULL WHERE person_id = ?"
-    return gone + tx.run(sql, (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    sql = """SELECT (SELECT count(*) FROM group_parts WHERE person_id = :person)
-             + (SELECT count(*) FROM group_runs WHERE person_id = :person) AS n"""
-    row = rows.one(sql, {"person": person})
-    return 0 if row is None else int(row["n"])
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from memory.audience import OWNER, Audience
-from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import ConstellationId, PersonId
+from memory.people.audience import OWNER, Audience
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import ConstellationId, PersonId
 
 
 class Status(StrEnum):
@@ -238,21 +238,6 @@ def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> No
 
 
 # ------------------------------------------------------------------------------------------------------ as a store
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
-    """What is planned for a person."""
-    sql = "SELECT id, kind, next_at, status, last_run_at, created_at FROM jobs WHERE person_id = ? ORDER BY id"
-    return [as_dict(row) for row in rows.all(sql, (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    return tx.run("DELETE FROM jobs WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    row = rows.one("SELECT count(*) AS n FROM jobs WHERE person_id = ?", (person,))
-    return 0 if row is None else int(row["n"])
 
 
 def _moment(text: str | None) -> datetime | None:

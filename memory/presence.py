@@ -8,11 +8,11 @@ from datetime import datetime
 
 from memory import activity
 from memory.activity import IDLE, Kind, NewEvent
-from memory.audience import Audience, Scope, Trust
-from memory.clock import from_text, to_text
-from memory.database import Rows, Tx
-from memory.ids import AgentId
-from memory.turns import Turn
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue.turns import Turn
+from memory.store.clock import from_text, to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,23 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memory.answering import answering
-from memory.audience import Audience, Scope, Trust
-from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.errors import StoreError
-from memory.ids import AgentId, BlockId, GrantId, GroupId, MessageId, PersonId, PlaceId, RequestId, TurnId, snowflakes
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue.turns import answering
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.errors import StoreError
+from memory.store.ids import (
+    AgentId,
+    BlockId,
+    GrantId,
+    GroupId,
+    MessageId,
+    PersonId,
+    PlaceId,
+    RequestId,
+    TurnId,
+    snowflakes,
+)
 
 CODE, SHORTEST = 6, 4
 """Digits of a request's number that are shown where it is typed, and of which an answer has at least so many."""
@@ -301,29 +312,6 @@ def _decide(tx: Tx, identifier: RequestId, status: Status, now: datetime) -> Sta
     sql = "UPDATE permission_requests SET status = ?, decided_at = ? WHERE id = ? AND status = 'waiting'"
     tx.run(sql, (status, to_text(now), identifier))
     return status
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """What was asked in a person's turns, and what the person said to requests."""
-    asked = """SELECT id, tool, arguments, reason, status, created_at FROM permission_requests
-               WHERE person_id = ? ORDER BY id"""
-    said = "SELECT request_id, verdict, at FROM permission_votes WHERE person_id = ? ORDER BY request_id"
-    return [as_dict(row) for sql in (asked, said) for row in rows.all(sql, (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    """Forget what was asked in a person's turns; what waits is withdrawn. The person's answers become nobody's."""
-    sql = """UPDATE permission_requests SET arguments = '', reason = '', subject = '', person_id = NULL,
-             covers = '[]', pattern = '{}', shown = '{}',
-             status = iif(status IN ('waiting', 'approved'), 'withdrawn', status) WHERE person_id = ?"""
-    return tx.run(sql, (person,)) + tx.run("DELETE FROM permission_votes WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    sql = """SELECT (SELECT count(*) FROM permission_requests WHERE person_id = :person)
-             + (SELECT count(*) FROM permission_votes WHERE person_id = :person) AS n"""
-    row = rows.one(sql, {"person": person})
-    return 0 if row is None else int(row["n"])
 
 
 def may_answer(request: Request, identities: Iterable[str]) -> bool:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from memory.audience import Audience, Scope
-from memory.clock import to_text
-from memory.database import Rows, Tx, Value, as_dict
-from memory.ids import AgentId, PersonId, snowflakes
-from memory.turns import Turn
+from memory.people.audience import Audience, Scope
+from memory.queue.turns import Turn
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import AgentId, snowflakes
 
 
 @dataclass(frozen=True)
@@ -82,18 +82,3 @@ def bills(rows: Rows, since: datetime, by: By) -> list[Bill]:
     sql = f"""SELECT {_BY[by]}, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
               sum(cost_usd IS NULL) FROM model_usage WHERE at >= ? GROUP BY 1 ORDER BY {order}"""
     return [Bill(*row) for row in rows.all(sql, (to_text(since),))]
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Value]]:
-    sql = "SELECT model, input_tokens, output_tokens, cost_usd, at FROM model_usage WHERE person_id = ? ORDER BY id"
-    return [as_dict(row) for row in rows.all(sql, (person,))]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    """The numbers stay for the books; whose they were goes."""
-    return tx.run("UPDATE model_usage SET person_id = NULL, place_id = NULL WHERE person_id = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    row = rows.one("SELECT count(*) AS n FROM model_usage WHERE person_id = ?", (person,))
-    return 0 if row is None else int(row["n"])

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
-from memory import archival, blocks, inbox, messages, outbox, turns
-from memory.audience import Audience, Scope
+from memory import blocks
 from memory.blocks import BlockType
-from memory.clock import from_text
-from memory.database import Rows
-from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
-from memory.messages import Message
-from memory.outbox import OutRow
+from memory.knowledge import archival
+from memory.people.audience import Audience, Scope
+from memory.queue import inbox, messages, outbox, turns
+from memory.queue.messages import Message
+from memory.queue.outbox import OutRow
+from memory.store.clock import from_text
+from memory.store.database import Rows
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 
 Kind: TypeAlias = Literal["entry", "message", "block", "summary"]
 
@@ -211,23 +213,23 @@ def _sent_as(rows: Rows, row: Message) -> str:
 
 def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _Found:
     condition, parameters = scope.sql("s.audience")
-    sql = "FROM summary_texts s WHERE s.id IN (SELECT value FROM json_each(?))"
+    sql = "FROM items s WHERE s.id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     name = "(SELECT name FROM agents WHERE id = s.agent_id) AS name"
     named = json.dumps(list(ids))
     shown = [
         Memory(
             kind="summary",
-            id=row["id"],
+            id=str(row["id"]),
             text=row["text"],
-            at=from_text(row["at"]),
+            at=from_text(row["key"] if row["kind"] in ("day", "week") else row["created_at"]),
             audience=Audience(row["audience"]),
             people=(),
             speaker=row["name"] or "",
             place=inbox.place(rows, PlaceId(row["place_id"])) if row["place_id"] else None,
-            label=row["of"],
+            label=row["kind"],
             said=False,
         )
-        for row in rows.all(f"SELECT s.*, {name} {sql} AND {condition} ORDER BY s.n", (named, *parameters))
+        for row in rows.all(f"SELECT s.*, {name} {sql} AND {condition} ORDER BY s.id", (named, *parameters))
     ]
     return _Found(shown, len(rows.all(f"SELECT s.id {sql}", (named,))))
 

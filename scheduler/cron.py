@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from memory.errors import Refused
+from memory.store.errors import Refused
 from scheduler.zones import instant, zone_of
 
 _NAMED = {

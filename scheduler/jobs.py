@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from memory.database import Tx
-from memory.ids import ConstellationId
 from memory.jobs import Job
+from memory.store.database import Database, Tx
+from memory.store.ids import ConstellationId
 from scheduler.due import LATE
 
 
@@ -52,10 +52,13 @@ class Queueing:
 
 @dataclass(frozen=True)
 class Working:
-    """`work` is awaited beside everything else, under a lease; what it gives is shown by `carina jobs list`."""
+    """`work` is awaited beside everything else, under a lease; what it gives is shown by `carina jobs list`.
+
+    It is given the open database of the constellation whose job it is.
+    """
 
     name: str
-    work: Callable[[Firing], Awaitable[str | Done]]
+    work: Callable[[Database, Firing], Awaitable[str | Done]]
 
 
 Kind: TypeAlias = Queueing | Working

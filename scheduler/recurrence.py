@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 from dateutil.rrule import rruleset, rrulestr
 
-from memory.errors import Refused
+from memory.store.errors import Refused
 from scheduler.zones import zone_of
 
 _LONGEST = 300  # characters

@@ -14,19 +14,19 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from memory import jobs
-from memory.amounts import many
-from memory.clock import Clock
-from memory.constellation import Constellations
-from memory.database import Database, Rows, Tx
-from memory.errors import StoreError
-from memory.faults import commit_point
-from memory.ids import ConstellationId, new_id
 from memory.jobs import Completion, Job
-from memory.sqlite import connect, driver
+from memory.store.clock import Clock
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import StoreError
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, new_id
+from memory.store.logs import Log
+from memory.store.plurals import many
+from memory.store.sqlite import connect, driver
 from scheduler import triggers
 from scheduler.due import Run, Skip, Wait, decide, replanned
 from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
@@ -47,25 +47,29 @@ SET_BACK = timedelta(hours=1)
 MAX_ATTEMPTS = 5
 _WAITS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=20), timedelta(hours=1))
 _UNKNOWN_WAIT = timedelta(hours=1)
+_WORDS = 500  # characters of an error that are kept
 _AT_ONCE = 100  # due jobs read at a time
 
-_log = structlog.get_logger("scheduler.runner")
+_log = Log("scheduler.runner")
 
 
 class Runner:
-    """The jobs of every constellation of a data folder. `queued` is told of one in which a job wrote something."""
+    """The jobs of every constellation of a data folder. `queued` is told of one in which a job wrote something,
+    and `redact` takes secrets out of what is kept of an error."""
 
     def __init__(
         self,
         constellations: Constellations,
         kinds: Kinds,
         clock: Clock,
-        queued: Callable[[ConstellationId], None] = lambda _house: None,
+        queued: Callable[[ConstellationId], None],
+        redact: Callable[[str], str],
     ) -> None:
         self._constellations = constellations
         self.kinds = kinds
         self._clock = clock
         self.queued = queued
+        self._redact = redact
         self._holder = new_id("run")
         self._woken = asyncio.Event()
         self._changed: set[ConstellationId] = set()
@@ -254,6 +258,8 @@ class Runner:
                     await database.write(_COMPLETE, lambda tx: self._end(tx, firing, done, self._clock()))
         except StoreError as error:
             _log.error("job_not_completed", job=job.id, reason=str(error), hint="done again when its lease is over")
+        except Exception:
+            _log.exception("job_not_completed", job=job.id, hint="done again when its lease is over")
         self.changed(house)
         self.queued(house)
 
@@ -268,7 +274,7 @@ class Runner:
 
     async def _held(self, database: Database, kind: Working, firing: Firing) -> str | Done:
         async def work() -> str | Done:
-            return await kind.work(firing)
+            return await kind.work(database, firing)
 
         task = asyncio.create_task(work())
         try:
@@ -288,7 +294,7 @@ class Runner:
         self, database: Database, house: ConstellationId, job: Job, now: datetime, error: Exception
     ) -> None:
         """Try again later, and after several tries give this due time up; the next one is planned as ever."""
-        words = f"{type(error).__name__}: {error}"
+        words = f"{type(error).__name__}: {self._redact(str(error))}"[:_WORDS]
         _log.error("job_failed", job=job.id, kind=job.kind, constellation=house, exc_info=error)
 
         def work(tx: Tx) -> None:

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
-from memory.clock import from_text, to_text
-from memory.errors import Refused
+from memory.store.clock import from_text, to_text
+from memory.store.errors import Refused
 from scheduler.cron import Crontab, read_crontab
+from scheduler.descriptions import rule_words
 from scheduler.recurrence import Rule, check_rule
-from scheduler.wording import rule_words
 from scheduler.zones import instant, zone_of
 
 SHORTEST = timedelta(seconds=1)
@@ -140,6 +140,12 @@ def load(text: str) -> Trigger:
         return Cron(kept["cron"], kept["zone"])
     ahead = timedelta(seconds=kept["ahead"])
     return Recurring(kept["rule"], datetime.fromisoformat(kept["start"]), kept["zone"], ahead)
+
+
+def rule_of(text: str) -> str:
+    """The rule by which a stored trigger repeats; empty for one that does not, or by another kind of rule."""
+    trigger = load(text)
+    return trigger.rule if isinstance(trigger, Recurring) else ""
 
 
 def words(trigger: Trigger) -> str:

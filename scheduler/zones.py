@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tzlocal import get_localzone_name
 
-from memory.errors import Refused
+from memory.store.errors import Refused
 
 
 @functools.lru_cache(maxsize=256)

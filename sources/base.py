@@ -11,8 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from memory.audience import Audience, Scope, Trust
-from memory.ids import AgentId, EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.ids import AgentId, EntryId, InboxId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
 
 
 class Kind(StrEnum):
@@ -62,6 +62,8 @@ class Speaker:
     username: str = ""
     roles: tuple[str, ...] = ()
     trust: Trust = Trust.STRANGER
+    unshown: bool = False
+    """Whether they ask that what they write is not shown to everybody."""
 
 
 @dataclass(frozen=True)
@@ -166,14 +168,19 @@ class OutImage:
     content: bytes = field(repr=False)
 
 
+Pressed: TypeAlias = RequestId | ReminderId | EntryId | InboxId
+"""What a button is about."""
+
+
 @dataclass(frozen=True)
 class Buttons:
     """What a message offers to press: the id of the question, and the answers it takes.
 
-    `kind` says what that is the id of: "permit" for a request, "reminder", "preference" for an entry that waits.
+    `kind` says what that is the id of: "permit" for a request, "reminder", "preference" for an entry that waits,
+    "retry" for something that arrived and was given up.
     """
 
-    request: RequestId | ReminderId | EntryId
+    request: Pressed
     offers: tuple[str, ...]
     kind: str = "permit"
 
@@ -195,7 +202,8 @@ class Delivery:
     reply_to: str = ""
     """External id of the message that is answered; used when the place has moved on since."""
     act: str = ""
-    """What is done instead of saying something: "like", "repost", "quote" and "reply" (with the text) or "follow"."""
+    """What is done instead of saying something: "like", "repost", "quote", "reply", "post" (three with the text),
+    "follow", "unlike", "unfollow" or "delete"."""
     target: str = ""
     """The post or person that it is done to."""
     earlier: tuple[OutboxId, ...] = ()
@@ -216,10 +224,14 @@ class DeliveryFailed(Exception):
     """It was certainly not delivered. `retry_after` in seconds when another try may work, None when none will.
 
     `reached` is False when that says nothing about the message: during an outage a row is tried however often.
+    `withheld`: nothing failed, the person does not want it, or what it answers was taken back.
     """
 
-    def __init__(self, reason: str, *, retry_after: float | None = None, reached: bool = True) -> None:
+    def __init__(
+        self, reason: str, *, retry_after: float | None = None, reached: bool = True, withheld: bool = False
+    ) -> None:
         super().__init__(reason)
+        self.withheld = withheld
         self.retry_after = retry_after
         self.reached = reached
 
@@ -301,6 +313,19 @@ class Endpoint(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Readiness:
+    """Whether a front end can be heard and spoken through at the moment; if not, why."""
+
+    ready: bool
+    words: str = ""
+
+
+def _always() -> Readiness:
+    """For a front end that nothing stands between."""
+    return Readiness(ready=True)
+
+
 def _nothing() -> None:
     """For a source that needs no pausing."""
 
@@ -320,5 +345,6 @@ class Front:
     endpoint: Endpoint
     pause: Callable[[], None] = _nothing
     finish: Callable[[float], Awaitable[None]] = _at_once
+    readiness: Callable[[], Readiness] = _always
     handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """What the owner can ask it by command, by the names that the control socket knows."""

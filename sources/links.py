@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from memory.audience import Audience
-from memory.ids import PlaceId
+from memory.people.audience import Audience
+from memory.store.ids import PlaceId
 
 _DISCORD = "discord:"
 

@@ -16,11 +16,9 @@ from rich.segment import Segment, SegmentLines
 from rich.status import Status
 from rich.text import Text, TextType
 
+from sources.outgoing import seen
 from sources.terminal import Busy, Changed, Said, Shown, Withdrawn
-from sources.text import sendable
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What could move a terminal's cursor, colour it or turn its text around."""
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")
 _DRAW_SECONDS = 0.1
 """A growing answer is drawn at most this often: models write faster than anybody reads."""
@@ -262,7 +260,7 @@ class ChatView:
 
 
 def _clean(text: str) -> str:
-    return _CONTROLS.sub("", sendable(text))
+    return seen(text)
 
 
 def _trimmed(line: list[Segment]) -> list[Segment]:

@@ -20,11 +20,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from memory.audience import OWNER, Trust
-from memory.clock import Clock, utc_now
-from memory.faults import call_point, outside
-from memory.folder import private_file
-from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
+from memory.people.audience import OWNER, Trust
+from memory.store.clock import Clock, utc_now
+from memory.store.faults import call_point, outside
+from memory.store.folder import private_file
+from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
 from sources.base import (
     MESSAGES,
     Activity,
@@ -39,6 +39,7 @@ from sources.base import (
     PlaceKind,
     Speaker,
 )
+from sources.outgoing import seen
 from sources.text import flatten, sendable, visible
 
 SOURCE = "terminal"
@@ -242,6 +243,7 @@ class TerminalEndpoint:
 
     def split(self, text: str) -> list[str]:
         """The whole text: a terminal scrolls."""
+        text = seen(text)
         return [text] if visible(text) else []
 
     async def send(self, delivery: Delivery) -> str:
@@ -266,7 +268,7 @@ class TerminalEndpoint:
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         """Show the new text of a message. Raises DeliveryFailed when nobody is there."""
         self._check(place)
-        self._tell(Changed(external_id, text + _answers(buttons)))
+        self._tell(Changed(external_id, seen(text) + _answers(buttons)))
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         """Tell those who are there that a message no longer stands."""
@@ -301,11 +303,13 @@ class TerminalEndpoint:
 def shown_as(delivery: Delivery) -> Said:
     """A delivery as chat sessions are told of it."""
     text = "\n\n".join([delivery.text, *(f"{file.name}:\n{file.text}" for file in delivery.files)])
-    return Said(_external_id(delivery), text + _answers(delivery.buttons), delivery.speaker)
+    return Said(_external_id(delivery), seen(text) + _answers(delivery.buttons), delivery.speaker)
 
 
 def _answers(buttons: Buttons | None) -> str:
     """What is typed instead of pressing a button."""
+    if buttons is not None and buttons.kind == "retry":
+        return f"\n`carina retry {buttons.request}` has it answered after all."
     if buttons is None or buttons.kind != "permit":
         return ""
     return f"\nAnswer with /approve {buttons.request} or /deny {buttons.request}"

@@ -6,24 +6,51 @@ from dataclasses import dataclass
 
 import regex
 
+from memory.store.patterns import Pattern, UnicodePattern
+
 MAX_NAME = 64
 MAX_LINE = 300
 MIN_LIMIT = 64
 
-# Controls (Cc), surrogates (Cs), private use (Co), line and paragraph separators (Zl, Zp) and formats (Cf: bidi
-# overrides, zero-width spaces, tags), except the joiners that emoji and several scripts are written with.
-_UNSEEN = regex.compile(r"[[\p{Cc}\p{Cs}\p{Co}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]", regex.V1)
-_BREAKS = regex.compile(r"[\s\p{Zl}\p{Zp}]+")
-_INVISIBLE = regex.compile(r"[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*")
-_FORGERS = str.maketrans({"`": None, "<": "‹", ">": "›", "[": "(", "]": ")", ":": "꞉"})
-_HEADING = re.compile(r"^[\s#=*_~|+\-•]+(?=\S)")
-_SPOKEN_OF = re.compile(
+# Controls (Cc), surrogates (Cs), private use (Co), line and paragraph separators (Zl, Zp), formats (Cf: bidi overrides,
+# zero-width spaces, tags) and fillers (DI). What emoji and several scripts are written with stays in its place:
+# a joiner behind a letter that is not Latin, one variation selector behind a character, a tagged flag of Britain.
+_UNSEEN = UnicodePattern(
+    r"\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|"
+    r"\U000e0077\U000e006c\U000e0073)\U000e007f(*SKIP)(*FAIL)|"
+    r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](*SKIP)(*FAIL)|"
+    r"(?<=[^\s\ufe00-\ufe0f])[\ufe00-\ufe0f](*SKIP)(*FAIL)|"
+    r"(?<=\p{Han})[\U000e0100-\U000e01ef](*SKIP)(*FAIL)|"
+    r"(?<=\p{Mongolian})[\u180b-\u180d\u180f](*SKIP)(*FAIL)|"
+    r"[\p{Cc}\p{Cs}\p{Co}\p{Cf}\p{Zl}\p{Zp}\p{DI}]",
+    regex.V1,
+)
+_BREAKS = UnicodePattern(r"[\s\x1c-\x1f\x85\p{Zl}\p{Zp}]+")
+_LINE_ENDS = Pattern("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_INVISIBLE = UnicodePattern(r"[\s\u2800\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]*")
+_FORGERS = str.maketrans(
+    {
+        "`": None,
+        "\u2800": " ",
+        **dict.fromkeys("<＜﹤〈⟨❮˂", "‹"),
+        **dict.fromkeys(">＞﹥〉⟩❯˃", "›"),
+        **dict.fromkeys("[［【〔〖〚⟦❲⁅⦋﹝", "("),
+        **dict.fromkeys("]］】〕〗〛⟧❳⁆⦌﹞", ")"),
+        **dict.fromkeys(":：﹕︓꞉∶ː˸։׃܃܄፡⁚ꓽ᛬", "-"),
+    }
+)
+"""What lines of ours are made of, and what looks like it, in names."""
+_PARENTHESES = str.maketrans(dict.fromkeys("()（）﹙﹚⁽⁾⸨⸩·", " "))
+_IDENTIFIED = Pattern(r"[(（﹙⁽⸨].{0,20}?(?:\d{5}|discord|bluesky|bsky|terminal|\bdid\b|\butc\b)", re.IGNORECASE)
+"""A name that gives an id in parentheses, as lines of ours do."""
+_HEADING = Pattern(r"^[\s#=*_~|+\-•]+(?=\S)")
+_SPOKEN_OF = Pattern(
     r"\b(?:is|are|was|of|about|with|to|from|for|by|than|and|or|like|love|hate|called|named|ist|sind|war|von|über|mit|"
     r"an|für|als|wie|und|oder|mag|liebe|hasse|heißt)\s*$",
     re.IGNORECASE,
 )
 """What stands before a name that is part of the sentence."""
-_CLUSTER = regex.compile(r"\X")
+_CLUSTER = UnicodePattern(r"\X")
 
 
 def units(text: str) -> int:
@@ -43,8 +70,15 @@ def sendable(text: str) -> str:
 
 def one_line(text: str, limit: int = MAX_LINE) -> str:
     """Somebody's words as one line of bounded length, without anything that cannot be seen."""
-    line = _UNSEEN.sub("", _BREAKS.sub(" ", text)).strip()
+    line = without_unseen(_BREAKS.sub(" ", text)).strip()
     return _bounded(line.replace("```", "'''"), limit)
+
+
+def without_unseen(text: str) -> str:
+    """The text without anything that cannot be seen; its lines end with a line feed."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "\n".join("\t".join(_UNSEEN.sub("", part) for part in line.split("\t")) for line in _LINE_ENDS.split(text))
 
 
 def flatten(name: str, limit: int = MAX_NAME) -> str:
@@ -53,6 +87,9 @@ def flatten(name: str, limit: int = MAX_NAME) -> str:
     Empty when nothing that can be seen remains; the caller then has an id to show.
     """
     line = one_line(name, limit=4 * limit).translate(_FORGERS)
+    if _IDENTIFIED.search(line):
+        line = line.translate(_PARENTHESES)
+    line = _BREAKS.sub(" ", line).strip()
     line = _bounded(_HEADING.sub("", line).strip(), limit)
     return line if visible(line) else ""
 
@@ -100,8 +137,8 @@ class _Fence:
         return f"```{self.language}\n"
 
 
-_MARKER = re.compile(r"`{3,}")
-_LANGUAGE = re.compile(r"[\w+#.\-]{1,30}(?=\n)", re.ASCII)
+_MARKER = Pattern(r"`{3,}")
+_LANGUAGE = Pattern(r"[\w+#.\-]{1,30}(?=\n)", re.ASCII)
 _CLOSE = "\n```"
 
 
@@ -170,15 +207,15 @@ def _outside_markers(rest: str, cut: int, fence: _Fence | None) -> tuple[int, _F
 
 
 _WHOLE = r"(?![\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}])"
-_LEADING = regex.compile(r"\A(?:\r\n|\s)+" + _WHOLE)
-_TRAILING = regex.compile(r"(?<!\p{GCB=Prepend})\s+\Z")
+_LEADING = UnicodePattern(r"\A(?:\r\n|\s)+" + _WHOLE)
+_TRAILING = UnicodePattern(r"(?<!\p{GCB=Prepend})\s+\Z")
 _BOUNDARIES = (
-    (0.5, regex.compile(r"\n[ \t]*\n\s*" + _WHOLE)),
-    (0.5, regex.compile(r"\n" + _WHOLE)),
-    (0.5, regex.compile(r"(?:[.!?…][\"')\]»”’]*\s+|[。！？｡]+[」』”’）]*)" + _WHOLE)),
-    (0.25, regex.compile(r"(?:\r\n|\s)+" + _WHOLE)),
+    (0.5, UnicodePattern(r"\n[ \t]*\n\s*" + _WHOLE)),
+    (0.5, UnicodePattern(r"\n" + _WHOLE)),
+    (0.5, UnicodePattern(r"(?:[.!?…][\"')\]»”’]*\s+|[。！？｡]+[」』”’）]*)" + _WHOLE)),
+    (0.25, UnicodePattern(r"(?:\r\n|\s)+" + _WHOLE)),
 )
-_CODE_BOUNDARIES = ((0.1, regex.compile(r"\n" + _WHOLE)), (0.25, regex.compile(r"(?:\r\n|\s)" + _WHOLE)))
+_CODE_BOUNDARIES = ((0.1, UnicodePattern(r"\n" + _WHOLE)), (0.25, UnicodePattern(r"(?:\r\n|\s)" + _WHOLE)))
 
 
 def _best_cut(text: str, window: int, *, inside: bool) -> int:

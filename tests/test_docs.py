@@ -3,14 +3,14 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import typer
 
-from bot.cli.commands import app
+from bot.interfaces.cli.legacy_commands import app
+from docs import architecture_picture
+from tests.processes import run
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -44,15 +44,7 @@ def test_what_the_documentation_shows_is_real(tmp_path: Path, name: str) -> None
     for command, printed in _example(name):
         words = shlex.split(command)
         assert words[0] == "carina"
-        done = subprocess.run(
-            [sys.executable, "-m", "bot", *words[1:]],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = run(tuple(words[1:]), environment, tmp_path)
         assert done.returncode == 0, done.stderr
         assert _timeless(done.stderr + done.stdout) == _timeless(printed)
 
@@ -82,3 +74,8 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_picture_of_the_architecture_is_drawn_from_the_code() -> None:
+    drawn = architecture_picture.draw(architecture_picture.essential(architecture_picture.imports()))
+    assert architecture_picture.PICTURE.read_text("utf-8") == drawn, "draw it again: make generate"

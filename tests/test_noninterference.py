@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from memory.audience import Audience, Scope
-from memory.inbox import Heard
-from memory.search import Query, search
+from memory.people.audience import Audience, Scope
+from memory.queue.inbox import Heard
+from memory.search.hybrid import search
+from memory.search.query import Query
 from sources.base import Place
 from tests.bot.parts import HALL
 from tests.memory.parts import GUILD, STAR, store, taken
@@ -72,12 +73,12 @@ def _anything(_scope: Scope, _row: Audience) -> bool:
 @pytest.mark.parametrize(
     ("what", "leak", "told"),
     [
-        ("memory.audience.Scope.sql", _everything, ("remember",)),
-        ("memory.audience.Scope.sql", _everything, ("arrange",)),
-        ("memory.audience.Scope.sql", _everything, ("keep",)),
-        ("memory.audience.Scope.sql", _everything, ("I love",)),
-        ("memory.audience.Scope.may_use", _anything, ("tell",)),
-        ("memory.audience.Scope.may_use", _anything, ("fail",)),
+        ("memory.people.audience.Scope.sql", _everything, ("remember",)),
+        ("memory.people.audience.Scope.sql", _everything, ("arrange",)),
+        ("memory.people.audience.Scope.sql", _everything, ("keep",)),
+        ("memory.people.audience.Scope.sql", _everything, ("I love",)),
+        ("memory.people.audience.Scope.may_use", _anything, ("tell",)),
+        ("memory.people.audience.Scope.may_use", _anything, ("fail",)),
     ],
 )
 def test_a_leak_is_found(monkeypatch: pytest.MonkeyPatch, what: str, leak: object, told: tuple[str, ...]) -> None:

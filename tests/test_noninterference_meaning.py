@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from memory import vectors
-from memory.audience import Scope
-from memory.embedding import Embedding, missing
-from memory.embedding.packaged import PackagedEmbedder
-from memory.vector_texts import Kind
-from tests.obeying import ORDERS
+from memory.people.audience import Scope
+from memory.search import vectors
+from memory.search.embedding import Embedding, missing
+from memory.search.embedding.packaged import PackagedEmbedder
+from memory.search.vector_texts import Kind
+from tests.obedient_model import ORDERS
 from tests.worlds import ANNS, SECRETS, Ground, Line, World, around, compared, lines, secrets, telling, tellings
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
@@ -55,8 +55,8 @@ def world() -> World:
 @pytest.fixture
 def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few rows are taken as near that those of others would push them out."""
-    monkeypatch.setattr("memory.vectors._CANDIDATES", 3)
-    monkeypatch.setattr("memory.vectors._PER_HIT", 1)
+    monkeypatch.setattr("memory.search.vectors._CANDIDATES", 3)
+    monkeypatch.setattr("memory.search.vectors._PER_HIT", 1)
     monkeypatch.setattr("memory.search.candidates._NEAR", 3)
     monkeypatch.setattr("memory.search.candidates._LEAST", 0.0)
 
@@ -66,7 +66,7 @@ def test_rows_of_others_take_nobodys_place_among_the_nearest(ground: Ground) -> 
     one, other = compared(world(), ground)
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret
-    assert any("distance=0." in seen for seen in one.elsewhere), "vectors were compared"
+    assert any("'distance': 0." in seen for seen in one.elsewhere), "vectors were compared"
 
 
 # ------------------------------------------------------------------------------------- the test is able to fail

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bot.agents.mcp.servers import connecting
+from bot.agents.mcp.startup import Servers
 from bot.config import load_config
-from bot.config.sections import TOOLS
-from bot.mcp.opening import Servers
-from bot.mcp.servers import connecting
+from bot.config.tables import TOOLS
 from tests.mcp.stage import KEY, Small
 from tests.test_noninterference import PHASES
 from tests.worlds import ANNS, SECRETS, TOML, Ground, World, compared, lines, tellings, world_of
@@ -67,13 +67,13 @@ def test_what_is_asked_of_the_server_in_secret_is_seen_by_nobody_and_not_sent() 
 
 def test_what_is_sent_without_a_yes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     CALLED.clear()
-    monkeypatch.setattr("bot.policy.call_needs", lambda *_of: None)
+    monkeypatch.setattr("bot.agents.permissions.policy.call_needs", lambda *_of: None)
     compared(world_of(ANNS, ("ask",), "find"), WITH_SERVER)
     assert (SECRETS[0] in CALLED[0], SECRETS[1] in CALLED[1]) == (True, True)
     assert CALLED[0] != CALLED[1]
 
 
 def test_a_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.audience.Scope.sql", lambda _scope, _column: ("1", ()))
+    monkeypatch.setattr("memory.people.audience.Scope.sql", lambda _scope, _column: ("1", ()))
     one, other = compared(world_of(ANNS, ("ask",), "find"), WITH_SERVER)
     assert one.elsewhere != other.elsewhere

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.clock import to_text
-from memory.database import Tx, as_dict
+from memory.store.clock import to_text
+from memory.store.database import Tx, as_dict
 from sources.base import Kind, Notification
 from tests.bot.parts import ANN, BOB, HALL, NOON, Platform, channel, deleted, edited, said
 from tests.bot.stage import SETUP, Service, Setting, running
@@ -144,8 +144,7 @@ async def _pause(service: Service, pause: str) -> None:
         case "yield":
             await asyncio.sleep(0)
         case "slow":
-            async with service.constellations.use(service.house) as database:
-                database.submit(SETUP, _sleep)
+            service.database.submit(SETUP, _sleep)
         case _:
             pass
 

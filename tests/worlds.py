@@ -8,7 +8,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,29 +17,35 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from bot.budgets import Budgets
+from bot.agents.budgets import Budgets
+from bot.agents.deps import Understood
+from bot.agents.mcp.startup import NoServers, Servers
+from bot.agents.permissions.policy import Approver, People
 from bot.config.dreams import Dreams as DreamSettings
-from bot.desks.desk import Asker, Desk
-from bot.desks.identities import Identities
-from bot.desks.searching import Searching, Wanted
-from bot.dreams.asking import Means
-from bot.dreams.desk import Dreams
-from bot.dreams.running import Dreaming
-from bot.embedding import Embedding
-from bot.mcp.opening import NoServers, Servers
 from bot.models.base import Model
-from bot.passes.background import Background
-from bot.passes.summarising import Summarising
-from bot.policy import Approver, People
-from bot.turns.kit import Understood
-from memory import agents, archival, graph, presence, vectors
+from bot.runtime.intake import AudienceResolver
+from bot.services.accounts import Accounts, SayCode
+from bot.services.caller import Asker, Caller, Spoken, Via
+from bot.services.front_ends import FrontEnds
+from bot.services.parameters import NoArguments
+from bot.services.search import Found, Search, Wanted
+from bot.services.status import Status
+from bot.services.upkeep import Upkeep
+from bot.upkeep.background_calls import Background
+from bot.upkeep.embedding import Embedding
+from bot.upkeep.model_calls import Means
+from bot.upkeep.runs import UpkeepRun
+from bot.upkeep.summaries import SummaryJob
+from memory import agents, presence
 from memory.agents import Agent
-from memory.audience import Scope
-from memory.database import Rows, Tx, as_dict
-from memory.embedding import Embedder, GuardedEmbedder, Questions
-from memory.graph import Entity, Kind, Triple
-from memory.ids import PersonId, Snowflakes
-from memory.search import Nearness, Results
+from memory.knowledge import archival, graph
+from memory.knowledge.graph import Entity, Kind, Triple
+from memory.people.audience import Scope, Trust
+from memory.search import vectors
+from memory.search.embedding import Embedder, GuardedEmbedder, Questions
+from memory.search.query import Domain, Nearness
+from memory.store.database import Rows, Tx, as_dict
+from memory.store.ids import PersonId, Snowflakes
 from sources.base import Place, Speaker
 from tests.bot.parts import (
     ANN,
@@ -57,9 +63,10 @@ from tests.bot.parts import (
     said,
     thread_in_public,
 )
-from tests.bot.stage import Service, Setting, running, until
-from tests.obeying import ORDERS, QUESTIONS, WORDS, obey
-from tests.service.test_pairing import CODE
+from tests.bot.stage import QUIET, Service, Setting, running, until
+from tests.obedient_model import ORDERS, QUESTIONS, WORDS, obey
+from tests.service.test_access import CODE
+from tests.services.calling import somebody
 
 ATTIC = private("attic")
 DEN = private("den", inside="attic")
@@ -140,6 +147,8 @@ class Ground:
 
 
 USUAL = Ground()
+_APART: tuple[Domain, ...] = ("activity", "facts", "tasks", "summaries")
+"""What is searched by its name alone."""
 
 
 def lines(most: int) -> st.SearchStrategy[tuple[Line, ...]]:
@@ -213,19 +222,23 @@ class Run:
 
     async def begin(self, service: Service) -> None:
         self.service, people = service, service.approvals.people
-        self.embedding = Embedding(service.constellations, service.house, self.guarded, self.questions)
+        self.embedding = Embedding(service.database, self.guarded, self.questions)
         self.embedding.settle = 0.0
-        self.identities = Identities(
-            service.constellations, people, service.clock, service.router._queue.join, service.router.moved
+        self.accounts = Accounts(
+            service.constellations,
+            people,
+            AudienceResolver(people),
+            service.clock,
+            service.router._queue.join,
+            service.router.moved,
         )
-        service.router.heard_by = self.identities.heard_by
         if self.ground.linked:
-            first = await self.identities.start(Approver(ANN.id))
-            second = await self.identities.say(_code(first), Approver(ANNA.id))
-            await self.identities.say(_code(second), Approver(ANN.id))
+            first = await self.accounts.start(somebody(ANN.id), NoArguments())
+            second = await self.accounts.say(somebody(ANNA.id), SayCode(code=_code(first.text)))
+            await self.accounts.say(somebody(ANN.id), SayCode(code=_code(second.text)))
 
     async def part(self) -> None:
-        await self.identities.remove(Approver(ANN.id))
+        await self.accounts.remove(somebody(ANN.id), NoArguments())
 
     async def say(self, lines: Iterable[Line], first: int) -> None:
         """Ids and times hang on a line's number alone, not on how much was said before."""
@@ -247,12 +260,12 @@ class Run:
             assert not standing.refused
             return standing.waiting == 0
 
-        embedding = asyncio.create_task(self.embedding.run())
+        embedding = asyncio.create_task(self.embedding.run(lambda: False))
         await until(done, 60)
         embedding.cancel()
         await asyncio.gather(embedding, return_exceptions=True)
 
-    async def dream(self) -> Dreams:
+    async def dream(self) -> Upkeep:
         """Memory is tidied by rule; what it did is for people to ask."""
         service = self.service
 
@@ -260,10 +273,10 @@ class Run:
             raise AssertionError(f"{agent.name} has no model for this")
 
         means = Means(Background(nobody, Budgets(), service.clock, str, 180), DreamSettings(), Path("directives"))
-        dreaming = Dreaming(service.constellations, service.house, means)
+        dreaming = UpkeepRun(service.database, means)
         await dreaming.run()
         await service.write(self._link)
-        return Dreams(service.constellations, service.house, service.approvals.people, service.clock, dreaming)
+        return Upkeep(service.database, service.approvals.people, service.clock, dreaming, lambda: None)
 
     def _link(self, tx: Tx) -> None:
         """The graph as a model might read it out of entries: the first word of each belongs to its last."""
@@ -276,11 +289,11 @@ class Run:
     async def tell(self) -> None:
         """Agents, days and weeks are told in short, as the house's own jobs do."""
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
-        kit = service.router._houses[service.house].kit
+        turn_deps = service.router._houses[service.house].turn_deps
         await service.write(lambda tx: presence.deactivate_idle(tx, NOON + timedelta(hours=3)))
-        told = Summarising(service.constellations, Background.of(kit), "UTC")
-        await told.agents(service.house, NOON + timedelta(hours=3))
-        await told.days(service.house, service.clock.now)
+        told = SummaryJob(Background.of(turn_deps), "UTC")
+        await told.agents(service.database, NOON + timedelta(hours=3))
+        await told.days(service.database, service.clock.now)
 
     async def look(self) -> None:
         """The outbox, the stores by audience, and what people are shown when they ask the service itself."""
@@ -296,39 +309,37 @@ class Run:
             "SELECT event_type, words, details, importance, at, audience FROM activity_events ORDER BY id",
             "SELECT agent_id, last_active, active, audience FROM agent_presence ORDER BY agent_id, audience",
             "SELECT description, status, updated_at, audience FROM coordination_tasks ORDER BY id",
-            "SELECT content, audience FROM handoff_notes ORDER BY id",
             "SELECT audience, at FROM handoff_reads ORDER BY note_id, audience",
-            "SELECT description, importance, audience FROM notable_events ORDER BY id",
-            "SELECT key, content, category, tags, expires_at, trust, audience FROM working_memory ORDER BY id",
-            "SELECT kind, person_id, tool, at, audience FROM feedback ORDER BY id",
+            "SELECT kind, key, text, json_remove(detail, '$.kept', '$.previous'), agent_id, person_id, trust,"
+            " created_at, valid_until, audience FROM items ORDER BY kind, audience, key, id",
             "SELECT pass, action, before, audience FROM dream_items ORDER BY n",
             "SELECT id, tool, arguments, reason, status, place_id, audience FROM permission_requests ORDER BY id",
             "SELECT subject, relation, object, audience FROM graph_triples ORDER BY id",
-            "SELECT summary, strategy, message_count, depth, trust, audience FROM archive_summaries ORDER BY id",
-            "SELECT agent_id, summary, messages_covered, trust, audience FROM agent_summaries ORDER BY 1, audience",
-            "SELECT summary, key_decisions, span, message_count, trust, audience FROM constellation_summaries"
-            " ORDER BY audience, span, period_start",
         ):
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
                 where.append(repr(as_dict(row)))
-        desk = Desk(self.service.constellations, self.service.house, "scripted:one", self.service.clock)
-        store = self.service.constellations, self.service.house, People(())
-        searching = Searching(*store, self.service.clock, "UTC", self._understood)
-        self.seen.elsewhere.append(repr((await desk.status()).agents))
+        front_ends = FrontEnds(self.service.database, self.service.constellations, self.service.clock)
+        status = Status(front_ends, "home", "scripted:one", self.service.clock(), QUIET)
+        store = self.service.database, People(())
+        looking = Search(*store, self.service.clock, "UTC", self._understood)
+        self.seen.elsewhere.append(repr((await status.status()).agents))
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
-            scope = self.identities.heard_by(place).scope
+            scope = self.accounts.audience.heard_by(place).scope
             asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
+            caller = Caller(Approver(asker.person), Via.DISCORD, scope, Spoken(place.id, scope), Trust.STRANGER)
             texts = ("", *WORDS, " ".join(WORDS), *QUESTIONS)
-            found = [await searching.search(asker, Wanted(text, limit=50)) for text in texts]
-            for domain in ("activity", "facts", "tasks", "summaries"):
-                asked = [await searching.search(asker, Wanted(text, domain, limit=50)) for text in texts]
+            found = [await looking.search(caller, Wanted(text=text, limit=50)) for text in texts]
+            for domain in _APART:
+                wanted = [Wanted(text=text, domain=domain, limit=50) for text in texts]
+                asked = [await looking.search(caller, each) for each in wanted]
                 found += map(_unnumbered, asked)
-            named = [await searching.places(asker), await searching.authors(asker), await searching.tags(asker)]
-            named.append(await searching.categories(asker))
-            blocks = await desk.blocks(asker)
+            named = [await looking.places(caller), await looking.authors(caller), await looking.tags(caller)]
+            named.append(await looking.categories(caller))
+            blocks = await front_ends.blocks(asker)
             links = await self.service.read(functools.partial(self._links, scope=scope))
-            tidied = "" if asker.is_owner else await dreams.report(asker)  # the owner is told how much else there was
+            report = await dreams.report(caller, NoArguments())
+            tidied = "" if asker.is_owner else report.data()  # the owner is told how much else there was
             self._where(place).append(f"{place.id}: {found!r} {named!r} {blocks!r} {tidied!r} {links!r}")
 
     async def _understood(self, text: str) -> Understood:
@@ -345,9 +356,9 @@ class Run:
         return self.seen.secret if place in self.ground.aside else self.seen.elsewhere
 
 
-def _unnumbered(found: Results) -> Results:
+def _unnumbered(found: Found) -> Found:
     """Without the ids of what is found: here they count what was made before, in reality they tell the time."""
-    return replace(found, hits=[replace(hit, id="") for hit in found.hits])
+    return found.model_copy(update={"hits": tuple(hit.model_copy(update={"id": ""}) for hit in found.hits)})
 
 
 def _code(text: str) -> str:

@@ -7,8 +7,8 @@ secret's value is never shown. Every setting is explained in docs/configuration.
 
 from bot.config.blocks import Block
 from bot.config.bluesky import BlueskySettings
-from bot.config.reading import Config, Environment, load_config, load_here
-from bot.config.sections import (
+from bot.config.loader import Config, Environment, load_config, load_here
+from bot.config.tables import (
     Agent,
     Approvals,
     Constellation,

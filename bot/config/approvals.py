@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.config.sections import Admins, Approvals
+from bot.config.tables import Admins, Approvals
 
 
 def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: str) -> Iterator[str]:

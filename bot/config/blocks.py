@@ -6,11 +6,11 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic import model_validator as validate_model
 
-from bot.config.section import Section
+from bot.config.table import Section
 from bot.config.values import BlockType, Label, Name, Permission, TemplateName
+from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
 from memory.blocks.templates import TEMPLATES, beginning
-from memory.documents.schemas import TEXT, Schema, TextSchema, outline
-from memory.errors import StoreError
+from memory.store.errors import StoreError
 
 
 class Block(Section):

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bot.config.section import Section, pattern
+from bot.config.table import Section, pattern
 
 _DID = r"did:[a-z]+:[A-Za-z0-9._:%-]{1,200}"
 
@@ -54,6 +54,8 @@ class BlueskySettings(Section):
     person_per_hour: int = Field(default=20, ge=0)
     thread_per_hour: int = Field(default=10, ge=0)
     bot_answers_per_day: int = Field(default=0, ge=0)
+    withdraw_answers: bool = True
+    apology: str = Field(default="", max_length=300)
     read_back_days: float = Field(default=7, gt=0, le=90)
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from bot.config.section import Section
+from bot.config.table import Section
 from bot.config.values import check_model
 
 

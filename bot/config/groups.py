@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from bot.agents.groups.settings import Supervisor, Voting, named_agents
 from bot.config.problems import nearest
-from bot.config.sections import Group
-from bot.groups.settings import Supervisor, Voting, named_agents
+from bot.config.tables import Group
 
 
 def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) -> Iterator[str]:

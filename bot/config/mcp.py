@@ -6,10 +6,10 @@ from typing import Annotated, TypeAlias
 from pydantic import Field, SecretStr
 from pydantic import model_validator as validate_model
 
+from bot.agents.permissions.policy import Asks
 from bot.config.problems import nearest
-from bot.config.section import Section, pattern
+from bot.config.table import Section, pattern
 from bot.config.values import Seconds, check_url
-from bot.policy import Asks
 
 PREFIX = "mcp:"
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic import model_validator as validate_model
 
-from bot.config.section import Section
+from bot.config.table import Section
 from bot.config.values import FileName, Label, check_cron
 
 

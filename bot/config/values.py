@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from bot.config.section import pattern
-from memory.embedding import EXPECTED, is_choice
-from memory.errors import StoreError
+from bot.config.table import pattern
+from memory.search.embedding import EXPECTED, is_choice
+from memory.store.errors import StoreError
 from scheduler import triggers
 from scheduler.zones import zone_of
 

@@ -1,0 +1,1 @@
+"""Language models: providers, fallback, retries, health, and the offline model."""

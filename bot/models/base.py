@@ -110,6 +110,10 @@ class Request:
     """The models that stand before this one in the chain and gave no answer, for the offline model's words."""
     agent: str = ""
     """The name by which people call who answers, for the offline model; others read it in `system`."""
+    zone: str = ""
+    """On whose clocks the person lives, where they said so; for the offline model."""
+    owner: bool = False
+    """Whether nobody but the owner hears the answer: only then may it name models and settings."""
 
 
 @dataclass(frozen=True)

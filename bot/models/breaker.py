@@ -7,9 +7,9 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from bot.models.base import Answer, Event, Model, ModelBusy, ModelError, ModelGarbage, ModelRefused, Request
-from bot.models.relay import Relay
-from bot.models.standing import Standing, State
-from memory.clock import Clock, utc_now
+from bot.models.events import Relay
+from bot.models.health import Standing, State
+from memory.store.clock import Clock, utc_now
 
 FAILURES = 3
 PAUSE = 60.0

@@ -14,16 +14,16 @@ from bot.models.access import Access, Limits
 from bot.models.base import Model, ModelError, ModelRefused, Request
 from bot.models.breaker import BreakerModel
 from bot.models.fallback import FallbackModel
+from bot.models.health import Standing, State
 from bot.models.lazy import LazyModel
-from bot.models.lenient import LenientModel
 from bot.models.retry import RetryingModel
 from bot.models.shorten import ShorteningModel
-from bot.models.standing import Standing, State
+from bot.models.text_tool_calls import LenientModel
 
 OFFLINE = "offline"
 LIBRARIES = {
-    "openai": "openai",
-    "anthropic": "anthropic",
+    "openai": "aiohttp",
+    "anthropic": "aiohttp",
     "google": "google.genai",
     "groq": "groq",
     "mistral": "mistralai",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import structlog
 
 from bot.models.base import Answer, ContextTooLong, Event, Model, ModelError, Request, Trouble, Unanswered
-from bot.models.relay import Relay
+from bot.models.events import Relay
 
 _log = structlog.get_logger("bot.models")
 

@@ -8,10 +8,10 @@ from typing import Any, Protocol, cast
 
 from bot.models.access import Access
 from bot.models.base import Event, Model, ModelRefused, Request
-from bot.models.relay import Relay
+from bot.models.events import Relay
 
-ADAPTERS = {"openai": "bot.models.openai", "anthropic": "bot.models.anthropic"}
-ANY_OTHER = "bot.models.other"
+ADAPTERS = {"openai": "bot.models.chat_completions", "anthropic": "bot.models.messages"}
+ANY_OTHER = "bot.models.other_providers"
 
 
 class Connected(Model, Protocol):

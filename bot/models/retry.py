@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from bot.models.base import Event, Model, ModelBusy, ModelGarbage, Request
-from bot.models.relay import Relay
+from bot.models.events import Relay
 
 LONGEST_WAIT = 30.0
 """A provider that asks for a longer wait is left alone: another model answers sooner."""

@@ -16,7 +16,7 @@ from bot.models.base import (
     Request,
     UserMessage,
 )
-from bot.models.relay import Relay
+from bot.models.events import Relay
 
 
 class ShorteningModel:

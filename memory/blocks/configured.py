@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from memory import blocks
-from memory.audience import Audience
 from memory.blocks import CONSTELLATION_OWNER, Block, NewBlock, Permission
-from memory.blocks.finding import own_block
+from memory.blocks.document import SYSTEM
+from memory.blocks.lookup import own_block
 from memory.blocks.shares import share_block
-from memory.database import Rows, Tx
-from memory.documents.document import SYSTEM
-from memory.ids import AgentId
+from memory.people.audience import Audience
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId
 
 _STANDING = "agent_id = ? AND label = ? AND deleted_at IS NULL"
 

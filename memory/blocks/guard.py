@@ -1,14 +1,16 @@
-"""What every change of a block passes: the right, the yes that it may take, and the limit of characters."""
+"""What every change of a block passes: the right, the yes that it may take, the limit; and that it is told of."""
 
 from dataclasses import replace
 
-from memory.audience import Trust
+from memory import activity
+from memory.blocks.changes import SYSTEM
+from memory.blocks.lookup import find_block, visible_blocks
 from memory.blocks.records import Author, Block, BlockType
 from memory.blocks.rights import Decision, Operation, Permission, decide
-from memory.database import Rows
-from memory.documents.document import SYSTEM
-from memory.errors import BlockRefused, BlockTooLong
+from memory.people.audience import Trust, may_write_down
 from memory.requests import Kind, Need, Permit, require
+from memory.store.database import Rows, Tx
+from memory.store.errors import BlockRefused, BlockTooLong
 
 
 def decision_for(block: Block, author: Author, operation: Operation) -> Decision:
@@ -23,6 +25,28 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     if decision is not Decision.ALLOW and author.turn is None:
         raise BlockRefused(f"block {block.address} is {access}: {operation} takes a yes, and no turn asks for one")
     return decision
+
+
+def standing_block(rows: Rows, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
+    """A block that is there already, which this author may change so, or may with a yes.
+
+    Raises BlockNotFound; BlockRefused for want of the right, and when somebody who sees the block may not know what
+    is said in the turn, with the blocks that may be written instead.
+    """
+    block = find_block(rows, author.agent, label, author.scope)
+    decision = decision_for(block, author, operation)
+    if may_write_down(author.scope, block.audience):
+        return block, decision
+    read = f"block {block.address} is read by others ({block.audience}) than hear this"
+    if operation not in (Operation.APPEND, Operation.OVERWRITE):
+        raise BlockRefused(f"{read}, so no {operation} from here: do that where all of them hear you")
+    others = [
+        other.address
+        for other in visible_blocks(rows, author.agent, author.scope)
+        if other.audience == author.scope.audience and decide(other.access, operation) is Decision.ALLOW
+    ]
+    instead = f"write to {' or '.join(others[:5])} instead" if others else "no block here may be written instead"
+    raise BlockRefused(f"{read}; {instead}")
 
 
 def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, decision: Decision) -> None:
@@ -58,3 +82,20 @@ def require_fits(name: str, limit: int, before: int, after: int) -> None:
     """Raises BlockTooLong with the numbers; a text that is over its limit may still shrink."""
     if after > limit and after > before:
         raise BlockTooLong(f"block {name} is at {before:,} of {limit:,} characters; this adds {after - before:,}")
+
+
+def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
+    """Note a change that an agent made; what the system keeps up by itself is no event."""
+    if author.writer == SYSTEM or block.type is BlockType.LOG:
+        return
+    event = activity.NewEvent(
+        activity.Kind.BLOCK,
+        f"changed the block {block.label} ({change})",
+        block.audience,
+        author.trust,
+        author.agent,
+        block.about,
+        turn=author.turn,
+        details={"label": block.label, "change": change, "block": block.id},
+    )
+    activity.note(tx, event, author.now)

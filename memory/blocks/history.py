@@ -1,398 +1,232 @@
-"""Looking back at a block and taking changes back: in a unit of work, under the rights of whoever does it.
+"""What is known of a block's past: the history of its document, and before that what lies in archives.
 
-What goes back is always a new change, made by whoever asked for it. An agent's goes through the same door as its
-edits (`memory.blocks`); a person's through `Hand`, under the person's own rights.
+A document keeps its newest changes, some hundreds, so that it loads quickly. When it gets long, all that was not yet
+archived is written down, as Loro's own interchange format under one line that says where it begins, and the document
+goes on without what is older. A text at a version is what its recorded changes make of it: an archive has no document
+that Loro could take back there.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any
 
-from memory import activity
-from memory.activity import Kind, NewEvent
-from memory.audience import Scope, Trust
-from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
-from memory.blocks.rows import archives_of, load_block, sealed_of
-from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
-from memory.clock import from_text, to_text
-from memory.database import Rows, Tx
-from memory.documents.changes import Change, Deed, Note, Stamp, Writer, difference, person_writer
-from memory.documents.containers import amend, held, put_back
-from memory.documents.document import BlockDocument
-from memory.documents.merging import write_seen
-from memory.documents.parts import Amends
-from memory.documents.past import Archive, Past, past_back_to, past_of
-from memory.documents.weave import Plan, not_back
-from memory.errors import BlockRefused, BlockTooLong, Refused
-from memory.ids import BlockId, PersonId
-from memory.uncollected import uncollected
+from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
+from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
+from memory.blocks.replay import TEXT, Held, Replay
+from memory.blocks.schemas import segments
+from memory.blocks.track import Track, text_track
+from memory.store.errors import BlockCorrupt, Refused
+from memory.store.gc_pause import uncollected
 
 
 @dataclass(frozen=True)
-class Edit:
-    """A door to one block: makes the edits under somebody's rights, within its limits, as one change."""
+class Archive:
+    """Stored bytes with the changes after one version up to another."""
 
-    make: Callable[[Callable[[BlockDocument], None]], Block]
-    archives: Callable[[], Sequence[Archive]]
-    """What is kept of the block beside its document."""
-    sealed: Callable[[], int] = lambda: 0
-    """The version behind which this door does not lead back: words were taken out of the block."""
-
-    def __call__(self, change: Callable[[BlockDocument], None]) -> Block:
-        return self.make(change)
+    after: int
+    up_to: int
+    data: bytes
+    digest: bytes
 
 
 @dataclass(frozen=True)
-class Hand:
-    """A person who edits. The owner may do everything but in others' direct messages, others what is about them.
+class Past:
+    """The text at version `start`, and every change since. `why` says why it goes back no further."""
 
-    `known` are all ids of that person. What they write is said to those who can read the block, as they can see.
-    """
+    start: int
+    text: str
+    steps: tuple[Step, ...]
+    why: str = ""
+    held: Held | None = None
+    """What the parts of a structured block hold now."""
+    begun: tuple[int, Mapping[str, Any]] = field(default=(0, MappingProxyType({})), compare=False, repr=False)
+    """What they held where the block's document begins, and at which version."""
 
-    person: PersonId
-    known: tuple[PersonId, ...]
-    is_owner: bool
-    scope: Scope
-    trust: Trust
-    now: datetime
-    policy: CheckpointPolicy = DEFAULT_POLICY
+    @property
+    def version(self) -> int:
+        return self.steps[-1].change.seq if self.steps else self.start
 
-    def right(self, block: Block) -> Permission:
-        """What this person may do to a block that they may see."""
-        if block.type is BlockType.LOG:
-            return Permission.READ_ONLY
-        if self.is_owner or block.about in self.known:
-            return Permission.READ_WRITE
-        return Permission.READ_ONLY
+    @property
+    def range(self) -> str:
+        """The versions there are, for a person."""
+        words = f"versions {self.start} to {self.version}"
+        return f"{words} ({self.why})" if self.why else words
+
+    @cached_property
+    def replay(self) -> Replay:
+        """All that ever stood in each part. Raises BlockCorrupt when the changes do not fit together."""
+        with uncollected():
+            if self.held is None:
+                return Replay(self.start, {TEXT: self.text}, self.steps, None)
+            start, begin = (0, {}) if self.start == 0 else self.begun
+            return Replay(start, begin, self.steps, self.held)
+
+    def replayed(self) -> "Past":
+        """The same, replayed here and now, on the thread that may take the time."""
+        _ = self.replay
+        return self
+
+    def text_at(self, version: int) -> str:
+        """The text at a version. Raises Refused for one that is not known."""
+        self.require(version)
+        return played(self.text, self._until(version))
+
+    def change(self, version: int) -> Change:
+        """The change that made a version. Raises Refused for one that is not known."""
+        self.require(version)
+        if version == self.start:
+            raise Refused(f"what made version {version} is not known any more; there are {self.range}")
+        return self._until(version)[-1].change
+
+    def since(self, moment: datetime) -> int:
+        """The newest version from before a moment."""
+        older = [step.change.seq for step in self.steps if step.change.at < moment]
+        return older[-1] if older else self.start
+
+    def by(self, writer: Writer, after: int) -> list[Change]:
+        """A writer's changes after a version."""
+        return [step.change for step in self.steps if step.change.writer == writer and step.change.seq > after]
+
+    def require(self, version: int) -> None:
+        """Raises Refused, with the versions that there are, for a version that is not known."""
+        if not self.start <= version <= self.version:
+            raise Refused(f"there is no version {version}: there are {self.range}")
+        if version in (self.start, self.version):
+            return
+        made = self._until(version)
+        if not made or made[-1].change.seq != version:
+            raise Refused(f"version {version} was lost when the block was repaired; there are {self.range}")
+        if any(step.change.note.deed is Deed.KEPT and step.change.seq > version for step in self.steps):
+            raise Refused(f"version {version} went with words that were erased from the block since")
+
+    def read_as(self, version: int) -> int:
+        """The version that reads as one did that somebody saw: itself, or, where it was lost, what a repair made of it.
+
+        A repair brings back what the block showed last, as the change after those that are lost.
+        """
+        later = next((step.change for step in self.steps if step.change.seq >= version), None)
+        lost = later is not None and later.seq == version + 1 and version > self.start
+        return version + 1 if later and lost and (later.writer, later.note) == (SYSTEM, EDIT) else version
+
+    def _until(self, version: int) -> Sequence[Step]:
+        return self.steps[: bisect_right(self.steps, version, key=lambda step: step.change.seq)]
+
+
+@uncollected()
+def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
+    """The past of a document and of its archives, oldest first; the way back ends at the first that is no good."""
+    past = own_past(document)
+    if played(past.text, past.steps) != document.text():
+        raise BlockCorrupt("the changes of the document do not give its text")
+    for archive in reversed(archives):
+        if archive.after >= past.start:
+            continue  # the document was rebuilt from an older checkpoint
+        try:
+            past = _joined(archive, past)
+        except BlockCorrupt as error:
+            return replace(past, why=str(error))
+    return replace(past, why=past.why or "what was before is not kept") if past.start else past
+
+
+def past_back_to(
+    document: BlockDocument, archives: Callable[[], Sequence[Archive]], version: int | None = None
+) -> Past:
+    """What a document knows of its past, and with it what lies in archives where that version of it takes them."""
+    past = past_of(document)
+    return past_of(document, archives()) if version is not None and version < past.start else past
+
+
+def own_past(document: BlockDocument) -> Past:
+    """As much of its past as a document carries itself."""
+    base, held, steps = document.base, document.parts(), tuple(document.steps())
+    begun = None if held is None else document.parts(at_base=True)
+    values = {} if begun is None else begun.values
+    return Past(base.version, base.text, steps, held=held, begun=(base.version, values))
+
+
+def _joined(archive: Archive, newer: Past) -> Past:
+    """Both in one. What the archive knows beyond the beginning of the newer one was lost in a repair."""
+    if archive.up_to < newer.start:
+        raise BlockCorrupt(f"changes {archive.up_to + 1} to {newer.start} are not kept")
+    older = open_archive(archive)
+    steps = tuple(step for step in older.steps if step.change.seq <= newer.start)
+    if played(older.text, steps) != newer.text:
+        raise BlockCorrupt(f"the archive of changes {archive.after + 1} to {archive.up_to} does not fit what follows")
+    return replace(newer, start=older.start, text=older.text, steps=steps + newer.steps)
+
+
+def archived(past: Past, exported: str) -> bytes:
+    """A document's changes as they are archived: its past's beginning, then what it exported since."""
+    head = json.dumps({"v": 1, "after": past.start, "text": past.text}, ensure_ascii=False)
+    return pack(f"{head}\n{exported}".encode())
+
+
+def open_archive(archive: Archive) -> Past:
+    """The past that an archive holds. Raises BlockCorrupt."""
+    named = f"the archive of changes {archive.after + 1} to {archive.up_to}"
+    if blob_digest(archive.data) != archive.digest:
+        raise BlockCorrupt(f"{named} does not match its checksum")
+    try:
+        head, _, exported = unpack(archive.data).decode().partition("\n")
+        said = json.loads(head)
+        start, text = int(said["after"]), str(said["text"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BlockCorrupt(f"{named} cannot be read: {error}") from error
+    past = Past(start, text, tuple(steps_of(exported)))
+    if (past.start, past.version) != (archive.after, archive.up_to):
+        raise BlockCorrupt(f"{named} holds changes {past.start + 1} to {past.version}")
+    return past
+
+
+# ----------------------------------------------------------------------------------------------------------- blame
 
 
 @dataclass(frozen=True)
-class Done:
-    """A block after something was taken back, and what was: the changes, and the report of how far it went."""
+class Piece:
+    """A part of the text as it stands, with the change that wrote it; None for what is older than the history."""
 
-    block: Block
-    plan: Plan
-    changes: tuple[Change, ...] = ()
-
-
-def past_of_block(rows: Rows, block: BlockId) -> Past:
-    """All that is kept of a block's past. Raises BlockCorrupt."""
-    return past_of(load_block(rows, block, None).document, archives_of(rows, block))
+    text: str
+    change: Change | None
 
 
-def by_agent(tx: Tx, author: Author, label: str) -> Edit:
-    """An agent's door, under the block's permission; may raise ApprovalNeeded, and what edits raise."""
-    return Edit(
-        lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document)),
-        lambda: archives_of(tx, find_block(tx, author.agent, label, author.scope).id),
-        lambda: sealed_of(tx, find_block(tx, author.agent, label, author.scope).id),
-    )
+def blame(past: Past) -> list[Piece]:
+    """The text as it stands in parts that one change wrote; of a structured block by the fields and items it shows.
 
-
-def require_hand(hand: Hand, block: Block) -> None:
-    """Raise BlockRefused where a person may not change a block by hand."""
-    if not hand.scope.may_use(block.audience):
-        raise BlockRefused(f"block {block.label} cannot be seen from here")
-    if decide(hand.right(block), Operation.OVERWRITE) is not Decision.ALLOW:
-        raise BlockRefused(_not_theirs(block))
-    if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
-        raise BlockRefused(f"block {block.label} is always in context: ask the agent, it asks for a yes")
-
-
-def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
-    """A person's door. Raises BlockRefused at once, and BlockTooLong, BlockCorrupt at the edit."""
-    require_hand(hand, block)
-
-    def edit(change: Callable[[BlockDocument], None]) -> Block:
-        opened = open_block(tx, block.id, person_writer(hand.person), hand.now)
-        before = len(opened.document.text())
-        change(opened.document)
-        text = opened.document.text()
-        if len(text) > max(block.char_limit, before):
-            over = f"{before:,} of {block.char_limit:,} characters; this adds {len(text) - before:,}"
-            raise BlockTooLong(f"block {block.label} is at {over}")
-        stamp = Stamp(person_writer(hand.person), None, opened.next_seq, hand.now)
-        if not save_change(tx, opened, stamp, hand.policy):
-            return block
-        words, details = f"changed the block {block.label} by hand", {"label": block.label, "change": "by hand"}
-        event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
-        activity.note(tx, event, hand.now)
-        trust = min(block.trust, hand.trust)
-        tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
-        moment, version = from_text(to_text(hand.now)), opened.document.version
-        return block._replace(content=text, trust=trust, updated_at=moment, version=version)
-
-    return Edit(edit, lambda: archives_of(tx, block.id), lambda: 0 if hand.is_owner else sealed_of(tx, block.id))
-
-
-def _not_theirs(block: Block) -> str:
-    if block.type is BlockType.LOG:
-        return f"block {block.label} is a log: only the system writes it"
-    return f"block {block.label} is not about you: only the owner can change it by hand"
-
-
-NOT_ONE_TEXT = "it cannot be written as one text: name a field (`--field NAME`, on Discord `field`), or ask the agent"
-
-
-def write(edit: Edit, text: str, seen: int | None = None) -> Block:
-    """Make `text` the whole content; with `seen`, the version the writer saw, what came since stays. Raises Refused."""
-
-    def change(document: BlockDocument) -> None:
-        _require_text(document, NOT_ONE_TEXT)
-        write_seen(document, text, seen)
-
-    return edit(change)
-
-
-def _require_text(document: BlockDocument, words: str) -> None:
-    if document.structured:
-        raise Refused(f"this block has fields, items or sections; {words}")
-
-
-def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
-    """A block's past, as far as going back needs it, replayed by a reader, who may take time. Raises BlockCorrupt."""
-    document = load_block(rows, block, None).document
-    past = past_back_to(document, lambda: archives_of(rows, block), version)
-    return past if _beyond(document, version) else past.rewoven()
-
-
-def _beyond(document: BlockDocument, version: int | None) -> bool:
-    """Whether a version of a text left the document: what is in the archives is read, but not woven."""
-    return version is not None and version < document.base.version and not document.structured
-
-
-def _current(document: BlockDocument, edit: Edit, known: Past | None, version: int | None = None) -> Past:
-    """A past that was read before, if it is still all there is, or else what is so now."""
-    if known is not None and known.version == document.version:
-        return known
-    return past_back_to(document, edit.archives, version)
-
-
-def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
-    """Make the block read as at a version, as a new change. Raises Refused for a version not kept, or sealed.
-
-    `known` is the block's past as `past_to_go_back` gave it: where nothing changed since, nothing is replayed here.
+    What its text alone tells are headings and entries of logs: where an item comes, the numbers of those behind it
+    change, and nobody wrote those. Raises BlockCorrupt.
     """
-    plans: list[Plan] = []
-
-    def change(document: BlockDocument) -> None:
-        past = _current(document, edit, known, version)
-        past.require(version)
-        if version < (sealed := edit.sealed()):
-            raise Refused(f"up to version {sealed} it had words that were taken back: only the owner goes back there")
-        if document.structured:
-            plan = _set_back(document, past, version)
-            if plan is None:
-                raise Refused(f"it is exactly as at version {version} already")
-            plans.append(plan)
-        elif _beyond(document, version):
-            wanted = past.text_at(version)
-            if wanted == document.text():
-                raise Refused(f"it reads exactly as at version {version} already")
-            document.write(wanted)
-            plans.append(Plan(document.version, ()))
-        else:
-            plans.append(past.weave.rolled_back(version))
-            if not plans[-1].splices:
-                raise Refused(f"it reads exactly as at version {version} already")
-            document.splice(plans[-1].splices)
-        document.note(Note(Deed.ROLLBACK, version))
-
-    return Done(edit(change), plans[0])
+    replay, changes = past.replay, {step.change.seq: step.change for step in past.steps}
+    if past.held is None:
+        return _pieces((str(content), changes.get(born)) for content, born in replay.tracks[TEXT].written())
+    shown = text_track(past.start, past.text, past.steps)
+    wrote = [born for content, born in shown.written() for _ in content]
+    letters = {path: _letters(track) for path, track in replay.tracks.items() if track.is_text}
+    place = 0
+    for text, path, item in segments(past.held.schema, past.held.whole):
+        end = place + len(text)
+        if path is not None and item is not None:
+            wrote[place:end] = [[born for _, born in replay.tracks[path].written()][item]] * len(text)
+        elif path in letters:
+            last = wrote[place] if text else 0
+            for at, char in enumerate(text, place):
+                last = wrote[at] = last if char.isspace() else next(letters[path])
+        elif path is not None and (author := replay.author(path)) is not None:
+            wrote[place:end] = [author] * len(text)
+        place = end
+    text = str(shown.content())
+    return _pieces((char, changes.get(number)) for char, number in zip(text, wrote, strict=True))
 
 
-def _set_back(document: BlockDocument, past: Past, version: int) -> Plan | None:
-    """Give every part the value that it had at a version, by ordinary edits; None when all have it.
-
-    Raises as `Parts.rolled_back`. Only where the beginning of the history is lost Loro has to travel there.
-    """
-    amends = None if past.parts is None else past.parts.rolled_back(version)
-    if amends is not None:
-        return None if amends.empty else _amended(document, amends)
-    wanted = document.held_at(version)
-    if wanted == document.look(held):
-        return None
-    before = document.text()
-    document.change(lambda loro: put_back(loro, wanted))
-    return _compared(document, before)
+def _letters(track: Track) -> Iterator[int]:
+    """The change of each character that is no space: a text may be shown with other spaces than it has."""
+    return (born for content, born in track.written() for char in content if not char.isspace())
 
 
-def undo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Take back the writer's newest change of which something is left. Raises Refused. `known`: as for `roll_back`."""
-    return _step_back(edit, writer, Deed.UNDO, known)
-
-
-def redo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Do again what the writer undid last and has not edited past. Raises Refused. `known` is as for `roll_back`."""
-    return _step_back(edit, writer, Deed.REDO, known)
-
-
-def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Done:
-    found: list[tuple[Plan, Change]] = []
-
-    def change(document: BlockDocument) -> None:
-        past = _current(document, edit, known)
-        sealed = edit.sealed()
-        undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
-        candidates = undoable if deed is Deed.UNDO else redoable
-        lost: tuple[str, ...] = ()
-        for each in reversed(candidates):
-            step_back = _part_back if document.structured else _text_back
-            plan, stays_away = step_back(document, past, each)
-            lost += stays_away
-            if plan is not None:
-                found.append((replace(plan, lost=lost), each))
-                document.note(Note(deed, each.seq))
-                return
-        nothing = "nothing of yours is left to undo here" if deed is Deed.UNDO else "there is nothing to do again here"
-        if candidates:
-            nothing += f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
-        kept = f"; what can be undone are {past.range}" if past.start else ""
-        if sealed > past.start and past.by(writer, past.start):
-            kept += f"; {_STAYS.format(sealed)}"
-        raise Refused(f"{nothing}{kept}")
-
-    block = edit(change)
-    plan, undone = found[0]
-    return Done(block, plan, (undone,))
-
-
-def _text_back(document: BlockDocument, past: Past, change: Change) -> tuple[Plan | None, tuple[str, ...]]:
-    """Take back one change of a text; None when nothing of it is left. And the words that do not come back.
-
-    They do also beside what others wrote meanwhile: whoever goes one step back means to have them.
-    """
-    version = _before_alone(past, change, _STEPS)
-    plan = None if version is None else past.weave.rolled_back(version)
-    plan = plan or past.weave.taken_back({change.seq}, beside="\n")
-    document.splice(plan.splices)
-    return plan if plan.splices else None, plan.lost
-
-
-def _part_back(document: BlockDocument, past: Past, change: Change) -> tuple[Plan | None, tuple[str, ...]]:
-    """Take back one change of a structured block, as `_text_back`."""
-    version = _before_alone(past, change, _STEPS)
-    if version is not None:
-        return _set_back(document, past, version), ()
-    lost: tuple[str, ...] = ()
-    for numbers in ({change.seq}, {change.seq, *_annulled(past, change)}):
-        parts = past.parts
-        amends = None if parts is None else parts.taken_back(numbers, beside=True)
-        if amends is not None:
-            lost = amends.lost
-            if not amends.empty:
-                return _amended(document, amends), lost
-    return None, lost
-
-
-def _before_alone(past: Past, change: Change, deeds: Collection[Deed]) -> int | None:
-    """The version before a change after which its writer only undid and did again, and nobody else wrote.
-
-    Then it is known what the block is to be, wherever what it took away would find its place now.
-    """
-    since = [step.change for step in past.steps if step.change.seq > change.seq]
-    if any(each.writer != change.writer or each.note.deed not in deeds for each in since):
-        return None
-    earlier = [step.change.seq for step in past.steps if step.change.seq < change.seq]
-    return earlier[-1] if earlier else past.start
-
-
-def _annulled(past: Past, change: Change) -> set[int]:
-    """What the same writer did after a change and undid, with the undoing: together they did nothing."""
-    found: set[int] = set()
-    for each in reversed(past.by(change.writer, change.seq)):
-        if each.note.deed in _STEPS and each.seq not in found and each.note.of > change.seq:
-            found |= {each.seq, each.note.of}
-    return found
-
-
-def _amended(document: BlockDocument, amends: Amends) -> Plan:
-    before = document.text()
-    document.change(lambda loro: amend(loro, amends))
-    return replace(_compared(document, before), gone=amends.gone, lost=amends.lost, kept=amends.kept)
-
-
-def _compared(document: BlockDocument, before: str) -> Plan:
-    """What became of the text that is shown of a structured block."""
-    splices = difference(before, document.text())
-    gone, came = sum(each.delete for each in splices), sum(len(each.insert) for each in splices)
-    return Plan(document.version, splices, gone, came)
-
-
-def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
-    """One writer's changes that can be undone, and those undos that can be done again; the next one last.
-
-    An edit empties the second. Going back and reverting are edits, too.
-    """
-    undoable: list[Change] = []
-    redoable: list[Change] = []
-    for change in changes:
-        match change.note.deed:
-            case Deed.UNDO:
-                undoable = [each for each in undoable if each.seq != change.note.of]
-                redoable.append(change)
-            case Deed.REDO:
-                redoable = [each for each in redoable if each.seq != change.note.of]
-                undoable.append(change)
-            case _:
-                undoable.append(change)
-                redoable.clear()
-    return undoable, redoable
-
-
-def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") -> Done:
-    """Take back what a writer changed after a version, keeping what others wrote. `past` is the block's, as it is now.
-
-    `called` is how people name that writer; without it the writer's id is said.
-
-    Raises Refused when there is nothing to take back, when one of the changes is sealed, or when the block was changed
-    since the past was read.
-    """
-    changes, name = past.by(whose, after), called or whose
-    if not changes:
-        raise Refused(f"{name} changed nothing here since version {max(after, past.start)}; there are {past.range}")
-    if changes[0].seq <= (sealed := edit.sealed()):
-        raise Refused(f"{_STAYS.format(sealed)}; only the owner reverts them, you what came after")
-    return take_back(edit, past, changes, f"what {name} changed")
-
-
-def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it") -> Done:
-    """Take back some changes of a block, by whomever, as one change, keeping what others wrote. `past` is as it is now.
-
-    Raises Refused when nothing of them is left, or when the block was changed since the past was read; BlockRefused
-    where what is read only would change, or nothing but entries of a log.
-    """
-    numbers = frozenset(each.seq for each in changes)
-    plans: list[Plan] = []
-
-    def change(document: BlockDocument) -> None:
-        if document.version != past.version:
-            raise Moved(f"the block was changed meanwhile: it is at version {document.version} now; try again")
-        if past.parts is not None:
-            amends = past.parts.taken_back(numbers)
-            _require_any(not amends.empty, what, amends.kept)
-            plans.append(_amended(document, amends))
-        else:
-            with uncollected():
-                plan = past.weave.taken_back(numbers)
-            _require_any(bool(plan.splices), what)
-            document.splice(plan.splices)
-            plans.append(plan)
-        document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
-
-    return Done(edit(change), plans[0], tuple(changes))
-
-
-def _require_any(found: bool, what: str, kept: Sequence[str] = ()) -> None:
-    if not found and kept:
-        raise BlockRefused(f"nothing can be taken back: {'; '.join(kept)}")
-    if not found:
-        raise Refused(f"nothing of {what} is left to take back")
-
-
-_STEPS = Deed.UNDO, Deed.REDO
-_STAYS = "changes up to {} stay: with them came words that were taken back since"
-
-
-class Moved(Refused):
-    """A block was changed between looking and writing."""
+def _pieces(parts: Iterable[tuple[str, Change | None]]) -> list[Piece]:
+    return [Piece("".join(text for text, _ in group), change) for change, group in groupby(parts, lambda each: each[1])]

@@ -11,16 +11,25 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memory.audience import Audience, Scope, Trust
-from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
-from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks import (
+    Author,
+    Block,
+    BlockType,
+    NewBlock,
+    Operation,
+    Permission,
+    containers,
+    edit_block,
+    ensure_block,
+)
+from memory.blocks.containers import add_entry
+from memory.blocks.document import SYSTEM, BlockDocument
+from memory.blocks.schemas import Field, FieldType, LogSchema
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.blocks.templates import described
-from memory.database import Tx
-from memory.documents import containers
-from memory.documents.document import SYSTEM, BlockDocument
-from memory.documents.log_entries import add_entry
-from memory.documents.schemas import Field, FieldType, LogSchema
-from memory.ids import AgentId, TurnId
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.database import Tx
+from memory.store.ids import AgentId, TurnId
 
 TOOLS, EVENTS, SUMMARIES = "tool_execution_log", "event_log", "compression_summaries"
 _KEPT, _SHOWN = 200, 10

@@ -6,13 +6,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from memory.audience import Audience, Scope, Trust
+from memory.blocks.document import Writer
 from memory.blocks.rights import Permission
-from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
-from memory.documents.document import Writer
-from memory.documents.schemas import TEXT, Schema, TextSchema, view
-from memory.ids import AgentId, BlockId, PersonId, TurnId
+from memory.blocks.schemas import TEXT, Schema, TextSchema, view
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.people.audience import Audience, Scope, Trust
 from memory.requests import Permit
+from memory.store.ids import AgentId, BlockId, PersonId, TurnId
 
 CONSTELLATION_OWNER = AgentId("_constellation_")
 _LIMITS = {"core": 2_000, "log": 40_000}  # of a log only the newest entries are in context

@@ -3,11 +3,15 @@
 import functools
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-import structlog
-
+from memory.blocks import containers
+from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Stamp, blob_digest, salvage
+from memory.blocks.history import Archive, open_archive
 from memory.blocks.rows import (
+    OpenBlock,
+    WarmBlocks,
     archives_of,
     checkpoint_of,
     checkpoints,
@@ -18,17 +22,15 @@ from memory.blocks.rows import (
     peer_of,
     updates_after,
 )
-from memory.blocks.warm import OpenBlock, WarmBlocks
-from memory.clock import to_text
-from memory.database import Row, Rows, Tx, Value
-from memory.documents import containers
-from memory.documents.document import SYSTEM, Blob, BlobKind, BlockDocument, Stamp, blob_digest, salvage
-from memory.documents.past import Archive, open_archive
-from memory.documents.schemas import TextSchema, parse_schema
-from memory.errors import BlockCorrupt, BlockNotFound, Refused
-from memory.ids import BlockId, snowflakes
+from memory.blocks.schemas import TextSchema, parse_schema
+from memory.people.audience import OWNER, Audience, Scope
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.errors import BlockCorrupt, BlockNotFound, Refused
+from memory.store.ids import BlockId, snowflakes
+from memory.store.logs import Log
 
-_log = structlog.get_logger(__name__)
+_log = Log(__name__)
 _STORED = {  # where each kind of blob lies, and the column with its number
     BlobKind.UPDATE: ("memory_block_updates", "seq"),
     BlobKind.CHECKPOINT: ("memory_block_checkpoints", "up_to_seq"),
@@ -181,3 +183,44 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime, begin: c
     heading = (head["label"], head["description"])
     opened = OpenBlock(block, heading, head["audience"], stamp.seq + 1, document, 0, 0, now, 0)
     insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What was wrong with a block, and whether it could be built anew: 'repaired' or 'unreadable'.
+
+    `label` is empty for a block of somebody's direct messages.
+    """
+
+    id: int
+    label: str
+    audience: Audience
+    findings: tuple[str, ...]
+    outcome: str
+    at: datetime
+
+    @property
+    def words(self) -> str:
+        """For the owner: which block, when, what was found."""
+        which = f"block {self.label}" if self.label else "a block of somebody's direct messages"
+        return f"{which} was {self.outcome} on {self.at:%Y-%m-%d %H:%M} UTC: {'; '.join(self.findings)}"
+
+
+def damage_since(rows: Rows, since: datetime) -> list[Damage]:
+    """What was found since then, newest first."""
+    found = rows.all(
+        "SELECT r.id, r.findings, r.outcome, r.at, r.audience, b.label FROM memory_block_repairs r"
+        " JOIN memory_blocks b ON b.id = r.block_id WHERE r.at >= ? ORDER BY r.id DESC",
+        (to_text(since),),
+    )
+    return [
+        Damage(
+            id=row["id"],
+            label=row["label"] if Scope(OWNER).may_use(row["audience"]) else "",
+            audience=row["audience"],
+            findings=tuple(json.loads(row["findings"])),
+            outcome=row["outcome"],
+            at=from_text(row["at"]),
+        )
+        for row in found
+    ]

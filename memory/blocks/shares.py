@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.blocks import CONSTELLATION_OWNER, Author, Block, BlockType, Operation, Permission
-from memory.blocks.editing import standing_block
-from memory.blocks.finding import access_at
-from memory.clock import to_text
-from memory.database import Rows, Tx
-from memory.errors import Refused
-from memory.ids import AgentId, BlockId
+from memory.blocks.guard import standing_block
+from memory.blocks.lookup import access_at
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
+from memory.store.ids import AgentId, BlockId
 
 SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 

@@ -5,19 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory.blocks import BlockType
-from memory.documents.containers import begin
-from memory.documents.document import BlockDocument
-from memory.documents.schemas import (
-    TEXT,
-    Field,
-    FieldType,
-    ListSchema,
-    LogSchema,
-    MapSchema,
-    Schema,
-    TextSchema,
-    outline,
-)
+from memory.blocks.containers import begin
+from memory.blocks.document import BlockDocument
+from memory.blocks.schemas import TEXT, Field, FieldType, ListSchema, LogSchema, MapSchema, Schema, TextSchema, outline
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 `passages` cuts for the index, `indexing` keeps it up to date, `rows` is what the database has.
 """
 
-from memory.folders.indexing import Progress, from_content, index
+from memory.folders.index import Progress, from_content, index
 from memory.folders.rows import (
     MAX_CONTENT,
     Access,

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory.errors import Refused
 from memory.folders.paths import clean, parts_of, plain_name
 from memory.folders.windows import BLOCK, binary
+from memory.store.errors import Refused
 
 MOST_FILES = 10_000
 """Of one folder that are looked at."""

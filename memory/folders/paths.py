@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from memory.errors import Refused
+from memory.store.errors import Refused
 
 MAX_PATH = 400  # characters
 _MAX_DEPTH = 16

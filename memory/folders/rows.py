@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from memory.audience import Audience, Scope, Trust
-from memory.clock import from_text, to_text
-from memory.database import Row, Rows, Tx, Value
-from memory.errors import Refused
 from memory.folders.passages import Passage
 from memory.folders.paths import checked_folder
-from memory.fulltext import index_text, storable
-from memory.ids import AgentId, FileId, FolderId, PersonId, new_id
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.errors import Refused
+from memory.store.fulltext import index_text, storable
+from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
 
 FolderKind: TypeAlias = Literal["local", "virtual"]
 Access: TypeAlias = Literal["read", "read_write"]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import regex
 
-from memory.errors import Refused
+from memory.store.errors import Refused
 
 BLOCK = 1 << 16
 WINDOW_LINES = 100

@@ -1,1 +1,1 @@
-"""What is kept of a person: who they are, what is told of them, and how it is exported, erased and parted."""
+"""People: identities, audience, access and privacy; export and erasure of what is kept about them."""

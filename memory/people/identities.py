@@ -8,9 +8,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory.clock import to_text
-from memory.database import Rows, Tx, Value
-from memory.ids import PersonId, new_id, place_source
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import PersonId, new_id, place_source
 
 CODE_LIFE = timedelta(minutes=10)
 """How long a code can be said."""

@@ -11,10 +11,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memory.clock import to_text
-from memory.database import Row, Rows, Tx, Value, as_dict
-from memory.ids import ErasureId, PersonId, snowflakes
 from memory.people.identities import drop_empty
+from memory.store.clock import to_text
+from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.erasure_ledger import Entry
+from memory.store.ids import ErasureId, PersonId, snowflakes
 
 
 class Choice(StrEnum):
@@ -38,6 +39,11 @@ class Erasure:
     @property
     def done(self) -> bool:
         return bool(self.done_at)
+
+    @property
+    def entry(self) -> Entry:
+        """As the ledger has it."""
+        return Entry(self.id, self.person, self.asked_by, self.begun_at)
 
 
 def choices(rows: Rows) -> dict[PersonId, tuple[Choice, str]]:

@@ -5,10 +5,10 @@ What was said in a place holds where those who hear it may know it, like anythin
 
 from datetime import datetime, timedelta
 
-from memory.audience import OWNER, Audience, Scope
-from memory.clock import to_text
-from memory.database import Rows, Tx
-from memory.ids import PersonId
+from memory.people.audience import OWNER, Audience, Scope
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import PersonId
 
 LONGEST = 40
 """Characters of a state."""

@@ -4,11 +4,11 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.fulltext import index_text
-from memory.search import talk
-from memory.search.asking import Asked
+from memory.search import neighbors
 from memory.search.lookup import Lookup
+from memory.search.neighbors import Talk
 from memory.search.query import Close, Near, Nearness, Surroundings
+from memory.search.question import Asked
 from memory.search.ranking import (
     WIDE,
     WINDOW,
@@ -22,7 +22,7 @@ from memory.search.ranking import (
     total,
     total_close,
 )
-from memory.search.talk import Talk
+from memory.store.fulltext import index_text
 
 _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
 _CANDIDATES = 40  # of a domain, at least: among them the rows with every word are looked for
@@ -170,7 +170,7 @@ def _beside(numbers: Sequence[int], at: int, reach: int) -> Sequence[int]:
 
 def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
     neighbours = WINDOW if asked.sentence else 0
-    stretches = talk.around(find.rows, numbers, find.scope, neighbours + WIDE)
+    stretches = neighbors.around(find.rows, numbers, find.scope, neighbours + WIDE)
     chosen, others = set(numbers), set[int]()
     for stretch in stretches:
         for at, number in enumerate(stretch.numbers):
@@ -184,7 +184,7 @@ def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
         if number in chosen
     }
     known = {*pool, *(before for before in pool.values() if before is not None)}
-    return Talk(stretches, pool, talk.spoken(find.rows, known, time=asked.when, name=asked.name))
+    return Talk(stretches, pool, neighbors.spoken(find.rows, known, time=asked.when, name=asked.name))
 
 
 def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[str | None, list[Word]]:
@@ -194,7 +194,8 @@ def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[str | None, lis
     """
     newest = {number for word in words for number in list(word.rows)[:_NEWEST]}
     heard = [
-        (speaker, by_person, index_text(speaker).split()) for speaker, by_person in talk.speakers(find.rows, newest)
+        (speaker, by_person, index_text(speaker).split())
+        for speaker, by_person in neighbors.speakers(find.rows, newest)
     ]
     others = [word for word in words if not any(word.term.word in parts for _, _, parts in heard)]
     texts = {word.term.word for word in words}

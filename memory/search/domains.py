@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memory.clock import to_text
-from memory.database import Value
-from memory.ids import AgentId
+from memory.people.unshown import shown
 from memory.search.query import Domain, Embedded, Kind, Query
+from memory.store.clock import to_text
+from memory.store.database import Value
+from memory.store.ids import AgentId
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,10 @@ def _asks_for_entries(query: Query) -> bool:
     return query.category is not None or bool(query.tags)
 
 
-def _living_messages(_agent: AgentId | None) -> Condition:
+def _living_messages(agent: AgentId | None) -> Condition:
     # Deleted rows and results of tools have no search text.
-    return Condition("t.deleted_at IS NULL AND t.search_text <> ''")
+    living = "t.deleted_at IS NULL AND t.search_text <> ''"
+    return Condition(living if agent is None else f"{living} AND {shown('t')}")
 
 
 def _living_entries(agent: AgentId | None) -> Condition:
@@ -208,7 +210,10 @@ def _of_tasks(query: Query) -> Iterator[Condition]:
 
 
 def _living_summaries(agent: AgentId | None) -> Condition:
-    return Condition("true") if agent is None else Condition("(t.agent_id IS NULL OR t.agent_id = ?)", (agent,))
+    living = "t.kind IN ('conversation', 'agent', 'day', 'week') AND t.search_text <> ''"
+    if agent is None:
+        return Condition(living)
+    return Condition(f"{living} AND (t.agent_id IS NULL OR t.agent_id = ?)", (agent,))
 
 
 def _of_summaries(query: Query) -> Iterator[Condition]:
@@ -275,7 +280,7 @@ TABLES = (
         columns="t.words AS text, NULL AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
         "t.place_id AS place, NULL AS role",
         can_meet=lambda query: query.role is None and not _asks_for_entries(query),
-        living=lambda _agent: Condition("t.search_text <> ''"),
+        living=lambda agent: Condition("t.search_text <> ''" + ("" if agent is None else f" AND {shown('t')}")),
         narrowing=_of_activity,
     ),
     Table(
@@ -307,11 +312,11 @@ TABLES = (
     Table(
         domain="summaries",
         kind="summary",
-        name="summary_texts",
-        index="summary_fts",
-        number="n",
-        moment="t.at",
-        columns="t.text AS text, t.of AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
+        name="items",
+        index="item_fts",
+        number="id",
+        moment="iif(t.kind IN ('day', 'week'), t.key, t.created_at)",  # of a day or week when it began
+        columns="t.text AS text, t.kind AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
         "t.place_id AS place, NULL AS role",
         can_meet=lambda query: query.role is None and query.person is None and not _asks_for_entries(query),
         living=_living_summaries,

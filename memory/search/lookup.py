@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from memory.audience import Scope
-from memory.database import Row, Rows
-from memory.ids import AgentId
-from memory.search.asking import COLOURED
+from memory.people.audience import Scope
 from memory.search.domains import Condition, Table, where
 from memory.search.query import Among
+from memory.search.question import COLOURED
+from memory.store.database import Row, Rows
+from memory.store.ids import AgentId
 
 COUNTED_ROWS = 10_000
 """`Lookup.count` counts no further than this."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from memory.audience import Audience, Scope, Trust
-from memory.database import Rows, Value
-from memory.ids import AgentId, PersonId, PlaceId
-from memory.messages import Message, Role
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue.messages import Message, Role
+from memory.store.database import Rows, Value
+from memory.store.ids import AgentId, PersonId, PlaceId
 
 Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity", "files", "facts", "tasks", "summaries"]
 Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage", "fact", "task", "summary"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple, TypeAlias
 
-from memory.fulltext import Term
-from memory.search.asking import Asked
+from memory.search.neighbors import Stretch, Talk
 from memory.search.query import Close, Near
-from memory.search.talk import Stretch, Talk
+from memory.search.question import Asked
+from memory.store.fulltext import Term
 
 _USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
 _PER_CHARACTER = 1.2 * 0.75 / _USUAL_LENGTH  # BM25 with k1 = 1.2 and b = 0.75

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memory.clock import from_text, to_text
+from memory.store.clock import from_text, to_text
 from sources.bluesky.filters import Us
 from sources.bluesky.keys import author_of, moment, person_id
 from sources.bluesky.records import Account, account
@@ -18,7 +18,7 @@ from sources.text import flatten
 
 _DONE = {"like": "liked your post", "repost": "reposted your post", "follow": "follows you now"}
 _PAGE = 50
-_SELDOM = 4
+_SELDOM = 30
 """Looks at what addresses the account for one at this."""
 _PER_HOUR = 30
 """Acts that are noted in an hour; of more, who looks at the account knows anyway."""

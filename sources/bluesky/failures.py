@@ -1,6 +1,6 @@
 """What a call to Bluesky fails with, as types that say what may be done next."""
 
-from memory.amounts import many
+from memory.store.plurals import many
 from sources.base import DeliveryFailed, DeliveryUnclear, SourceRefused
 
 SOON = 5.0

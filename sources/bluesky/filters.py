@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory.ids import PersonId
+from memory.store.ids import PersonId
 from sources.bluesky.keys import author_of, person_id
 from sources.bluesky.records import Post
 from sources.bluesky.settings import Filters
@@ -28,6 +28,8 @@ class Why(StrEnum):
     NO_KEYWORD = "no_keyword"
     LANGUAGE = "language"
     BOT = "bot"
+    MACHINE = "machine"
+    """Its author answers like a machine, without saying that it is one."""
     BLOCKED = "blocked"
     CLOSED = "closed"
     """The thread's author lets only others reply."""
@@ -52,7 +54,7 @@ class Us:
 
     did: str
     withheld: Callable[[PersonId], bool]
-    denied: Callable[[PersonId], bool] = lambda _: False
+    denied: Callable[[PersonId], bool]
     """Who was shut out by command."""
 
     def shuts_out(self, person: PersonId) -> bool:

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from memory.ids import OutboxId, PersonId, PlaceId, snowflake_time
+from memory.store.ids import OutboxId, PersonId, PlaceId, snowflake_time
 
 NAME = "bluesky"
 POSTS = "app.bsky.feed.post"

@@ -1,4 +1,4 @@
-"""When to look again: often while people talk to us, seldom while nobody does, later when the server asks to wait."""
+"""When to look again: more often while people talk to us, later when the server asks to wait."""
 
 import time
 from collections.abc import Mapping
@@ -7,7 +7,6 @@ _BUSY_SECONDS = 120.0
 """How long after something was heard it is looked for more often."""
 _BUSY_SHARE = 5
 _LEAST = 1.0
-_QUIET_AFTER, _QUIET_SHARE, _LONGEST = 900.0, 2, 60.0
 _FEW_LEFT = 0.1
 """Of the requests that the server allows, when it is looked seldom."""
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
@@ -19,7 +18,6 @@ class Pace:
     def __init__(self, usual: float) -> None:
         self._usual = usual
         self._heard = -_BUSY_SECONDS
-        self._began: float | None = None
         self._failures = 0
 
     def heard(self, now: float) -> None:
@@ -35,14 +33,9 @@ class Pace:
     def next(self, now: float, headers: Mapping[str, str], clock: float | None = None) -> float:
         """The wait after a look that succeeded; `clock` is the time in seconds since 1970."""
         self._failures = 0
-        self._began = now if self._began is None else self._began
         least = min(_LEAST, self._usual)
-        if now - self._heard < _BUSY_SECONDS:
-            wait = max(self._usual / _BUSY_SHARE, least)
-        elif now - max(self._heard, self._began) > _QUIET_AFTER:
-            wait = min(self._usual * _QUIET_SHARE, max(_LONGEST, self._usual))
-        else:
-            wait = self._usual
+        busy = now - self._heard < _BUSY_SECONDS
+        wait = max(self._usual / _BUSY_SHARE, least) if busy else self._usual
         return max(wait, _until_reset(headers, time.time() if clock is None else clock))
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memory.amounts import many
+from memory.store.plurals import many
 from sources.bluesky.keys import author_of, message_id, moment
 from sources.text import flatten, one_line
 
-ALT_LENGTH = 300
+ALT_LENGTH = 2_000
 MOST_IMAGES = 4
 _BOT, _NO_READERS = "bot", "!no-unauthenticated"
 _QUOTES = "(quotes "

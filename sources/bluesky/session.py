@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 import httpx
-import structlog
 from atproto_client import AsyncClient, Session, SessionEvent
 from atproto_client.exceptions import (
     BadRequestError,
@@ -27,8 +26,9 @@ from atproto_client.models.dot_dict import DotDict
 from atproto_client.request import AsyncRequest, Response
 from atproto_core.exceptions import AtProtocolError
 
-from memory.faults import Point, call_point, outside
-from memory.folder import private_file
+from memory.store.faults import Point, call_point, outside
+from memory.store.folder import private_file
+from memory.store.logs import Log
 from sources.bluesky.failures import (
     AccountGone,
     CallFailed,
@@ -53,7 +53,7 @@ _DAY = 86_400.0
 _RUN_OUT = frozenset({"ExpiredToken", "InvalidToken", "AuthMissing", "AuthenticationRequired"})
 _LONGEST_WAIT = 86_400.0
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class BlueskySession:

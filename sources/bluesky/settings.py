@@ -33,7 +33,7 @@ class BlueskySettings:
     password: SecretStr
     session_file: Path
     service: str = "https://bsky.social"
-    poll_seconds: float = 15
+    poll_seconds: float = 2
     owner: str = ""
     """The owner's own DID."""
     filters: Filters = field(default_factory=Filters)

@@ -12,32 +12,33 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import structlog
-
-from memory.audience import PUBLIC
-from memory.clock import from_text, to_text
-from sources.base import Deliver, Notification, Place, PlaceKind, SourceRefused
+from memory.store.clock import from_text, to_text
+from memory.store.logs import Log
+from sources.base import Deliver, Notification, SourceRefused
 from sources.bluesky.acts import Acts
-from sources.bluesky.direct import DirectMessages
+from sources.bluesky.answered_posts import Watched
+from sources.bluesky.direct_messages import DirectMessages
+from sources.bluesky.endpoint import BlueskyEndpoint
+from sources.bluesky.exchange import machine
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
-from sources.bluesky.hearing import deletion, hidden_from, notifications
-from sources.bluesky.keys import NAME, person_id
+from sources.bluesky.keys import person_id, thread_place
+from sources.bluesky.notifications import hidden_from, notifications
 from sources.bluesky.polling import Pace
 from sources.bluesky.records import Notified, Post, notified
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
-from sources.bluesky.speaking import BlueskyEndpoint
-from sources.bluesky.subscribing import SUBSCRIBED, Subscription
+from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
+from sources.bluesky.thread_reader import read_thread
 from sources.bluesky.threads import MOST_SHOWN_ABOVE, Thread, shown_siblings
-from sources.bluesky.watching import Watched
-from sources.bluesky.whole import read_thread
-from sources.bluesky.wiring import Wiring
+from sources.bluesky.wiring import Held, Wiring
 from sources.recent import Recent
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 PAGE, MOST_PAGES = 50, 40
+FULLY = 30.0
+"""Seconds after which a whole page is read although the newest is known: servers put late posts further back."""
 REASONS = ("mention", "reply", "quote")
 MARGIN = timedelta(minutes=5)
 """How far before the mark is read again: servers index posts late, and not in their order."""
@@ -66,11 +67,12 @@ class BlueskySource:
         self._settings = settings
         self._wiring = wiring
         self.session = BlueskySession(settings)
-        self._watched = Watched(self.session, wiring.clock)
+        self._watched = Watched(self.session, wiring)
         self.direct = DirectMessages(settings, self.session, wiring)
         self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, lambda: self.us)
         marks = wiring.stream_mark, wiring.set_stream_mark
-        self.subscription = Subscription(settings, self.session, lambda: self.us, marks, self.hurry)
+        of_stream = marks, self.hurry, self._watched.knows
+        self.subscription = Subscription(settings, self.session, lambda: self.us, *of_stream)
         self._acts = Acts(settings, self.session, lambda: self.us, wiring)
         self._pace = Pace(settings.poll_seconds)
         self._decided: Recent[str, None] = Recent(5_000)
@@ -80,6 +82,10 @@ class BlueskySource:
         self._bots: Recent[str, tuple[float, ...]] = Recent(1_000)
         self._waiting: dict[str, _Batch] = {}
         self._low: str | None = None
+        self._top: tuple[str, str] | None = None
+        """The newest notification when all were read last."""
+        self._first: tuple[str, str] = ("", "")
+        self._read_at = 0.0
         self._stopped = False
         self._hurry = asyncio.Event()
         self.connected = False
@@ -154,7 +160,9 @@ class BlueskySource:
 
     async def look(self, deliver: Deliver) -> None:
         """Read what is new, and deliver what is to be heard of it. Raises CallFailed."""
-        found = await self._read()
+        newest = await self._newest()
+        fully = newest is None or newest != self._top or time.monotonic() - self._read_at > FULLY
+        found = await self._read() if fully else []
         if self._low is None:
             await self._fresh(found)
             await self._begin(found)
@@ -162,11 +170,24 @@ class BlueskySource:
         told = {each.id for each in found}
         also = [each for each in self.subscription.take() if each.id not in told]
         await self._sort(await self._fresh([*found, *also]))
+        if fully:
+            self._top, self._read_at = self._first, time.monotonic()
         await self._move(found, await self._give_due(deliver))
         await self._remove(self.subscription.removed(), deliver)
         await self.subscription.settle(lambda each: each not in self._decided)
 
     # ------------------------------------------------------------------ reading
+
+    async def _newest(self) -> tuple[str, str] | None:
+        """Which notification is the newest: a page of one costs little. None where everything is to be read anyway."""
+        if self._top is None:
+            return None
+        page = await self._page(1)
+        return _top(page)
+
+    async def _page(self, limit: int, cursor: str = "") -> dict[str, object]:
+        asked = {"limit": limit, "cursor": cursor, "reasons": list(REASONS)}
+        return await self.session.query("app.bsky.notification.listNotifications", asked)
 
     async def _read(self) -> list[Notified]:
         """Everything since the mark, the oldest first, each once."""
@@ -180,8 +201,8 @@ class BlueskySource:
         found: dict[str, Notified] = {}
         cursor = ""
         for _ in range(MOST_PAGES):
-            asked = {"limit": PAGE, "cursor": cursor, "reasons": list(REASONS)}
-            page = await self.session.query("app.bsky.notification.listNotifications", asked)
+            page = await self._page(PAGE, cursor)
+            self._first = self._first if cursor else _top(page)
             items = [each for each in map(notified, _listed(page)) if each is not None]
             found |= {each.id: each for each in items if each.reason in REASONS}
             cursor = str(page.get("cursor") or "")
@@ -263,7 +284,7 @@ class BlueskySource:
         """Make notifications of the threads whose time has come; a thread that cannot be read now waits."""
         given: list[Notified] = []
         for root, batch in list(self._waiting.items()):
-            if batch.due > time.monotonic():
+            if batch.due > time.monotonic() and self._watched.awaits(thread_place(root)):
                 continue
             try:
                 given += await self._give(batch.found, deliver)
@@ -298,6 +319,10 @@ class BlueskySource:
         us = self.us
         if vacates(seen, us, self._settings.filters):
             await self._pass_over({each.id: Why.VACATED for each in found})
+            return []
+        if newest.author.did not in self._settings.filters.friends and machine(newest, seen.parents, us.did):
+            await self._wiring.suspect(newest.root.uri, newest.author.shown)
+            await self._pass_over({each.id: Why.MACHINE for each in found})
             return []
         aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
         await self._pass_over(aside)
@@ -337,9 +362,7 @@ class BlueskySource:
         """Posts were deleted: whatever was heard of them is forgotten."""
         for uri in uris:
             if (found := await self._wiring.heard(uri)) is not None:
-                message, place = found
-                where = Place(place, PlaceKind.THREAD, PUBLIC, bindings=(place, NAME))
-                deliver(deletion(message, where, self._wiring.clock()))
+                await self._watched.take_back(Held(*found, self._wiring.clock()), deliver)
         if uris:
             await self._wiring.settled()
 
@@ -351,7 +374,9 @@ class BlueskySource:
             seen = await self._wiring.seen([each.id for each in given])
             for each in seen:
                 self._decided.put(each, None)
-            unstored += await self._not_stored([each for each in given if each.id not in seen])
+            missing = await self._not_stored([each for each in given if each.id not in seen])
+            self._top = None if missing else self._top
+            unstored += missing
         newest = max((each.indexed_at for each in found), default=None)
         if newest is None or self._stopped:
             return
@@ -375,6 +400,12 @@ class BlueskySource:
         for each in found:
             self._decided.put(each, None)
         log.info("bluesky_passed_over", reasons=sorted({str(why) for why in found.values()}), posts=len(found))
+
+
+def _top(page: Mapping[str, object]) -> tuple[str, str]:
+    """The newest notification of a page, by its record; two empty texts where there is none."""
+    first = next((each for each in _listed(page) if isinstance(each, dict)), {})
+    return str(first.get("uri", "")), str(first.get("cid", ""))
 
 
 def _listed(page: Mapping[str, object]) -> list[object]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memory.amounts import many
+from memory.store.plurals import many
 from sources.bluesky.keys import author_of
 from sources.bluesky.records import Account, Post, account, post
 from sources.text import one_line

@@ -1,12 +1,12 @@
 """What composition gives the Bluesky source: what is known and kept of it elsewhere."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from memory.clock import Clock, utc_now
-from memory.ids import PersonId, PlaceId
 from memory.requests import Verdict
+from memory.store.clock import Clock, utc_now
+from memory.store.ids import PersonId, PlaceId
 
 
 async def _nothing_to_decide(_person: PersonId, _handle: str, code: str, _verdict: Verdict) -> str:
@@ -34,6 +34,15 @@ class Act:
     at: datetime
 
 
+@dataclass(frozen=True)
+class Held:
+    """A post whose words memory holds: as a message, where, and when it was posted."""
+
+    message: str
+    place: PlaceId
+    at: datetime
+
+
 async def _noted_nowhere(_acts: Sequence[Act]) -> None:
     """Nobody wants to know."""
 
@@ -47,15 +56,22 @@ class Wiring:
     """
 
     seen: Callable[[Sequence[str]], Awaitable[set[str]]]
+    held: Callable[[int], Awaitable[Sequence[Held]]]
+    """The posts whose words memory holds, the newest so many."""
+    withdraw: Callable[[str], Awaitable[None]]
+    """Take our answer to a post back, where that is wanted: the post was deleted."""
     pass_over: Callable[[Mapping[str, str]], Awaitable[None]]
+    suspect: Callable[[str, str], Awaitable[None]]
+    """Tell the owner once of a thread (its first post) that it is not answered any more, since somebody (their name)
+    goes on there like a machine."""
     mark: Callable[[], Awaitable[str | None]]
     set_mark: Callable[[str], Awaitable[None]]
     settled: Callable[[], Awaitable[None]]
     opt: Callable[[PersonId, bool], Awaitable[None]]
     answered: Callable[[PersonId], Awaitable[int]]
     """How often a person was answered during the last day."""
-    withheld: Callable[[PersonId], bool] = lambda _: False
-    denied: Callable[[PersonId], bool] = lambda _: False
+    withheld: Callable[[PersonId], bool] = field(kw_only=True)
+    denied: Callable[[PersonId], bool] = field(kw_only=True)
     """Whether somebody was shut out by command."""
     allowed: Callable[[PersonId], bool] = lambda _: False
     """Whether somebody was let in by command."""
@@ -76,6 +92,6 @@ class Wiring:
     set_acts_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
     noted: Callable[[Sequence[Act]], Awaitable[None]] = _noted_nowhere
     """Up to when likes, reposts and follows are known, and what notes them."""
-    paused: Callable[[], bool] = lambda: False
+    paused: Callable[[], bool] = field(kw_only=True)
     on_ready: Callable[[str], None] = lambda _: None
     clock: Clock = utc_now

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import discord
 
-from memory.faults import call_point, outside
+from memory.store.faults import call_point, outside
 from sources.base import Attachment
 from sources.fetch import Fetcher, FetchFailed
 from sources.text import flatten

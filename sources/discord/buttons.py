@@ -5,23 +5,22 @@ from typing import Any
 
 import discord
 
-from memory.ids import EntryId, ReminderId, RequestId
-from sources.base import Buttons
+from sources.base import Buttons, Pressed
 
 PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})")
 """Matches the custom id of an answer to a question."""
 
-REMINDER = re.compile(r"carina:reminder:(?P<offer>[a-z]{1,10}):(?P<reminder>[0-9]{1,19})")
-"""Matches the custom id of a button under a reminder."""
-
-PREFERENCE = re.compile(r"carina:preference:(?P<offer>[a-z]{1,10}):(?P<entry>ent_[0-9a-z]{1,20})")
-"""Matches the custom id of an answer about something that was inferred."""
+PRESS = re.compile(
+    r"carina:(?P<kind>reminder|retry|preference):(?P<offer>[a-z]{1,10}):(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20})"
+)
+"""Matches the id of a button that calls an operation: of a reminder, of what was given up, of what was inferred."""
 
 _LOOKS = {
     "allow": ("Use it", discord.ButtonStyle.success),
     "refuse": ("Forget it", discord.ButtonStyle.danger),
     "snooze": ("Snooze", discord.ButtonStyle.secondary),
     "done": ("Done", discord.ButtonStyle.success),
+    "retry": ("Try again", discord.ButtonStyle.primary),
     "once": ("Once", discord.ButtonStyle.success),
     "hour": ("For 1 hour", discord.ButtonStyle.primary),
     "always": ("Always for this", discord.ButtonStyle.secondary),
@@ -30,12 +29,12 @@ _LOOKS = {
 }
 
 
-def custom_id(offer: str, request: RequestId | ReminderId | EntryId, kind: str = "permit") -> str:
-    """The id of a button; `PATTERN`, `REMINDER` and `PREFERENCE` read it."""
+def custom_id(offer: str, request: Pressed, kind: str = "permit") -> str:
+    """The id of a button; `PATTERN` and `PRESS` read it."""
     return f"carina:{kind}:{offer}:{request}"
 
 
-def button(offer: str, request: RequestId | ReminderId | EntryId, kind: str = "permit") -> discord.ui.Button[Any]:
+def button(offer: str, request: Pressed, kind: str = "permit") -> discord.ui.Button[Any]:
     """One button as it is shown."""
     label, style = _LOOKS[offer]
     return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind))

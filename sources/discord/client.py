@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import discord
-import structlog
 from discord import app_commands
 
-from memory.errors import DatabaseBusy, DatabaseFull
-from memory.faults import call_point, outside
-from sources.discord.link import REFUSED
+from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.faults import call_point, outside
+from memory.store.logs import Log
 from sources.discord.settings import DiscordSettings
+from sources.discord.shared_state import REFUSED
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 SYNC = call_point("discord.sync_commands")
 

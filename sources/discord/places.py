@@ -5,11 +5,11 @@ from typing import Any
 
 import discord
 
-from memory.audience import OWNER, Audience, channel_audience, guild_audience, person_audience
-from memory.ids import GuildId, PersonId, PlaceId
+from memory.people.audience import OWNER, Audience, channel_audience, guild_audience, person_audience
+from memory.store.ids import GuildId, PersonId, PlaceId
 from sources.base import Place, PlaceKind
 from sources.discord.settings import DiscordSettings
-from sources.text import flatten, one_line
+from sources.text import MAX_LINE, flatten, one_line
 
 NAME = "discord"
 
@@ -41,6 +41,12 @@ def user_number(identifier: str) -> int | None:
     """The user that "discord:<id>" (a person) or "discord:user:<id>" (a place) names."""
     rest = identifier.removeprefix(f"{NAME}:").removeprefix("user:")
     return int(rest) if identifier.startswith(f"{NAME}:") and rest.isdecimal() else None
+
+
+def shortened(text: str, limit: int = MAX_LINE) -> str:
+    """Words on one line; where they are too long it says how long they are."""
+    whole = one_line(text, len(text) + 1)
+    return whole if len(whole) <= limit else f"{one_line(text, limit)} (cut: it has {len(whole):,} characters)"
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ def spot_of(channel: Any, person: int | None = None) -> Spot:
                 channel.id,
                 PlaceKind.GUILD,
                 name=flatten(channel.name),
-                topic=one_line(getattr(channel, "topic", None) or ""),
+                topic=shortened(getattr(channel, "topic", None) or ""),
                 chain=_chain(channel.id, channel.category_id, channel.guild.id),
                 guild=channel.guild.id,
                 guild_name=flatten(channel.guild.name),
@@ -161,7 +167,7 @@ def _thread(thread: discord.Thread) -> Spot:
         thread.id,
         PlaceKind.THREAD,
         name=flatten(thread.name),
-        topic=one_line(topic),
+        topic=shortened(topic),
         chain=_chain(thread.id, thread.parent_id, parent.category_id if parent else None, thread.guild.id),
         guild=thread.guild.id,
         guild_name=flatten(thread.guild.name),

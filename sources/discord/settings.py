@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from pydantic import SecretStr
 
-from memory.admission import Rule
-from memory.audience import Audience
-from memory.ids import PersonId
+from memory.people.access import Rule
+from memory.people.audience import Audience
+from memory.store.ids import PersonId
 
 
 class Mode(StrEnum):
@@ -111,6 +111,10 @@ class DiscordSettings:
     read_back_days: float = 7
     ready_seconds: float = 1.5
     """How long no guild must arrive before the connection counts as ready."""
+    handshake_seconds: float = 30
+    """How long Discord may take from the login to READY."""
+    resume_seconds: float = 60
+    """How long the library may try to resume a session that was interrupted."""
     sharded: bool = False
     """Start with shards at once; when Discord demands them they are used anyway."""
     decided: Decided = field(default_factory=Decided)

@@ -1,32 +1,40 @@
-"""The Discord source: connects, stays connected, falls back when an intent is missing, and says how it stands."""
+"""The Discord source: connects, stays connected, falls back when an intent is missing, and says how it stands.
+
+discord.py resumes short interruptions by itself. It gives up a first connection that fails (by an AttributeError), and
+repeats a refused session without any pause; after an interruption it pauses for up to 17 minutes. So each of its runs
+has a deadline for the handshake and for resuming: what takes longer ends the run, and the next one begins with a
+client of its own after a pause of ours, for ever, within Discord's allowance of session starts.
+"""
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-import aiohttp
 import discord
-import structlog
+from discord.gateway import ReconnectWebSocket
 
-from memory.clock import Clock, utc_now
-from memory.faults import call_point, outside
-from memory.ids import PersonId, PlaceId
-from sources.base import Deliver, Notification, Speaker
+from memory.store.clock import Clock, utc_now
+from memory.store.faults import call_point, outside
+from memory.store.ids import PersonId, PlaceId
+from memory.store.logs import Log
+from sources.base import Deliver, Notification, Readiness, Speaker
+from sources.discord.catch_up import Cursors, GapStore, NeverWrote, Readback, RecentlyStored, Record
+from sources.discord.channel_lookup import ChannelLookup
+from sources.discord.channel_queues import ChannelQueues
 from sources.discord.client import Commands, OwnTree, PlainClient, ShardedClient, make_client
+from sources.discord.connection import Connection, Stage, StartsUsedUp, State, check_starts, reason_of, waits
+from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.errors import GatewayRefused, MissingIntent, WrongToken
-from sources.discord.lanes import Lanes
-from sources.discord.link import REFUSED, Link
-from sources.discord.listening import Ears, Equipment
-from sources.discord.looking import Lookout
-from sources.discord.readback import Cursors, Readback, RecentlyStored
+from sources.discord.listener import Equipment, GatewayListener
 from sources.discord.settings import DiscordSettings
-from sources.discord.speaking import DiscordEndpoint
-from sources.discord.watch import Watch
+from sources.discord.shared_state import REFUSED, Link
+from sources.discord.watchdog import Watch
 from sources.fetch import Fetcher
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 LOGIN = call_point("discord.login")
 PRESENCE = call_point("discord.presence")
@@ -36,7 +44,8 @@ PRESENCE_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 ANSWER_SECONDS = 10.0
 """How long a connection that ends while the service goes on waits for commands that are being answered over it."""
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+HELD_SECONDS = 60.0
+"""A session that lasted as long as this is no failed try."""
 PRIVILEGED = frozenset({"members", "message_content"})
 WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
 
@@ -49,23 +58,26 @@ async def _unknown() -> int | None:
 class Wiring:
     """What composition gives the source.
 
-    `cursors` and `recent` say what was seen and stored, `begun` as of which message id the bot listens at all (asked
-    before the first connection, so that no message comes before it); `on_ready` is told the bot's name when it is
-    connected for the first time; `on_missing` the privileged intents Discord does not grant.
+    `cursors` and `recent` say what was seen and stored, `gaps` what could not be read so far, `never_wrote` whose
+    direct messages have to be looked for, `begun` as of which message id the bot listens at all (asked before the first
+    connection, so that no message comes before it); `on_ready` is told the bot's name when it is connected for the
+    first time; `on_missing` the privileged intents Discord does not grant.
     """
 
     cursors: Cursors
     recent: RecentlyStored
+    never_wrote: NeverWrote
+    gaps: GapStore
     begun: Callable[[], Awaitable[int | None]] = _unknown
     on_ready: Callable[[str], None] = lambda _: None
     on_missing: Callable[[frozenset[str]], None] = lambda _: None
     commands: Commands | None = None
-    withheld: Callable[[PersonId], bool] = lambda _: False
+    withheld: Callable[[PersonId], bool] = field(kw_only=True)
     """Whether a person chose that nothing they say is heard."""
     knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
     """Told who wrote directly without being let in, and where."""
     clock: Clock = utc_now
-    deaf: Callable[[], bool] = lambda: False
+    deaf: Callable[[], bool] = field(kw_only=True)
     """Whether nothing that is said is heard for the time being; `read_back` is called when that is over."""
 
 
@@ -73,23 +85,27 @@ class Wiring:
 class DiscordStatus:
     """How the connection stands."""
 
-    connected: bool
+    state: State
     name: str
     latency: float | None
     """Seconds of the last heartbeat; None when there was none."""
     guilds: int
     missing_intents: frozenset[str]
     reading_back: bool
-    trouble: str = ""
-    """Why the last attempt to connect failed; empty once one succeeded."""
+
+    @property
+    def connected(self) -> bool:
+        return self.state.stage is Stage.CONNECTED
 
 
 @dataclass
 class _Ending:
-    """Why a connection ended: raise `fatal`, or try again, at once or later."""
+    """Why a run of the library ended: raise `fatal`, or try again, at once or (for a `reason`) later."""
 
     fatal: Exception | None = None
-    at_once: bool = False
+    reason: str = ""
+    at_least: float = 0.0
+    """Seconds before which another try is useless."""
 
 
 @dataclass
@@ -97,12 +113,16 @@ class _Standing:
     """What the next connection goes by."""
 
     sharded: bool
+    pauses: Iterator[float]
     missing: frozenset[str] = frozenset()
-    wait: float = FIRST_WAIT
-    ready: bool = False
     announced: bool = False
     begun: int | None = None
-    trouble: str = ""
+    deadline: asyncio.Timeout | None = None
+    """When the run of the moment is given up, unless it is connected by then."""
+    held_since: float = math.inf
+    """Since when the session of the moment stands, by the loop's clock."""
+    why: str = ""
+    """Why the connection ended last, if it did not come back since."""
 
 
 class DiscordSource:
@@ -113,10 +133,10 @@ class DiscordSource:
     def __init__(self, settings: DiscordSettings, wiring: Wiring) -> None:
         self._settings = settings
         self._wiring = wiring
-        self._link = Link()
-        self._link.withheld, self._link.knocks, self._link.deaf = wiring.withheld, wiring.knocks, wiring.deaf
-        self._standing = _Standing(sharded=settings.sharded)
-        self._lanes: Lanes | None = None
+        self._link = Link(wiring.withheld, wiring.deaf, wiring.knocks)
+        self._standing = _Standing(sharded=settings.sharded, pauses=waits())
+        self._connection = Connection(wiring.clock)
+        self._queues: ChannelQueues | None = None
         self._paused = self._finished = False
         self._tree: OwnTree | None = None
         self._read_back: Callable[[], None] | None = None
@@ -130,16 +150,20 @@ class DiscordSource:
     @property
     def status(self) -> DiscordStatus:
         client = self._link.client
-        latency = client.latency if client is not None and self._standing.ready else math.inf
+        latency = client.latency if client is not None and self._connection.stands else math.inf
         return DiscordStatus(
-            connected=self._standing.ready,
+            state=self._connection.state,
             name=str(client.user) if client is not None and client.user else "",
             latency=latency if math.isfinite(latency) else None,
             guilds=len(client.guilds) if client is not None else 0,
             missing_intents=self._standing.missing,
-            reading_back=self._lanes is not None and self._lanes.held > 0,
-            trouble=self._standing.trouble,
+            reading_back=self._queues is not None and self._queues.held > 0,
         )
+
+    @property
+    def readiness(self) -> Readiness:
+        """Whether people are heard there at the moment."""
+        return Readiness(self._connection.stands, self._connection.state.words)
 
     def pause(self) -> None:
         """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read back at the next start."""
@@ -156,13 +180,13 @@ class DiscordSource:
 
     def read_back(self) -> None:
         """Hear what was said while nothing was to be heard, as after a restart; unconnected, that comes by itself."""
-        if self._read_back is not None and self._standing.ready:
+        if self._read_back is not None and self._connection.stands:
             self._read_back()
 
     async def show_state(self, words: str) -> None:
         """Show a few words as the bot's presence; it matters little when that fails."""
         client = self._link.client
-        if client is None or not self._standing.ready:
+        if client is None or not self._connection.stands:
             return
         try:
             activity = discord.CustomActivity(name=words[:128])
@@ -180,18 +204,20 @@ class DiscordSource:
         self._standing.begun = await self._wiring.begun()
         try:
             while True:
-                ending = await self._session(give)
-                if ending.fatal is not None:
-                    raise ending.fatal
-                if not ending.at_once:
-                    log.warning("discord_reconnect", seconds=self._standing.wait)
-                    await asyncio.sleep(self._standing.wait)
-                    self._standing.wait = min(2 * self._standing.wait, LONGEST_WAIT)
+                try:
+                    ending = await self._session(give)
+                except Exception:
+                    # Discord's answers, the library and what hears them are many; none of it may end the service.
+                    log.exception("discord_session_failed")
+                    await self._pause(_Ending(reason="an unexpected error, which the log has"))
+                else:
+                    if ending.fatal is not None:
+                        raise ending.fatal
         finally:
             await self.endpoint.close()
 
     async def _session(self, deliver: Deliver) -> _Ending:
-        """One client, from login to its end."""
+        """One client, from login until the next is to be made; while it waits, messages can be sent through it."""
         tasks: set[asyncio.Task[None]] = set()
         fetcher = Fetcher()
         async with asyncio.TaskGroup() as group:
@@ -204,18 +230,31 @@ class DiscordSource:
 
             client = self._assemble(spawn, fetcher, deliver)
             try:
-                return await self._connected(client, spawn)
+                ending = await self._connected(client, spawn)
+                if ending.reason:
+                    await self._pause(ending)
+                return ending
             finally:
-                self._standing.ready = False
+                self._connection.ended()
                 self._link.shut()
                 for task in tasks:
                     task.cancel()
                 await _close(client, fetcher, 0.0 if self._finished else ANSWER_SECONDS)
 
+    async def _pause(self, ending: _Ending) -> None:
+        """Wait before the next try: longer each time, from the beginning after a session that held."""
+        standing = self._standing
+        if asyncio.get_running_loop().time() - standing.held_since >= HELD_SECONDS:
+            standing.pauses = waits()
+        standing.held_since = math.inf
+        seconds = max(next(standing.pauses), ending.at_least)
+        self._connection.waiting(ending.reason, seconds)
+        await asyncio.sleep(seconds)
+
     def _assemble(
         self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], fetcher: Fetcher, deliver: Deliver
     ) -> PlainClient | ShardedClient:
-        lanes = self._lanes = Lanes(spawn)
+        queues = self._queues = ChannelQueues(spawn)
         handlers: list[Callable[[str, tuple[Any, ...]], None]] = []
 
         def hear(event: str, args: tuple[Any, ...]) -> None:
@@ -230,24 +269,29 @@ class DiscordSource:
             sharded=self._standing.sharded,
         )
         self._tree = client.tree
-        lookout = Lookout(client, self._link, self._settings)
+        lookout = ChannelLookup(client, self._link, self._settings)
         client.tree.shared = lookout.shared_with
-        equipment = Equipment(self._settings, self._link, lanes, lookout, fetcher, deliver, self._wiring.clock)
-        ears = Ears(equipment)
-        readback = Readback(ears, lookout, lanes, self._link, self._settings)
+        equipment = Equipment(self._settings, self._link, queues, lookout, fetcher, deliver, self._wiring.clock)
+        ears = GatewayListener(equipment)
+        wiring = self._wiring
+        given = wiring.cursors, wiring.recent, wiring.never_wrote, wiring.gaps
+        record = Record(*given, self._standing.begun, wiring.clock, lambda: self._paused or wiring.deaf())
+        readback = Readback(client, record, ears, equipment)
+        reading: list[asyncio.Task[None]] = []
 
         def read() -> None:
-            wiring = self._wiring
-            spawn(readback.run(client, wiring.cursors, wiring.recent, self._standing.begun, wiring.clock))
+            spawn(readback.run())
+            if not reading:
+                reading.append(spawn(readback.keep_reading()))
 
         def read_again() -> None:
-            if not lanes.held:  # else it is about to be read anyway
+            if not queues.held:  # else it is about to be read anyway
                 ears.forget_given()
-                lanes.hold()
+                queues.hold()
                 read()
 
         def attend(event: str, _args: tuple[Any, ...]) -> None:
-            if event in ("ready", "shard_ready") and lanes.held:
+            if event in ("ready", "shard_ready") and queues.held:
                 read()
             self._attend(client, event)
 
@@ -256,16 +300,41 @@ class DiscordSource:
         return client
 
     def _attend(self, client: discord.Client, event: str) -> None:
+        match event:
+            case "connect" | "resumed" | "shard_resumed":
+                self._give_up_in(None)
+                self._standing.why = ""
+            case "disconnect":
+                self._is_gone(client)
+            case _:
+                pass
         if event in ("ready", "resumed", "shard_ready", "shard_resumed"):
             self._is_ready(client)
-        elif event == "disconnect" and self._standing.ready:
-            self._standing.ready = False
-            log.warning("discord_disconnected")
+
+    def _is_gone(self, client: discord.Client) -> None:
+        """The library tells why it connects anew only by the exception that it is handling."""
+        why, held = sys.exc_info()[1], asyncio.get_running_loop().time() - self._standing.held_since
+        self._standing.why = reason_of(why, client)
+        self._connection.interrupted(self._standing.why)
+        anew = isinstance(why, ReconnectWebSocket) and not why.resume
+        self._give_up_in(0.0 if anew and held < HELD_SECONDS else self._settings.resume_seconds)
+        if anew:
+            self._standing.held_since = math.inf
+
+    def _give_up_in(self, seconds: float | None) -> None:
+        """End the library's run after that time; None takes it back. A time that was set before stays."""
+        deadline, now = self._standing.deadline, asyncio.get_running_loop().time()
+        if deadline is None or deadline.expired():
+            return
+        if seconds is None:
+            deadline.reschedule(None)
+        else:
+            deadline.reschedule(min(now + seconds, deadline.when() or math.inf))
 
     def _is_ready(self, client: discord.Client) -> None:
-        if not self._standing.ready:
-            self._standing.ready, self._standing.wait, self._standing.trouble = True, FIRST_WAIT, ""
-            log.info("discord_connected", name=str(client.user), guilds=len(client.guilds))
+        if math.isinf(self._standing.held_since):
+            self._standing.held_since = asyncio.get_running_loop().time()
+        self._connection.connected(str(client.user), len(client.guilds))
         if not self._standing.announced:
             self._standing.announced = True
             self._wiring.on_ready(str(client.user))
@@ -275,20 +344,38 @@ class DiscordSource:
         client: PlainClient | ShardedClient,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> _Ending:
+        self._connection.connecting()
         try:
             await outside(LOGIN, client.login(self._settings.token.get_secret_value()), LOGIN_SECONDS)
             self._link.open(client, spawn)
-            await client.connect()
+            await check_starts(client)
+            return await self._run(client)
         except discord.LoginFailure:
             return _Ending(WrongToken())
         except discord.PrivilegedIntentsRequired:
             return await self._leave_out(client)
         except discord.ConnectionClosed as why:
             return await self._closed(client, why.code)
-        except (*REFUSED, discord.GatewayNotFound, aiohttp.ClientError) as why:
-            self._standing.trouble = str(why) or type(why).__name__
-            log.warning("discord_unreachable", reason=self._standing.trouble)
-        return _Ending()
+        except StartsUsedUp as why:
+            return _Ending(reason=str(why), at_least=why.seconds)
+        except (*REFUSED, discord.GatewayNotFound) as why:
+            return _Ending(reason=reason_of(why, client))
+
+    async def _run(self, client: PlainClient | ShardedClient) -> _Ending:
+        """The library's own loop, until it fails or takes too long to connect."""
+        try:
+            async with asyncio.timeout(self._settings.handshake_seconds) as self._standing.deadline:
+                await client.connect()
+        except TimeoutError:
+            silent = f"Discord's gateway did not answer within {self._settings.handshake_seconds:g} s"
+            return _Ending(reason=self._standing.why or silent)
+        except AttributeError as why:
+            if client.ws is not None:
+                raise
+            return _Ending(reason=reason_of(why.__context__, client))
+        finally:
+            self._standing.deadline, self._standing.why = None, ""
+        return _Ending(reason="the connection was closed")
 
     async def _closed(self, client: discord.Client, code: int) -> _Ending:
         match code:
@@ -298,7 +385,7 @@ class DiscordSource:
                 return await self._leave_out(client)
             case _ if code == SHARDS_NEEDED and not self._standing.sharded:
                 self._standing.sharded = True
-                return _Ending(at_once=True)
+                return _Ending()
             case _:
                 return _Ending(GatewayRefused(code))
 
@@ -318,7 +405,7 @@ class DiscordSource:
             hint="grant it in the developer portal under Bot; until then only mentions and direct messages are read",
         )
         self._wiring.on_missing(self._standing.missing)
-        return _Ending(at_once=True)
+        return _Ending()
 
 
 def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:

@@ -12,17 +12,18 @@ from typing import Any
 
 import aiohttp
 import discord
-import structlog
 from discord.http import Route
 
-from memory.faults import call_point, outside
+from memory.store.faults import call_point, outside
+from memory.store.logs import Log
 from sources.base import DeliveryFailed, DeliveryUnclear, OutFile
 from sources.discord import outcomes
-from sources.discord.link import REFUSED, Link
+from sources.discord.shared_state import REFUSED, Link
+from sources.outgoing import seen
 from sources.recent import Recent
 from sources.text import flatten
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 HOOKS = call_point("discord.webhooks")
 EXECUTE = call_point("discord.webhook_send")
@@ -191,5 +192,5 @@ def _form(words: Words) -> Any:
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", payload, content_type="application/json")
     for number, file in enumerate(words.files):
-        form.add_field(f"files[{number}]", file.text.encode("utf-8", "replace"), filename=file.name)
+        form.add_field(f"files[{number}]", seen(file.text).encode(), filename=file.name)
     return form

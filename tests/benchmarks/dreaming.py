@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memory import dreams
-from memory.archival import Entry
-from memory.archival.entries import columns_of
-from memory.audience import Audience, Trust
-from memory.clock import to_text
-from memory.database import Tx
-from memory.dreams import Choice, Mark, Merge, Pass, Plan, Retire
-from memory.ids import AgentId, EntryId, PersonId
-from memory.migrations import Kind, prepare
-from memory.sqlite import connect
+from memory.knowledge import consolidation
+from memory.knowledge.archival import Entry
+from memory.knowledge.archival.entries import columns_of
+from memory.knowledge.consolidation import Choice, Mark, Merge, Pass, Plan, Retire
+from memory.people.audience import Audience, Trust
+from memory.store.clock import to_text
+from memory.store.database import Tx
+from memory.store.ids import AgentId, EntryId, PersonId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Measure, Report, at_most
 from tests.benchmarks.words import Words
@@ -33,12 +33,12 @@ def run(options: Options) -> Report:
     with TemporaryDirectory() as folder:
         tx = _opened(Path(folder))
         _fill(tx, options.scaled(ENTRIES), 0)
-        first = [_timed(lambda: dreams.choose(tx, STAR, Pass.DUPLICATES)) for _ in range(options.rounds)]
+        first = [_timed(lambda: consolidation.choose(tx, STAR, Pass.DUPLICATES)) for _ in range(options.rounds)]
         _mark_all(tx)
         _fill(tx, options.scaled(NEW), ENTRIES)
-        later = [_timed(lambda: dreams.choose(tx, STAR, Pass.DUPLICATES)) for _ in range(options.rounds)]
-        choice, peak = _with_peak(lambda: dreams.choose(tx, STAR, Pass.DUPLICATES))
-        applied = _timed(lambda: dreams.apply(tx, _plan(tx, choice), NOW))
+        later = [_timed(lambda: consolidation.choose(tx, STAR, Pass.DUPLICATES)) for _ in range(options.rounds)]
+        choice, peak = _with_peak(lambda: consolidation.choose(tx, STAR, Pass.DUPLICATES))
+        applied = _timed(lambda: consolidation.apply(tx, _plan(tx, choice), NOW))
     count = f"{options.scaled(ENTRIES):,}"
     report.measures += [
         Measure(f"choose among {count}, everything is new", "s", tuple(first), at_most(2)),
@@ -78,13 +78,13 @@ def _entry(number: int, text: str) -> Entry:
 
 def _mark_all(tx: Tx) -> None:
     row = tx.one("SELECT max(seq) FROM dream_changes")
-    part = dreams.Part(STAR, GUILD, Trust.APPROVED)
-    dreams.apply(tx, Plan(marks=(Mark(Pass.DUPLICATES, part, int(row[0]) if row is not None else 0),)), NOW)
+    part = consolidation.Part(STAR, GUILD, Trust.APPROVED)
+    consolidation.apply(tx, Plan(marks=(Mark(Pass.DUPLICATES, part, int(row[0]) if row is not None else 0),)), NOW)
 
 
 def _plan(tx: Tx, choice: Choice) -> Plan:
     clusters = [cluster for found in choice.clusters.values() for cluster in found]
-    may = dreams.allowance(tx, STAR, NOW)
+    may = consolidation.allowance(tx, STAR, NOW)
     merges = [Merge(Pass.DUPLICATES, each[:2], f"{each[0].content} {each[1].content}", "", ()) for each in clusters]
     merged = {entry.id for each in merges for entry in each.sources}
     rest = [entry for new in choice.new.values() for entry in new if entry.id not in merged]

@@ -9,16 +9,16 @@ from tempfile import TemporaryDirectory
 
 from memory import blocks
 from memory.agents import Agent, seed_agent
-from memory.audience import PUBLIC, Scope, Trust
-from memory.blocks import Author, Block, BlockType, NewBlock, editing, storage
+from memory.blocks import Author, Block, BlockType, NewBlock, edits, guard, store
+from memory.blocks.document import SYSTEM, BlockDocument, agent_writer
 from memory.blocks.rows import load_block
-from memory.blocks.storage import DEFAULT_POLICY, CheckpointPolicy
-from memory.clock import utc_now
-from memory.database import Database, Rows, Tx
-from memory.documents.document import SYSTEM, BlockDocument, agent_writer
-from memory.faults import commit_point
-from memory.ids import AgentId, TurnId, snowflakes
-from memory.migrations import Kind, prepare
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.people.audience import PUBLIC, Scope, Trust
+from memory.store.clock import utc_now
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, TurnId, snowflakes
+from memory.store.migrations import Kind, prepare
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.spans import Spans, timed, timed_writes
@@ -55,15 +55,15 @@ def _make(tx: Tx, label: str, content: str, limit: int = 5_000) -> None:
 @contextmanager
 def _watched(spans: Spans) -> Iterator[None]:
     places = [
-        (editing, "find_block", "find"),
-        (editing, "open_block", "open"),
+        (guard, "find_block", "find"),
+        (edits, "open_block", "open"),
         (BlockDocument, "load", "load"),
         (BlockDocument, "append", "edit"),
         (BlockDocument, "replace", "edit"),
         (BlockDocument, "commit", "export"),
-        (editing, "save_change", "save"),
-        (storage, "insert_update", "insert"),
-        (storage, "insert_checkpoint", "checkpoint"),
+        (edits, "save_change", "save"),
+        (store, "insert_update", "insert"),
+        (store, "insert_checkpoint", "checkpoint"),
     ]
     with timed_writes(spans), timed(spans, places):
         yield

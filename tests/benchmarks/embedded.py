@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from memory import vectors
-from memory.database import Database
-from memory.embedding import Choice, Embedder, EmbeddingError, make_embedder
-from memory.faults import commit_point
-from memory.search import Meaning
-from memory.vectors import Embedded
+from memory.search import vectors
+from memory.search.embedding import Choice, Embedder, EmbeddingError, make_embedder
+from memory.search.similarity import Meaning
+from memory.search.vectors import Embedded
+from memory.store.database import Database
+from memory.store.faults import commit_point
 
 _CHOOSE = commit_point("bench.choose_embedder")
 _STORE = commit_point("bench.store_vectors")

@@ -15,20 +15,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.config import load_config
-from bot.embedding import open_embedding
-from memory import distances, messages, sqlite, vectors
-from memory.audience import Audience, Scope, Trust, person_audience
-from memory.clock import utc_now
-from memory.constellation import Constellations
-from memory.database import Database, Rows, Tx, Value
-from memory.embedding import Vector, make_embedder, missing, to_vector
-from memory.embedding.base import signs
-from memory.embedding.choosing import Choice
-from memory.faults import commit_point
-from memory.ids import AgentId, PersonId, PlaceId
-from memory.messages import Heard
-from memory.migrations import Kind, prepare
-from memory.vectors import Question
+from bot.upkeep.embedding import open_embedding
+from memory.people.audience import Audience, Scope, Trust, person_audience
+from memory.queue import messages
+from memory.queue.messages import Heard
+from memory.search import vectors
+from memory.search.embedding import Vector, make_embedder, missing, to_vector
+from memory.search.embedding.base import signs
+from memory.search.embedding.choice import Choice
+from memory.search.vectors import Question
+from memory.store import distances, sqlite
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows, Tx, Value
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PersonId, PlaceId
+from memory.store.migrations import Kind, prepare
 from tests.benchmarks.options import Options
 from tests.benchmarks.process import ROOT, resident_mib
 from tests.benchmarks.report import Measure, Report, at_least, at_most, percentile
@@ -154,14 +156,14 @@ async def _backfill(folder: Path, texts: int, words: Words) -> float:
         house = await constellations.ensure("home", PersonId("bench:owner"))
         async with (
             constellations.use(house.id) as file,
-            open_embedding(config, constellations, house.id) as made,
+            open_embedding(config, file) as made,
             asyncio.TaskGroup() as tasks,
         ):
             await file.write(_FILL, lambda tx: _talk(tx, texts // 2, words))
             assert made.embedder is not None
             await made.embedder.embed(["warm"], 60)
             begin = time.perf_counter()
-            task = tasks.create_task(made.run())
+            task = tasks.create_task(made.run(lambda: False))
             while (await file.read(vectors.standing)).waiting:
                 file.committed.clear()
                 await file.committed.wait()

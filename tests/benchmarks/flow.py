@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bot import events
+from bot.agents import events
 from tests.benchmarks.options import Options
 from tests.benchmarks.process import ROOT, stopped, until_ready
 from tests.benchmarks.report import Measure, Report, at_least

@@ -10,23 +10,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bot.agents.notices import Notices
 from bot.config import Config, load_config
-from bot.houses import Answering, open_house
-from bot.lane import Patience
-from bot.notices import Notices
-from bot.router import House, Router
-from memory.clock import utc_now
-from memory.constellation import Constellations
-from memory.database import Tx
-from memory.faults import commit_point
-from memory.ids import ConstellationId, GroupId, PersonId, PlaceId
+from bot.runtime.bootstrap import RoutingTable, open_constellation
+from bot.runtime.conversation import Patience
+from bot.runtime.router import House, Router
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
 from sources.base import Notification
 from tests.benchmarks.options import Options
 from tests.benchmarks.process import ROOT, resident_mib, threads
 from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_messages
 from tests.benchmarks.words import Words
-from tests.benchmarks.world import SOURCE, EchoModel, Sink, make_kit, running, said
+from tests.benchmarks.world import SOURCE, EchoModel, Sink, make_kit, open_gate, running, said
 
 _FILL = commit_point("bench.fill_houses")
 
@@ -51,7 +51,7 @@ async def _measure(folder: Path, houses: int, active: int) -> dict[str, float]:
         for number in range(houses):
             owner = PersonId("bench:owner")
             if number < active:
-                identifier, answering = await open_house(_named(config, number), constellations, owner, utc_now)
+                identifier, answering = await open_constellation(_named(config, number), constellations, owner, utc_now)
                 groups[identifier] = answering.default
                 async with constellations.use(identifier) as database:
                     await database.write(_FILL, _talk)
@@ -76,10 +76,12 @@ async def _serve(
     constellations: Constellations, ids: list[ConstellationId], groups: dict[ConstellationId, GroupId]
 ) -> dict[str, float]:
     endpoint, found = Sink(), dict[str, float]()
-    kit = make_kit(EchoModel(), endpoint)
+    turn_deps = make_kit(EchoModel(), endpoint)
     notices = Notices(PlaceId(f"{SOURCE}:owner"), SOURCE)
-    houses = {each: House(each, Answering({}, groups.get(each, GroupId(""))), kit, notices) for each in ids}
-    router = Router(constellations, houses, ids[0], {SOURCE: endpoint}, lambda _: Patience(merge=0))
+    houses = {each: House(each, RoutingTable({}, groups.get(each, GroupId(""))), turn_deps, notices) for each in ids}
+    router = Router(
+        constellations, houses, ids[0], {SOURCE: endpoint}, lambda _: Patience(merge=0), open_gate(constellations)
+    )
     opened = []
     for each in groups:
         begin = time.perf_counter()
@@ -121,7 +123,8 @@ def child(houses: int, active: int) -> None:
 
 def run(options: Options) -> Report:
     houses, active = options.scaled(HOUSES), options.scaled(ACTIVE)
-    code = f"from tests.benchmarks.houses import child; import bot.cli, bot.discord_ui; child({houses}, {active})"
+    loaded = "import bot.interfaces.cli.long_running, bot.interfaces.discord.frontend"
+    code = f"from tests.benchmarks.houses import child; {loaded}; child({houses}, {active})"
     rounds: list[dict[str, Any]] = []
     for _ in range(options.rounds):
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memory import jobs
-from memory.clock import utc_now
-from memory.constellation import Constellations
-from memory.database import Tx
-from memory.faults import commit_point
-from memory.ids import PersonId
 from memory.jobs import NewJob
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.runner import Runner
 from scheduler.triggers import At, Every, dump
@@ -35,7 +35,7 @@ def _fill(tx: Tx, count: int) -> None:
 async def _round(folder: Path, count: int) -> tuple[float, float, float]:
     async with Constellations.open(folder, utc_now) as constellations:
         house = (await constellations.ensure("bench", PersonId("terminal:owner"))).id
-        runner = Runner(constellations, Kinds(), utc_now)
+        runner = Runner(constellations, Kinds(), utc_now, lambda _house: None, str)
         fired: list[str] = []
 
         def note(_tx: Tx, firing: Firing) -> Done:

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memory import messages
-from memory.audience import PUBLIC, Trust
-from memory.database import Tx
-from memory.ids import PersonId, PlaceId
+from memory.people.audience import PUBLIC, Trust
+from memory.queue import messages
+from memory.store.database import Tx
+from memory.store.ids import PersonId, PlaceId
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 

@@ -4,11 +4,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from memory.audience import PUBLIC, Scope
-from memory.database import Tx
-from memory.ids import AgentId
-from memory.search import Among, Meaning, Query, search
-from memory.sqlite import Connection
+from memory.people.audience import PUBLIC, Scope
+from memory.search.hybrid import search
+from memory.search.query import Among, Query
+from memory.search.similarity import Meaning
+from memory.store.database import Tx
+from memory.store.ids import AgentId
+from memory.store.sqlite import Connection
 from tests.benchmarks.locomo import Turn
 
 AGENT = AgentId("agt_bench")

@@ -6,30 +6,32 @@ Beside how long it takes stands how long the event loop was held up at most, by 
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bot.desks.remembering import Asking, Remembering
-from bot.policy import Approver, People
+from bot.agents.permissions.policy import People
+from bot.services.blocks import Blocks
+from bot.services.caller import owner_at_terminal
 from memory import blocks
 from memory.agents import Agent, seed_agent
-from memory.audience import OWNER, PUBLIC, Scope, Trust
 from memory.blocks import Author, BlockType, NewBlock
-from memory.clock import utc_now
-from memory.constellation import Constellations
-from memory.database import Tx
-from memory.documents.changes import job_writer
-from memory.documents.document import SYSTEM, agent_writer
-from memory.faults import commit_point
-from memory.ids import AgentId, ConstellationId
+from memory.blocks.changes import job_writer
+from memory.blocks.document import SYSTEM, agent_writer
+from memory.people.audience import PUBLIC, Scope, Trust
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, ConstellationId
 from sources.terminal import PERSON
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Measure, Report, at_most
 from tests.benchmarks.words import Words
+from tests.services.calling import registry
 
 _FILL = commit_point("bench.fill_pasts")
 
@@ -90,17 +92,17 @@ async def _held() -> AsyncIterator[list[float]]:
         task.cancel()
 
 
-def _acts(past: Remembering, count: int) -> dict[str, Callable[[], Awaitable[Any]]]:
-    owner = Asking(Approver(PERSON), Scope(OWNER), Trust.OWNER)
+def _acts(count: int) -> dict[str, tuple[str, dict[str, Any]]]:
+    """What is measured, with the operation and its arguments."""
     return {
-        "history, the newest 20": lambda: past.history(owner, "notes"),
-        "view at version 1": lambda: past.show(owner, "notes", 1),
-        "diff of the first and the last": lambda: past.diff(owner, "notes", 1),
-        "blame": lambda: past.blame(owner, "notes"),
-        "rollback by 100": lambda: past.rollback(owner, "notes", count - 100),
-        "undo": lambda: past.undo(owner, "notes"),
-        "revert of a job's last 200": lambda: past.revert(owner, "notes", _JOB, str(count - 1_000)),
-        "revert of all of an agent's": lambda: past.revert(owner, "notes", agent_writer(_AGENT), ""),
+        "history, the newest 20": ("history", {"limit": 20}),
+        "view at version 1": ("show", {"version": 1}),
+        "diff of the first and the last": ("diff", {"older": 1}),
+        "blame": ("blame", {}),
+        "rollback by 100": ("rollback", {"version": count - 100}),
+        "undo": ("undo", {}),
+        "revert of a job's last 200": ("revert", {"writer": _JOB, "since": str(count - 1_000)}),
+        "revert of all of an agent's": ("revert", {"writer": agent_writer(_AGENT)}),
     }
 
 
@@ -109,13 +111,14 @@ async def _round(folder: Path, count: int) -> dict[str, tuple[float, float]]:
     async with Constellations.open(folder, utc_now) as constellations:
         house = (await constellations.ensure("bench", PERSON)).id
         await _fill(constellations, house, count)
-        past = Remembering(constellations, house, People((PERSON,)), utc_now)
-        for name, act in _acts(past, count).items():
-            async with _held() as longest:
-                begin = time.perf_counter()
-                await act()
-                took = 1000 * (time.perf_counter() - begin)
-            found[name] = (took, longest[0])
+        async with constellations.use(house) as database:
+            memory = registry(Blocks(database, People((PERSON,)), utc_now))
+            for name, (operation, given) in _acts(count).items():
+                async with _held() as longest:
+                    begin = time.perf_counter()
+                    await memory.call(f"memory.{operation}", owner_at_terminal(), {"label": "notes", **given})
+                    took = 1000 * (time.perf_counter() - begin)
+                found[name] = (took, longest[0])
     return found
 
 

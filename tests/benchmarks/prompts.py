@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Answer, AssistantMessage, Call, Request, Usage
-from bot.quoting import estimate_tokens
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Measure, Report
 from tests.benchmarks.words import Words

@@ -13,13 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from memory.clock import utc_now
-from memory.database import Database
-from memory.embedding import Embedder
-from memory.faults import commit_point
-from memory.migrations import Kind, prepare
-from memory.search import Meaning
-from memory.sqlite import Connection, connect
+from memory.search.embedding import Embedder
+from memory.search.similarity import Meaning
+from memory.store.clock import utc_now
+from memory.store.database import Database
+from memory.store.faults import commit_point
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import Connection, connect
 from tests.benchmarks import methods
 from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
 from tests.benchmarks.locomo import CATEGORIES, Conversation, Question, conversations, store

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from rich.console import Console
 from rich.table import Table
 
-from memory.sqlite import driver
+from memory.store.sqlite import driver
 
 Cell: TypeAlias = str | float
 

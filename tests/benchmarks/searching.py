@@ -16,19 +16,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from memory import archival, vectors
 from memory.agents import Agent, seed_agent
-from memory.archival import NewEntry, Origin
-from memory.audience import Scope, Trust
-from memory.clock import utc_now
-from memory.database import Database, Tx
-from memory.embedding import Embedding, Tokens, to_vector
-from memory.embedding.packaged import DIMENSION
-from memory.faults import commit_point
-from memory.ids import AgentId, PersonId
-from memory.migrations import Kind, prepare
-from memory.search import Meaning, Query, search
-from memory.vectors import Embedded
+from memory.knowledge import archival
+from memory.knowledge.archival import NewEntry, Origin
+from memory.people.audience import Scope, Trust
+from memory.search import vectors
+from memory.search.embedding import Embedding, Tokens, to_vector
+from memory.search.embedding.packaged import DIMENSION
+from memory.search.hybrid import search
+from memory.search.query import Query
+from memory.search.similarity import Meaning
+from memory.search.vectors import Embedded
+from memory.store.clock import utc_now
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PersonId
+from memory.store.migrations import Kind, prepare
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_messages

@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from memory import database
-from memory.database import Database
-from memory.faults import Point
+from memory.store import database
+from memory.store.database import Database
+from memory.store.faults import Point
 from tests.benchmarks.report import percentile
 
 

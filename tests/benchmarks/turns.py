@@ -7,18 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bot import lane
-from bot.tools.base import Toolset
-from bot.turns import context
-from bot.turns import turn as bot_turn
-from memory import blocks, messages
-from memory.audience import Trust
+from bot.agents import turn as bot_turn
+from bot.agents.context import prompt
+from bot.agents.tools.base import Toolset
+from bot.runtime import conversation
+from memory import blocks
 from memory.blocks import BlockType, NewBlock
-from memory.clock import utc_now
-from memory.database import Tx
-from memory.documents.document import SYSTEM
-from memory.faults import commit_point
-from memory.ids import AgentId, PersonId, TurnId, snowflakes
+from memory.blocks.document import SYSTEM
+from memory.people.audience import Trust
+from memory.queue import messages
+from memory.store.clock import utc_now
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PersonId, TurnId, snowflakes
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.spans import Spans, timed, timed_writes
@@ -83,15 +84,15 @@ def fill_messages(tx: Tx, agent: AgentId, count: int, here: int, words: Words, f
 @contextmanager
 def _watched(spans: Spans) -> Iterator[None]:
     places = [
-        (lane, "begin_turn", "begin"),
-        (lane, "ensure_blocks", "begin:ensure"),
-        (lane, "reference_blocks", "begin:reference"),
-        (context, "gather", "gather"),
-        (context, "_history", "gather:history"),
+        (conversation, "begin_turn", "begin"),
+        (conversation, "ensure_blocks", "begin:ensure"),
+        (conversation, "reference_blocks", "begin:reference"),
+        (prompt, "gather", "gather"),
+        (prompt, "_history", "gather:history"),
         (bot_turn, "arrivals", "arrivals"),
         (Toolset, "specs", "specs"),
         (blocks, "visible_blocks", "gather:blocks"),
-        (context, "render", "render"),
+        (prompt, "render", "render"),
     ]
     with timed_writes(spans), timed(spans, places):
         yield

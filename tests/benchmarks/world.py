@@ -9,26 +9,29 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot import events
-from bot.broker import Broker, Terms
+from bot.agents import events
+from bot.agents.answers import package
+from bot.agents.deps import Limits, TurnDeps
+from bot.agents.notices import Notices
+from bot.agents.permissions.broker import Broker, Terms
+from bot.agents.permissions.policy import People
+from bot.agents.tools import make_tools
 from bot.config import load_config
-from bot.houses import open_house
-from bot.lane import Patience
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
-from bot.notices import Notices
-from bot.packaging import package
-from bot.policy import People
-from bot.router import House, Router
+from bot.runtime.bootstrap import open_constellation
+from bot.runtime.conversation import Patience
+from bot.runtime.halt import HaltState
+from bot.runtime.intake import Gate
+from bot.runtime.router import House, Router
+from bot.runtime.supervision import Supervisor
 from bot.secrets import Redactor
-from bot.tools import make_tools
-from bot.turns.kit import Kit, Limits
 from memory import agents
 from memory.agents import Agent
-from memory.audience import Audience, Trust
-from memory.clock import utc_now
-from memory.constellation import Constellations
-from memory.database import Database
-from memory.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
+from memory.people.audience import Audience, Trust
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Database
+from memory.store.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
 from sources.base import (
     MESSAGES,
     Activity,
@@ -145,20 +148,27 @@ async def open_world(making: Making) -> AsyncIterator[World]:
     config = load_config({"CARINA_HOME": str(making.folder)}, making.folder)
     endpoint = Sink()
     async with Constellations.open(making.folder, utc_now) as constellations:
-        house_id, answering = await open_house(config, constellations, PersonId("bench:owner"), utc_now)
-        kit = make_kit(making.model, endpoint, making.watch)
-        house = House(house_id, answering, kit, Notices(PlaceId("bench:owner"), SOURCE))
-        router = Router(constellations, {house_id: house}, house_id, {SOURCE: endpoint}, lambda _: Patience(merge=0))
+        house_id, answering = await open_constellation(config, constellations, PersonId("bench:owner"), utc_now)
+        turn_deps = make_kit(making.model, endpoint, making.watch)
+        house = House(house_id, answering, turn_deps, Notices(PlaceId("bench:owner"), SOURCE))
+        router = Router(
+            constellations,
+            {house_id: house},
+            house_id,
+            {SOURCE: endpoint},
+            lambda _: Patience(merge=0),
+            open_gate(constellations),
+        )
         async with constellations.use(house_id) as database, running(router):
             agent = (await database.read(agents.agents))[0]
             yield World(constellations, house_id, answering.default, agent, database, router, endpoint)
 
 
-def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwatched) -> Kit:
+def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwatched) -> TurnDeps:
     async def choose(_agent: Agent) -> Model:
         return model
 
-    return Kit(
+    return TurnDeps(
         model=choose,
         tools=make_tools({SOURCE: endpoint}),
         package=lambda _source, text: package(text, endpoint.split),
@@ -170,11 +180,22 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwa
     )
 
 
+def open_gate(constellations: Constellations) -> Gate:
+    """Nobody is kept out here."""
+    return Gate(
+        HaltState(constellations, utc_now, ""), lambda place: place, lambda _person: False, lambda _source: False
+    )
+
+
+async def _untold(_name: str, _error: str) -> None:
+    """Nobody is told here; the log is enough."""
+
+
 @asynccontextmanager
 async def running(router: Router) -> AsyncIterator[None]:
     """The router at work until the block ends."""
     async with asyncio.TaskGroup() as tasks:
-        await router.start(tasks)
+        await router.start(Supervisor(tasks, _untold))
         try:
             yield
         finally:

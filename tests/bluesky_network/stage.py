@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tests.bluesky_network.people import Human
 from tests.bluesky_network.runner import Network
-from tests.service.running import START_SECONDS, Service
-from tests.service.towns import SCRIPTED
+from tests.processes import START_SECONDS
+from tests.service.live_service import SCRIPTED
+from tests.service.program import Service
 from tests.wire.model import ModelServer
 
 

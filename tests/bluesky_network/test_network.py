@@ -9,9 +9,9 @@ import pytest
 
 from tests.bluesky_network.people import POSTS, Human, Refused
 from tests.bluesky_network.stage import Stage
-from tests.service.asking import QUESTION
-from tests.service.running import START_SECONDS
-from tests.service.towns import NO_MERGING, town
+from tests.processes import START_SECONDS
+from tests.service.approvals import QUESTION
+from tests.service.live_service import NO_MERGING, live_service
 from tests.wire.model import Answer, Call, Calls
 
 _DOT = base64.b64decode(
@@ -162,9 +162,9 @@ async def test_a_picture_goes_with_a_reply_and_is_heard_in_words(here: Stage) ->
 
 async def test_what_is_wanted_on_bluesky_is_approved_on_discord(here: Stage) -> None:
     repost = Call("bluesky", {"operation": "repost"})
-    folder = here.service.home.parent / "town"
+    folder = here.service.home.parent / "service"
     folder.mkdir()
-    async with town(folder, scripted=True) as t:
+    async with live_service(folder, scripted=True) as t:
         t.service.environment |= {
             name: value for name, value in here.service.environment.items() if name.startswith("BLUESKY_")
         }

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.desks.schedule import Schedule
 from bot.models.base import Answer, Request, Usage, UserMessage
-from bot.passes.background import Background
-from bot.passes.idling import IdleWatch
-from bot.passes.summarising import OF_AGENTS, OF_DAYS, Summarising
-from bot.upkeep import Upkeep, standing
+from bot.services.jobs import Schedule
+from bot.services.maintenance import Upkeep, standing
+from bot.upkeep.background_calls import Background
+from bot.upkeep.idle import IdleMonitor
+from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, get
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
@@ -82,7 +82,7 @@ class House:
     service: Service
     runner: Runner
     schedule: Schedule
-    idling: IdleWatch
+    idling: IdleMonitor
 
     async def say(self, text: str, place: Place = HALL, speaker: Speaker = ANN) -> int:
         """Somebody says something now, and is answered; the number of it."""
@@ -126,15 +126,15 @@ async def living(
 ) -> AsyncIterator[House]:
     """The service in a folder with some of the house's own jobs."""
     async with running(folder, setting) as service:
-        store, clock = (service.constellations, service.house), service.clock
-        runner = Runner(service.constellations, Kinds(), clock, service.router.resume)
-        Upkeep(service.constellations, clock).add(runner.kinds)
-        kit = service.router._houses[service.house].kit
-        Summarising(service.constellations, Background.of(kit), zone, upkeep_model).add(runner.kinds)
+        clock = service.clock
+        runner = Runner(service.constellations, Kinds(), clock, service.router.resume, str)
+        Upkeep(clock).add(runner.kinds)
+        turn_deps = service.router._houses[service.house].turn_deps
+        SummaryJob(Background.of(turn_deps), zone, upkeep_model).add(runner.kinds)
         kept = [each for each in standing(zone) if each.kind in jobs]
-        schedule = Schedule(*store, service.approvals.people, clock, runner, kept)
+        schedule = Schedule(service.database, service.house, clock, runner, kept)
         await schedule.prepare()
-        idling = IdleWatch(*store, clock, None, schedule.changed)
+        idling = IdleMonitor(service.database, clock, None, schedule.changed)
         try:
             yield House(service, runner, schedule, idling)
         finally:

@@ -13,8 +13,10 @@ from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
 from bot.models.base import Answer, Call, Event, Request, TextDelta, ToolMessage, Usage, UserMessage
-from memory.audience import OWNER, PUBLIC, Audience, Trust, channel_audience, guild_audience, person_audience
-from memory.ids import GuildId, OutboxId, PersonId, PlaceId, place_source
+from memory.people.audience import OWNER, PUBLIC, Audience, Trust, channel_audience, guild_audience, person_audience
+from memory.queue.outbox import ActDetail, OutRow, TextDetail
+from memory.store.database import Tx
+from memory.store.ids import GuildId, OutboxId, PersonId, PlaceId, place_source
 from sources.base import (
     MESSAGES,
     Activity,
@@ -221,6 +223,8 @@ class Platform:
     """Every attempt."""
     refuses: dict[PlaceId, DeliveryFailed] = field(default_factory=dict)
     """Places that take no message."""
+    odd: dict[PlaceId, Exception] = field(default_factory=dict)
+    """Places where sending ends with something that nobody foresaw."""
     finds: list[tuple[OutboxId, ...]] = field(default_factory=list)
     readable: bool = True
     edit_fails: bool = False
@@ -239,6 +243,8 @@ class Platform:
         self.sends.append(delivery)
         fate = self.fates.popleft() if self.fates else Fate.ARRIVES
         fate = self.refuses.get(delivery.place, fate)
+        if delivery.place in self.odd:
+            raise self.odd[delivery.place]
         if isinstance(fate, DeliveryFailed):
             raise fate
         if fate is Fate.NOWHERE:
@@ -293,3 +299,20 @@ class Platform:
 
 def _same(post: Post, delivery: Delivery) -> bool:
     return (post.place, post.text) == (delivery.place, delivery.text) and post.at >= delivery.created_at
+
+
+def unconcerned(_tx: Tx, _row: OutRow, _words: str, _now: datetime) -> bool:
+    """Where no row is anything but an answer: nobody else sees to it."""
+    return False
+
+
+def words_of(row: OutRow) -> TextDetail:
+    """How the words of a row are said."""
+    assert isinstance(row.detail, TextDetail)
+    return row.detail
+
+
+def act_of(row: OutRow) -> ActDetail:
+    """What a row does instead of saying anything."""
+    assert isinstance(row.detail, ActDetail)
+    return row.detail

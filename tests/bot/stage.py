@@ -4,7 +4,8 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import AsyncMock, patch
@@ -12,38 +13,44 @@ from unittest.mock import AsyncMock, patch
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from bot.broker import Broker, Terms
-from bot.budgets import Budgets
+from bot.agents.answers import package, too_long
+from bot.agents.budgets import Budgets
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.deps import Limits, OwnersSide, TurnDeps, words_alone
+from bot.agents.events import TurnEvent
+from bot.agents.mcp.startup import NoServers, Servers
+from bot.agents.notices import Notices
+from bot.agents.patrols import quiet_hours
+from bot.agents.permissions.broker import Broker, Terms
+from bot.agents.permissions.policy import People
+from bot.agents.rate_limits import NO_LIMITS, Rates
+from bot.agents.tools import make_tools
+from bot.agents.tools.base import Tool, Toolset
 from bot.config import load_config
-from bot.config.sections import TOOLS
-from bot.desks.approving import Approvals
-from bot.desks.erasing import Eraser
-from bot.desks.privacy import Choices, Privacy
-from bot.events import TurnEvent
-from bot.houses import Answering, open_house
-from bot.lane import Lane, Patience
-from bot.mcp.opening import NoServers, Servers
+from bot.config.tables import TOOLS
 from bot.models.base import Model
-from bot.notices import Notices
-from bot.packaging import package, too_long
-from bot.passes.compaction import Compactor
-from bot.patrolling import quiet_hours
-from bot.policy import People
-from bot.router import House, Router
+from bot.runtime.bootstrap import RoutingTable, open_constellation
+from bot.runtime.conversation import ConversationWorker, Patience
+from bot.runtime.halt import HaltState
+from bot.runtime.intake import AudienceResolver, Gate
+from bot.runtime.router import House, Router
+from bot.runtime.supervision import Supervisor
 from bot.secrets import Redactor
-from bot.tools import make_tools
-from bot.tools.base import Tool, Toolset
-from bot.turns.context import Material
-from bot.turns.kit import Kit, Limits, OwnersSide, words_alone
-from bot.turns.rates import NO_LIMITS, Rates
-from memory import inbox, outbox
+from bot.services.approvals import Approvals
+from bot.services.erasure import Eraser
+from bot.services.privacy import Choices, Privacy
+from bot.services.status import StatusSources
+from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
-from memory.constellation import Constellations
-from memory.database import Database, Row, Rows, Tx
-from memory.faults import commit_point
-from memory.ids import ConstellationId, OutboxId, PersonId, PlaceId
-from memory.outbox import OutRow
-from memory.search import Nearness
+from memory.people.privacy import Erasure
+from memory.queue import inbox, outbox
+from memory.queue.outbox import OutRow
+from memory.search.query import Nearness
+from memory.store.clock import to_text
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Row, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
 from tests.wire import PATIENCE
@@ -87,8 +94,9 @@ class Setting:
     """With whose settings the model was asked, each time."""
     terms: Terms | None = None
     """How people are asked; without it the owner alone, in the owner's messages."""
+    halt_phrase: str = "stop everything"
     halted: bool = False
-    """As composition has it when the last run was halted."""
+    """From the beginning, before anything is taken up."""
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further constellations, with the places that are theirs."""
@@ -100,7 +108,10 @@ class Service:
 
     constellations: Constellations
     houses: tuple[ConstellationId, ...]
+    database: Database
+    """Of the first one."""
     router: Router
+    halt: HaltState
     setting: Setting
     platform: Platform
     approvals: Approvals
@@ -108,6 +119,8 @@ class Service:
     compactor: Compactor
     events: list[TurnEvent]
     logs: list[EventDict]
+    troubles: list[str]
+    """What the owner was told of tasks that failed."""
     crashed: bool = False
     hurried: bool = False
     """Whether it ends in good order, but without waiting for turns."""
@@ -139,7 +152,7 @@ class Service:
         await self.router._queue.join()
 
         async def idle() -> bool:
-            opened = [await self.read(_open, house) for house in self.houses]
+            opened = [await self.read(functools.partial(_open, now=self.clock()), house) for house in self.houses]
             return not any(opened)
 
         await until(idle, seconds)
@@ -162,6 +175,10 @@ class Service:
     async def outbox(self) -> list[OutRow]:
         return await self.read(lambda rows: [found for p in _places(rows) for found in _outbox(rows, p)])
 
+    async def erase(self, person: PersonId) -> Erasure:
+        """Erase somebody who wants it."""
+        return await self.privacy.eraser.erase(person, person)
+
     def crash(self) -> None:
         """End without draining when the context is left."""
         self.crashed = True
@@ -176,8 +193,11 @@ def _outbox(rows: Rows, identifier: int) -> list[OutRow]:
     return [] if found is None else [found]
 
 
-def _open(rows: Rows) -> int:
-    return inbox.counts(rows)["waiting"] + outbox.count_open(rows)
+def _open(rows: Rows, now: datetime) -> int:
+    sql = """SELECT count(*) FROM inbox WHERE status = 'received' AND next_attempt_at > ?
+             AND (last_error = ? OR (alone = 1 AND last_error IS NULL))"""
+    put_off = rows.one(sql, (to_text(now), inbox.OVER_LIMIT))
+    return inbox.counts(rows)["waiting"] + outbox.count_open(rows) - (0 if put_off is None else put_off[0])
 
 
 async def until(true: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:
@@ -193,41 +213,67 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
     made = setting or Setting()
     platform = made.platform or Platform(made.clock)
     events: list[TurnEvent] = []
+    troubles: list[str] = []
+
+    async def tell(name: str, error: str) -> None:
+        troubles.append(f"{name}: {error}")
+
     async with AsyncExitStack() as stack:
         logs = stack.enter_context(capture_logs())
         constellations = await stack.enter_async_context(Constellations.open(folder, made.clock))
         compactors = list[Compactor]()
-        kit, houses = _kit(made, platform, events, compactors), dict[ConstellationId, House]()
+        turn_deps, houses = _deps(made, platform, events, compactors), dict[ConstellationId, House]()
         for name, places in {"home": (), **made.more}.items():
             identifier, answering = await _open_house(folder, name, made, constellations)
-            by_state = functools.partial(answering.by_state, selves=kit.broker.terms.people.selves)
-            houses[identifier] = House(identifier, answering, kit, Notices(OWNERS_PLACE.id, SOURCE), by_state)
+            by_state = functools.partial(answering.by_state, selves=turn_deps.broker.terms.people.selves)
+            houses[identifier] = House(identifier, answering, turn_deps, Notices(OWNERS_PLACE.id, SOURCE), by_state)
             for place in places:
                 await constellations.bind(place, identifier, "test")
         default = next(iter(houses))
-        compactors.append(Compactor(constellations, default, kit))
+        database = await stack.enter_async_context(constellations.use(default))
+        compactors.append(Compactor(database, turn_deps))
         endpoints = {SOURCE: platform, "bluesky": platform}
-        router = Router(constellations, houses, default, endpoints, lambda _source: made.patience)
-        approvals = Approvals(constellations, default, kit.broker, made.clock, lambda: router.resume(default))
-        choices = Choices(constellations, made.clock)
+        people = turn_deps.broker.terms.people
+        choices = Choices(constellations, made.clock, people.selves)
         await choices.load()
-        router.withheld = choices.withheld
-        eraser = Eraser(constellations, folder, made.clock, functools.partial(router.taken_in, 5), router.moved)
+        halt = HaltState(constellations, made.clock, made.halt_phrase)
+        await halt.restore()
+        if made.halted:
+            halt.begin("a test")
+        gate = Gate(halt, AudienceResolver(people).heard_by, choices.withheld, lambda _source: False)
+        router = Router(constellations, houses, default, endpoints, lambda _source: made.patience, gate)
+        approvals = Approvals(database, turn_deps.broker, made.clock, lambda: router.resume(default))
+        eraser = replace(
+            Eraser.at_rest(constellations, folder, made.clock),
+            settle=functools.partial(router.taken_in, 5),
+            moved=router.moved,
+        )
         privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock)
         service = Service(
-            constellations, tuple(houses), router, made, platform, approvals, privacy, compactors[0], events, logs
+            constellations,
+            tuple(houses),
+            database,
+            router,
+            halt,
+            made,
+            platform,
+            approvals,
+            privacy,
+            compactors[0],
+            events,
+            logs,
+            troubles,
         )
-        router.halted = made.halted
         async with _tasks() as tasks:
             await privacy.eraser.take_up()
-            await router.start(tasks)
+            await router.start(Supervisor(tasks, tell, router.unstored))
             compacting = tasks.create_task(compactors[0].run())
             try:
                 yield service
             finally:
                 compacting.cancel()
                 if service.crashed:
-                    after = patch.object(Lane, "_spare", AsyncMock())  # who is dead writes nothing
+                    after = patch.object(ConversationWorker, "_spare", AsyncMock())  # who is dead writes nothing
                     stack.enter_context(after)
                 elif not service.hurried:
                     await router.drain(5)
@@ -248,14 +294,14 @@ async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
 
 async def _open_house(
     folder: Path, name: str, setting: Setting, constellations: Constellations
-) -> tuple[ConstellationId, Answering]:
+) -> tuple[ConstellationId, RoutingTable]:
     path = folder / f"{name}.toml"
     path.write_text(f'{setting.toml}\n[constellation]\nname = "{name}"\n')
     config = load_config({"CARINA_HOME": str(folder), "CARINA_CONFIG": str(path)}, folder)
-    return await open_house(config, constellations, OLGA.id, setting.clock)
+    return await open_constellation(config, constellations, OLGA.id, setting.clock)
 
 
-def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> Kit:
+def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> TurnDeps:
     """The parts of a turn; whoever is in `compactors` when something happens is told of it and asked."""
     make = make_tools({SOURCE: platform, "bluesky": platform}, foreign=setting.mcp.tools)
 
@@ -268,14 +314,14 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compacto
         for compactor in compactors:
             compactor.watch(event)
 
-    async def shrink(database: Database, material: Material) -> bool:
+    async def shrink(database: Database, material: PromptInputs) -> bool:
         return await compactors[0].shrink(database, material)
 
     def tools(agent: Agent) -> Toolset:
         given = make(agent)
         return Toolset({**given.tools, **{tool.name: tool for tool in setting.tools}}, given.operations)
 
-    return Kit(
+    return TurnDeps(
         model=choose,
         tools=tools,
         package=lambda _source, text: package(text, platform.split, platform.form),
@@ -292,3 +338,14 @@ def _kit(setting: Setting, platform: Platform, events: list[TurnEvent], compacto
         ready=setting.mcp.ready,
         shrink=shrink,
     )
+
+
+QUIET = StatusSources(
+    standings=lambda _names: (),
+    halted=str,
+    unstored=str,
+    embedding=lambda _rows: "",
+    mcp=dict,
+    unset={},
+)
+"""For a status in which nothing but the store has something to say."""

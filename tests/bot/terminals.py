@@ -1,4 +1,4 @@
-"""A command with a terminal around it."""
+"""Commands of the program in a folder: run to their end, serving, or with a terminal around them."""
 
 import os
 import pty
@@ -6,13 +6,13 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import termios
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-START_SECONDS = 40.0
+from tests.processes import ROOT, START_SECONDS, Process, run
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -20,20 +20,17 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **more}
 
 
+def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return run(arguments, environment(folder, **more), folder, said, START_SECONDS)
+
+
 class Terminal:
     """A command with a terminal around it."""
 
     def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
         self._ours, theirs = pty.openpty()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bot", *arguments],
-            env=environment(folder, TERM="xterm", **more),
-            cwd=folder,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
+        self._process = Process(arguments, environment(folder, TERM="xterm", **more), folder, (theirs,) * 3)
         os.close(theirs)
         self.text = ""
         self.everything = ""
@@ -86,3 +83,21 @@ class Terminal:
             self.text += words
             self.everything += words
             seconds = 0
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Process]:
+    """The program serving on a folder, ready, for as long as the block lasts."""
+    log = folder / "service.log"
+    with log.open("wb") as errors, Path(os.devnull).open("r+b") as nothing:
+        streams = (nothing.fileno(), nothing.fileno(), errors.fileno())
+        process = Process(("run", "--log-json"), environment(folder), folder, streams)
+    try:
+        end = time.monotonic() + START_SECONDS
+        while '"ready"' not in log.read_text("utf-8"):
+            assert time.monotonic() < end, log.read_text("utf-8")
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.wait()

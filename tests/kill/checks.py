@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-from memory.database import Row, as_dict
-from memory.sqlite import connect
-from sources.discord.finding import PREFIX_ROOM
+from memory.store.database import Row, as_dict
+from memory.store.sqlite import connect
+from sources.discord.history_match import PREFIX_ROOM
 from sources.text import sendable, split_text
 from tests.kill.ground import Case
-from tests.kill.lives import Home
 from tests.kill.scenarios import Question, Scenario
 from tests.wire.discord import Channel
 from tests.wire.discord.messages import DEFAULT, REPLY
@@ -22,11 +22,11 @@ LOOK_SECONDS = 0.05
 class Store:
     """The constellation of a data folder, read beside the running service."""
 
-    def __init__(self, home: Home) -> None:
-        with closing(connect(home.data / "global.db", read_only=True)) as raw:
+    def __init__(self, data: Path) -> None:
+        with closing(connect(data / "global.db", read_only=True)) as raw:
             found = raw.execute("SELECT db_path FROM constellations").fetchall()
         assert len(found) == 1, f"one constellation was expected, not {len(found)}"
-        self.path = home.data / found[0]["db_path"]
+        self.path = data / found[0]["db_path"]
 
     def all(self, sql: str, *values: Any) -> list[Row]:
         with closing(connect(self.path, read_only=True)) as raw:
@@ -57,18 +57,18 @@ async def until(true: Callable[[], bool], seconds: float, what: Callable[[], str
         raise AssertionError(what()) from None
 
 
-async def settled(case: Case) -> Store:
+async def settled(case: Case, seconds: float = SETTLE_SECONDS) -> Store:
     """Wait until everything that was said is in the inbox and nothing is open."""
-    store = Store(case.home)
+    store = Store(case.home.data)
 
     def accepted() -> bool:
         known = {row["external_id"] for row in store.all("SELECT external_id FROM inbox WHERE kind = 'message'")}
         return {str(said.id) for said in case.said} <= known
 
-    await until(accepted, SETTLE_SECONDS, lambda: "a message was lost: it never came into the inbox")
+    await until(accepted, seconds, lambda: "a message was lost: it never came into the inbox")
     await until(
         lambda: not any(store.open_work().values()),
-        SETTLE_SECONDS,
+        seconds,
         lambda: f"not finished: {store.open_work()}; {_shown(store)}",
     )
     return store
@@ -179,7 +179,7 @@ def _activity(store: Store, turns: set[int]) -> list[str]:
         for done, wanted in ((answered, queued), (given, claimed))
         if store.count(done, turn) != store.count(wanted, turn)
     ]
-    notes = store.all("SELECT n.id FROM notable_events n")
+    notes = store.all("SELECT n.id FROM items n WHERE n.kind = 'note'")
     told = store.count("SELECT count(*) FROM activity_events WHERE event_type = 'notable'")
     if len(notes) > 1 or told != len(notes):
         wrong.append(f"activity: {len(notes)} notes, {told} events of notes")

@@ -5,10 +5,11 @@ import contextlib
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.processes import Read, start
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = Path(__file__).parent / "launch"
@@ -70,6 +71,13 @@ class Home:
         }
 
 
+def changed(environment: Mapping[str, str], trace: Path, **variables: str) -> dict[str, str]:
+    """The environment of a process that `launch` changes as these variables say."""
+    trace.touch()
+    paths = os.pathsep.join(filter(None, [environment.get("PYTHONPATH", ""), str(LAUNCH)]))
+    return {**environment, **variables, "PYTHONPATH": paths, "KILL_TEST_TRACE": str(trace)}
+
+
 def check_death(home: Home, code: int, fault: str, earlier: int) -> None:
     """Raise AssertionError unless a life ended at its fault; `earlier` is how often others on that home had died."""
     assert code == KILLED, f"ended with {code} instead of at {fault}"
@@ -80,7 +88,7 @@ def check_death(home: Home, code: int, fault: str, earlier: int) -> None:
 class Life:
     """A running process; its log is kept."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Read) -> None:
         self._process = process
         self._ready = asyncio.Event()
         self._ended = asyncio.Event()
@@ -93,6 +101,11 @@ class Life:
     def code(self) -> int | None:
         return self._process.returncode
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether Discord was connected."""
+        return self._ready.is_set()
+
     async def ready(self, seconds: float = START_SECONDS) -> bool:
         """Wait until Discord is connected; False when the process ended before."""
         await self._first(self._ready, self._ended, seconds=seconds)
@@ -102,7 +115,7 @@ class Life:
         """Wait for the end; gives the exit code, negative for a signal. Raises TimeoutError."""
         await self._first(self._ended, seconds=seconds)
         await self.reading
-        return await self._process.wait()
+        return await self._process.ended()
 
     async def stop(self) -> int:
         """SIGTERM, and wait."""
@@ -118,7 +131,6 @@ class Life:
             raise TimeoutError(f"the process did not get on within {seconds} s:\n" + "\n".join(self.lines[-20:]))
 
     async def _read_log(self) -> None:
-        assert self._process.stderr is not None
         async for raw in self._process.stderr:
             line = raw.decode("utf-8", "replace").rstrip("\n")
             self.lines.append(line)
@@ -126,38 +138,22 @@ class Life:
                 event = json.loads(line)
                 if event.get("event") == "ready" and event.get("front_end") == "discord":
                     self._ready.set()
-        await self._process.wait()
+        await self._process.ended()
         self._ended.set()
 
     async def _read_output(self) -> None:
-        assert self._process.stdout is not None
         self.said = (await self._process.stdout.read()).decode("utf-8", "replace")
 
 
 @contextlib.asynccontextmanager
 async def living(home: Home, *arguments: str, typed: str = "", **variables: str) -> AsyncIterator[Life]:
     """A process on a home for as long as the block lasts; what still runs then is killed. `typed` is its input."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "bot",
-        *arguments,
-        cwd=home.folder,
-        env=home.variables(variables),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=2**24,
-    )
-    assert process.stdin is not None
-    process.stdin.write(typed.encode())
-    process.stdin.write_eof()
+    process = await start(arguments, home.variables(variables), home.folder, typed)
     life = Life(process)
     try:
         yield life
     finally:
         if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            process.kill()
         await life.reading
-        await process.wait()
+        await process.ended()

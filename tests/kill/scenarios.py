@@ -92,7 +92,9 @@ class Scenario:
 
 LONG = words("the bicycle", 5_000)
 NAMED = TOML + "show_names = true\n"
-SPINE = frozenset(["inbox.accept", "turn.begin", "model.complete", "turn.answer", "outbox.sending", "outbox.sent"])
+SPINE = frozenset(
+    ["inbox.accept", "turn.begin", "turn.ran", "model.complete", "turn.answer", "outbox.sending", "outbox.sent"]
+)
 ONLY_SOON = (SOON,)
 
 _make = partial(Scenario, act=ask, rule=always(LONG), answer=LONG)
@@ -305,7 +307,9 @@ PLACES = (
                 "job.standing",
                 "cursor.note",
                 "discord.login",
+                "discord.session_starts",
                 "discord.sync_commands",
+                "gaps.note",
             }
         ),
         toml=TOML + '[[groups]]\nname = "Main"\nplaces = ["terminal:local"]\n',

@@ -52,7 +52,7 @@ async def chat(folder: Path, model: ModelServer, fault: str) -> Chatted:
         if armed:
             await asyncio.sleep(RESTART_SECONDS)
     try:
-        wrong += _check(Store(home), shown, fault)
+        wrong += _check(Store(home.data), shown, fault)
     except AssertionError as error:
         wrong.append(str(error))
     return Chatted(tuple(home.trace), tuple(wrong))

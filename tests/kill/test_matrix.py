@@ -31,7 +31,7 @@ SAMPLE = (
 
 DYING = """
 import os, signal, threading
-from memory.faults import call_point, faults
+from memory.store.faults import call_point, faults
 HERE, ELSEWHERE = call_point("here"), call_point("elsewhere")
 kill = os.kill
 

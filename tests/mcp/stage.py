@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.agents.mcp.servers import Servers, connecting
 from bot.config import load_config
-from bot.mcp.servers import Servers, connecting
 from bot.models.base import Call, ToolSpec
 from bot.secrets import Redactor
 from sources.base import Place, Speaker

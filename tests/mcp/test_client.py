@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.audience import Trust
+from memory.people.audience import Trust
 from tests.bot.parts import ANN, HALL, call
 from tests.mcp.stage import FORECAST, KEY, SCHEMA, Small, forecast, serving, weather
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from bot.mcp.connection import Given
-from bot.mcp.offers import Listed, Offer, offers
-from bot.mcp.tool import McpTool
-from bot.tools import RESERVED
-from bot.tools.base import Toolset
+from bot.agents.mcp.connection import Given
+from bot.agents.mcp.offers import Listed, Offer, offers
+from bot.agents.mcp.tool import McpTool
+from bot.agents.tools import RESERVED
+from bot.agents.tools.base import Toolset
 from tests.mcp.stage import SCHEMA
 
 

@@ -9,15 +9,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from memory.agents import Agent, seed_agent
-from memory.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.blocks import Author, Block, NewBlock, create_block
-from memory.blocks.storage import CheckpointPolicy
-from memory.blocks.warm import WarmBlocks
-from memory.database import Tx
-from memory.documents.document import SYSTEM, agent_writer
-from memory.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
-from memory.migrations import Kind, prepare
-from memory.sqlite import connect
+from memory.blocks.document import SYSTEM, agent_writer
+from memory.blocks.rows import WarmBlocks
+from memory.blocks.store import CheckpointPolicy
+from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
+from memory.store.database import Tx
+from memory.store.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ADA, BEA = AgentId("agt_ada"), AgentId("agt_bea")

@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from memory import inbox, tries, turns
-from memory.audience import Audience, Scope, Trust
-from memory.database import Tx
-from memory.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
-from memory.inbox import Arrival, Heard, InRow
-from memory.sqlite import driver
-from memory.turns import Turn
+from memory.erasure import retraction
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue import attempts, follow_ups, inbox, turns
+from memory.queue.inbox import Arrival, Heard, InRow
+from memory.queue.payloads import Brought, Quotation
+from memory.queue.turns import Turn
+from memory.store.database import Tx
+from memory.store.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
+from memory.store.sqlite import Connection, driver
 
 SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -24,11 +27,23 @@ STAR = AgentId("agt_star")
 _AGENT = "INSERT INTO agents (id, name, model, system_prompt, enabled_tools, created_at, updated_at)"
 
 
+@cache
+def _schema() -> Connection:
+    raw = driver.connect(":memory:", isolation_level=None)
+    raw.executescript(SCHEMA)
+    return raw
+
+
+def lay_tables(raw: Connection) -> None:
+    """Give an empty database a constellation's tables: copying them takes a moment, making them a hundred writes."""
+    _schema().backup(raw)
+
+
 def store() -> Tx:
     """A fresh constellation with one agent; every statement stands at once."""
     raw = driver.connect(":memory:", isolation_level=None)
     raw.row_factory = driver.Row
-    raw.executescript(SCHEMA)
+    lay_tables(raw)
     raw.execute("PRAGMA foreign_keys=ON")
     raw.execute(f"{_AGENT} VALUES ('agt_star', 'Star', '', '', '[]', '', '')")
     return Tx(raw)
@@ -46,7 +61,7 @@ def arrival(number: int, text: str = "hello", **change: Any) -> Arrival:
         subject=str(number),
         text=text,
         at=NOON,
-        payload={"quoted": {"speaker": "Bob", "text": "before", "by_us": False}},
+        payload=Brought(quoted=Quotation("Bob", "before")),
         group=MAIN,
         position=str(number),
     )
@@ -58,6 +73,12 @@ def taken(tx: Tx, number: int, text: str = "hello", **change: Any) -> InRow:
     accepted = inbox.accept(tx, arrival(number, text, **change), NOON)
     assert accepted is not None
     return row_of(tx, accepted.id)
+
+
+def followed(tx: Tx) -> None:
+    """Do what follows edits and deletions."""
+    for each in follow_ups.waiting(tx):
+        retraction.follow(tx, each)
 
 
 def row_of(tx: Tx, identifier: InboxId) -> InRow:
@@ -72,6 +93,6 @@ def begun(tx: Tx, *rows: InRow, **change: Any) -> Turn:
     turn = replace(plain, **change)
     turns.begin(tx, turn)
     inbox.claim(tx, list(rows), turn.id)
-    tries.count_attempt(tx, turn.id)
+    attempts.count_attempt(tx, turn.id)
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], NOON)
     return turn

@@ -6,9 +6,9 @@ import pytest
 
 from memory import activity
 from memory.activity import Kind, NewEvent, Wanted
-from memory.audience import Audience, Scope, Trust
-from memory.database import Tx
-from memory.ids import AgentId
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.database import Tx
+from memory.store.ids import AgentId
 from tests.memory.parts import GUILD, HALL, NOON, STAR, store
 
 OTHER = AgentId("agt_other")

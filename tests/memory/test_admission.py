@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from memory import admission
-from memory.admission import CODE_LIFE, MEMORY, MOST_KNOCKS, MOST_OPEN, MOST_TOLD, Knock, Rule
-from memory.database import Tx
-from memory.ids import PersonId
-from memory.migrations import Kind, prepare
-from memory.sqlite import connect
+from memory.erasure import stores
+from memory.people import access
+from memory.people.access import CODE_LIFE, MEMORY, MOST_KNOCKS, MOST_OPEN, MOST_TOLD, PairingRequest, Rule
+from memory.store.database import Tx
+from memory.store.ids import PersonId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, NOON
 
 MOMENT = timedelta(milliseconds=1)
@@ -30,95 +31,95 @@ def stranger(number: int) -> PersonId:
 
 
 def rules(tx: Tx) -> dict[str, Rule]:
-    return {each.subject: each.rule for each in admission.ruled(tx)}
+    return {each.subject: each.rule for each in access.ruled(tx)}
 
 
 def test_a_code_lets_its_person_in_once(tx: Tx) -> None:
-    knock = admission.knock(tx, ANN, "Ann", "CODE0001", NOON)
-    assert knock == Knock(ANN, "Ann", "CODE0001", NOON + CODE_LIFE)
-    assert admission.waiting(tx, NOON) == [knock]
-    assert admission.redeem(tx, "CODE0002", BOB, NOON) is None
-    assert admission.redeem(tx, "CODE0001", BOB, NOON) == knock
-    (ruled,) = admission.ruled(tx)
+    knock = access.knock(tx, ANN, "Ann", "CODE0001", NOON)
+    assert knock == PairingRequest(ANN, "Ann", "CODE0001", NOON + CODE_LIFE)
+    assert access.waiting(tx, NOON) == [knock]
+    assert access.redeem(tx, "CODE0002", BOB, NOON) is None
+    assert access.redeem(tx, "CODE0001", BOB, NOON) == knock
+    (ruled,) = access.ruled(tx)
     assert (ruled.subject, ruled.rule, ruled.via, ruled.by, ruled.at) == (ANN, Rule.ALLOW, "code", BOB, NOON)
-    assert admission.redeem(tx, "CODE0001", BOB, NOON) is None
-    assert admission.waiting(tx, NOON) == []
+    assert access.redeem(tx, "CODE0001", BOB, NOON) is None
+    assert access.waiting(tx, NOON) == []
 
 
 def test_a_person_has_one_code_at_a_time_and_few_in_a_day(tx: Tx) -> None:
     now = NOON
     for told in range(MOST_TOLD):
-        assert admission.knock(tx, ANN, "Ann", f"CODE{told}", now) is not None
-        assert admission.knock(tx, ANN, "Ann", "AGAIN", now + CODE_LIFE - MOMENT) is None
+        assert access.knock(tx, ANN, "Ann", f"CODE{told}", now) is not None
+        assert access.knock(tx, ANN, "Ann", "AGAIN", now + CODE_LIFE - MOMENT) is None
         now += CODE_LIFE
-    assert admission.knock(tx, ANN, "Ann", "MORE", now) is None
-    assert admission.knock(tx, ANN, "Ann", "MORE", NOON + MEMORY - MOMENT) is None
-    assert admission.knock(tx, ANN, "Ann", "NEXTDAY", NOON + MEMORY) is not None
+    assert access.knock(tx, ANN, "Ann", "MORE", now) is None
+    assert access.knock(tx, ANN, "Ann", "MORE", NOON + MEMORY - MOMENT) is None
+    assert access.knock(tx, ANN, "Ann", "NEXTDAY", NOON + MEMORY) is not None
 
 
 def test_a_code_ends_at_its_time(tx: Tx) -> None:
-    admission.knock(tx, ANN, "Ann", "CODE", NOON)
-    assert admission.redeem(tx, "CODE", BOB, NOON + CODE_LIFE) is None
-    assert admission.waiting(tx, NOON + CODE_LIFE) == []
-    assert admission.redeem(tx, "CODE", BOB, NOON + CODE_LIFE - MOMENT) is not None
+    access.knock(tx, ANN, "Ann", "CODE", NOON)
+    assert access.redeem(tx, "CODE", BOB, NOON + CODE_LIFE) is None
+    assert access.waiting(tx, NOON + CODE_LIFE) == []
+    assert access.redeem(tx, "CODE", BOB, NOON + CODE_LIFE - MOMENT) is not None
 
 
 def test_few_codes_are_open_and_few_strangers_remembered(tx: Tx) -> None:
     now, count = NOON, 0
     while count < MOST_KNOCKS:
         for _ in range(MOST_OPEN):
-            assert admission.knock(tx, stranger(count), "S", f"CODE{count}", now) is not None
+            assert access.knock(tx, stranger(count), "S", f"CODE{count}", now) is not None
             count += 1
-        assert admission.knock(tx, ANN, "Ann", "ANN", now) is None
-        assert len(admission.waiting(tx, now)) == MOST_OPEN
+        assert access.knock(tx, ANN, "Ann", "ANN", now) is None
+        assert len(access.waiting(tx, now)) == MOST_OPEN
         now += CODE_LIFE
-    assert admission.knock(tx, ANN, "Ann", "ANN", now) is None
-    assert admission.knock(tx, stranger(0), "S", "KNOWN", now) is not None  # who is remembered already
-    assert admission.knock(tx, ANN, "Ann", "ANN", NOON + MEMORY) is not None
+    assert access.knock(tx, ANN, "Ann", "ANN", now) is None
+    assert access.knock(tx, stranger(0), "S", "KNOWN", now) is not None  # who is remembered already
+    assert access.knock(tx, ANN, "Ann", "ANN", NOON + MEMORY) is not None
     row = tx.one("SELECT count(*) AS n FROM pairing_codes")
     assert row is not None
     assert row["n"] == MOST_KNOCKS - MOST_OPEN + 1  # those of the first hour are forgotten
 
 
 def test_a_code_that_somebody_has_is_given_to_nobody_else(tx: Tx) -> None:
-    admission.knock(tx, ANN, "Ann", "CODE", NOON)
-    assert admission.knock(tx, BOB, "Bob", "CODE", NOON) is None
-    found = admission.redeem(tx, "CODE", BOB, NOON)
+    access.knock(tx, ANN, "Ann", "CODE", NOON)
+    assert access.knock(tx, BOB, "Bob", "CODE", NOON) is None
+    found = access.redeem(tx, "CODE", BOB, NOON)
     assert found is not None
     assert found.person == ANN
 
 
 def test_a_withdrawn_code_is_worth_nothing_and_no_other_comes_before_its_time(tx: Tx) -> None:
-    admission.knock(tx, ANN, "Ann", "CODE", NOON)
-    assert admission.withdraw(tx, ANN, NOON)
-    assert not admission.withdraw(tx, ANN, NOON)
-    assert admission.redeem(tx, "CODE", BOB, NOON) is None
-    assert admission.knock(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE - MOMENT) is None
-    assert admission.knock(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE) is not None
+    access.knock(tx, ANN, "Ann", "CODE", NOON)
+    assert access.withdraw(tx, ANN, NOON)
+    assert not access.withdraw(tx, ANN, NOON)
+    assert access.redeem(tx, "CODE", BOB, NOON) is None
+    assert access.knock(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE - MOMENT) is None
+    assert access.knock(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE) is not None
 
 
 def test_the_last_word_holds_and_ends_an_open_code(tx: Tx) -> None:
-    admission.knock(tx, ANN, "Ann", "CODE", NOON)
-    admission.set_rule(tx, ANN, Rule.DENY, BOB, NOON)
-    assert admission.redeem(tx, "CODE", BOB, NOON) is None
+    access.knock(tx, ANN, "Ann", "CODE", NOON)
+    access.set_rule(tx, ANN, Rule.DENY, BOB, NOON)
+    assert access.redeem(tx, "CODE", BOB, NOON) is None
     assert rules(tx) == {ANN: Rule.DENY}
-    admission.set_rule(tx, ANN, Rule.ALLOW, BOB, NOON)
+    access.set_rule(tx, ANN, Rule.ALLOW, BOB, NOON)
     assert rules(tx) == {ANN: Rule.ALLOW}
-    assert admission.drop_rule(tx, ANN)
-    assert not admission.drop_rule(tx, ANN)
+    assert access.drop_rule(tx, ANN)
+    assert not access.drop_rule(tx, ANN)
     assert rules(tx) == {}
 
 
 def test_erasing_ends_that_somebody_was_let_in_but_not_that_they_were_shut_out(tx: Tx) -> None:
-    admission.set_rule(tx, ANN, Rule.DENY, BOB, NOON)
-    admission.set_rule(tx, BOB, Rule.ALLOW, ANN, NOON)
-    admission.knock(tx, stranger(1), "S", "CODE", NOON)
-    assert admission.count_person(tx, ANN) == 1
-    assert admission.erase_person(tx, ANN) == 1
-    assert admission.count_person(tx, ANN) == 0
+    access.set_rule(tx, ANN, Rule.DENY, BOB, NOON)
+    access.set_rule(tx, BOB, Rule.ALLOW, ANN, NOON)
+    access.knock(tx, stranger(1), "S", "CODE", NOON)
+    assert stores.of("admission").count(tx, ANN) == 1
+    assert stores.of("admission").erase(tx, ANN) == 1
+    assert stores.of("admission").count(tx, ANN) == 0
     assert rules(tx) == {ANN: Rule.DENY, BOB: Rule.ALLOW}
-    assert {each.by for each in admission.ruled(tx) if each.subject == BOB} == {"somebody who was erased"}
-    assert admission.erase_person(tx, BOB) == 2
+    assert {each.by for each in access.ruled(tx) if each.subject == BOB} == {"somebody who was erased"}
+    assert stores.of("admission").erase(tx, BOB) == 2
     assert rules(tx) == {ANN: Rule.DENY}
-    assert admission.erase_person(tx, stranger(1)) == 1
-    assert admission.waiting(tx, NOON) == []
+    assert stores.of("admission").erase(tx, stranger(1)) == 1
+    assert access.waiting(tx, NOON) == []

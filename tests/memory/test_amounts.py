@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.amounts import many
+from memory.store.plurals import many
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import archival, messages
-from memory.archival import Entry, NewEntry, Origin, reading
-from memory.archival.entries import passages_of
-from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
-from memory.database import Rows, Tx
-from memory.errors import EntryNotFound, Refused
-from memory.fulltext import match_query
-from memory.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
-from memory.messages import Heard, Said
-from memory.search import Query, search
-from memory.sqlite import connect
+from memory.erasure import stores
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge.archival import reads as reading
+from memory.knowledge.archival.entries import passages_of
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
+from memory.queue import messages
+from memory.queue.messages import Heard, Said
+from memory.search.hybrid import search
+from memory.search.query import Query
+from memory.store.database import Rows, Tx
+from memory.store.errors import EntryNotFound, Refused
+from memory.store.fulltext import match_query
+from memory.store.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
+from memory.store.sqlite import connect
+from tests.memory.parts import lay_tables
 
-SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
 STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
@@ -49,7 +53,7 @@ SCOPES = [
 @pytest.fixture
 def tx(tmp_path: Path) -> Iterator[Tx]:
     raw = connect(tmp_path / "carina.db")
-    raw.executescript(SCHEMA)
+    lay_tables(raw)
     raw.execute("BEGIN")
     writing = Tx(raw)
     for agent in (STAR, MOON):
@@ -453,8 +457,8 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
         tx.insert("turn_uses", {"turn_id": 7, "kind": "entry", "row_id": row.id, "audience": GUILD})
 
     held = [anns.id, moons.id, mixed.id, nobodys.id]
-    assert archival.count_person(tx, ANN) == 4
-    exported = archival.export_person(tx, ANN)
+    assert stores.of("archival").count(tx, ANN) == 4
+    exported = stores.of("archival").export(tx, ANN)
     assert [row["id"] for row in exported] == held
     assert (exported[0]["content"], exported[0]["tags"], exported[0]["metadata"]) == (
         BOLT.content,
@@ -462,8 +466,8 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
         {"mood": "fine"},
     )
 
-    assert archival.erase_person(tx, ANN) == 4
-    assert archival.count_person(tx, ANN) == 0
+    assert stores.of("archival").erase(tx, ANN) == 4
+    assert stores.of("archival").count(tx, ANN) == 0
     assert [row[0] for row in tx.all("SELECT id FROM archival_entries")] == [bobs.id]
     assert uses(tx) == ([bobs.id], 1)
     assert found(tx, "hamster") == []
@@ -563,7 +567,7 @@ def test_a_long_entry_keeps_its_audience_and_person_in_every_passage(tx: Tx) -> 
     assert [tuple(row) for row in rows] == [(entry.audience, entry.people[0], int(entry.trust), None)]
     held = 1 + len(passages(tx))
     assert held > 2
-    assert archival.count_person(tx, entry.people[0]) == held == archival.erase_person(tx, entry.people[0])
+    assert stores.of("archival").count(tx, entry.people[0]) == held == stores.of("archival").erase(tx, entry.people[0])
     assert tx.all("SELECT 1 FROM archival_entries") == []
 
 

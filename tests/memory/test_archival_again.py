@@ -3,10 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import archival
-from memory.archival import NewEntry, Origin
-from memory.archival.storing import BEGUN_BY
-from memory.audience import Scope, Trust
+from memory.knowledge import archival
+from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.archival.writes import BEGUN_BY
+from memory.people.audience import Scope, Trust
 from tests.memory.parts import ANN, GUILD, NOON, STAR, store
 
 HERE = Origin(Scope(GUILD), Trust.APPROVED, ANN)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.audience import (
+from memory.people.audience import (
     OWNER,
     PUBLIC,
     Audience,
@@ -15,8 +15,8 @@ from memory.audience import (
     parse_audience,
     person_audience,
 )
-from memory.ids import GuildId, PersonId, PlaceId
-from memory.sqlite import driver
+from memory.store.ids import GuildId, PersonId, PlaceId
+from memory.store.sqlite import driver
 
 G1, G2 = guild_audience(GuildId("discord:1")), guild_audience(GuildId("discord:2"))
 C1, C2 = channel_audience(PlaceId("discord:10")), channel_audience(PlaceId("discord:20"))

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from memory import backups
-from memory.backups import BackupFailed
-from memory.constellation import Constellations
-from memory.database import Rows, Tx
-from memory.faults import commit_point
-from memory.ids import ErasureId, PersonId
-from memory.people import ledger, privacy
+from memory.people import privacy
 from memory.people.privacy import Choice, Erasure
-from memory.sqlite import connect
+from memory.store import backups, erasure_ledger
+from memory.store.backups import BackupFailed
+from memory.store.constellation import Constellations
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ErasureId, PersonId
+from memory.store.sqlite import connect
 
 WRITE = commit_point("test.backup_write")
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -99,7 +99,7 @@ async def test_a_manifest_is_on_the_disk_before_its_backup_has_a_name(
         done.append("named")
         return rename(path, target)
 
-    monkeypatch.setattr("memory.backups.os.fsync", synced)
+    monkeypatch.setattr("memory.store.backups.os.fsync", synced)
     monkeypatch.setattr(Path, "rename", renamed)
     backups.create(tmp_path, NOW)
     assert done == ["synced", "synced", "named", "synced"]  # the file, its folder, and the folder of backups
@@ -156,7 +156,7 @@ async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -
             return begun
 
         begun = await constellations.registry.write(WRITE, erase)
-        ledger.note(tmp_path, begun)
+        erasure_ledger.note(tmp_path, begun.entry)
     assert backups.restore(tmp_path, made) == 1
     raw = connect(tmp_path / "global.db", read_only=True)
     try:
@@ -215,16 +215,16 @@ async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> No
             privacy.finish_erasure(tx, begun.id, {}, NOW)
             return begun
 
-        ledger.note(tmp_path, await constellations.registry.write(WRITE, erase))
+        erasure_ledger.note(tmp_path, (await constellations.registry.write(WRITE, erase)).entry)
     assert backups.restore(tmp_path, backups.create(tmp_path, NOW)) == 0
 
 
 def test_the_ledger_stands_a_torn_line_and_notes_each_once(tmp_path: Path) -> None:
     one = privacy.Erasure(ErasureId(1), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
-    ledger.note(tmp_path, one)
-    with (tmp_path / ledger.NAME).open("a") as file:
+    erasure_ledger.note(tmp_path, one.entry)
+    with (tmp_path / erasure_ledger.NAME).open("a") as file:
         file.write('{"id": 2, "per')
     two = privacy.Erasure(ErasureId(3), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
-    ledger.note(tmp_path, two)
-    ledger.note(tmp_path, two)
-    assert [entry.id for entry in ledger.entries(tmp_path)] == [1, 3]
+    erasure_ledger.note(tmp_path, two.entry)
+    erasure_ledger.note(tmp_path, two.entry)
+    assert [entry.id for entry in erasure_ledger.entries(tmp_path)] == [1, 3]

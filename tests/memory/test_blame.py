@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import Block, add_item, find_block, set_field, set_item
-from memory.blocks.history import by_agent, past_of_block, undo
-from memory.database import Tx
-from memory.documents.blame import blame
-from memory.documents.changes import agent_writer, person_writer
-from memory.documents.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
+from memory.blocks.changes import agent_writer, person_writer
+from memory.blocks.history import blame
+from memory.blocks.revert import by_agent, past_of_block, undo
+from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
+from memory.store.database import Tx
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
 
 AGENT, PERSON = agent_writer(ADA), person_writer(MIA)

@@ -5,22 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory.audience import Trust
 from memory.blocks import Block, add_item, find_block
-from memory.blocks.by_hand import field_text, fields_by_hand, write_field
-from memory.blocks.history import Hand, by_hand
-from memory.database import Tx
-from memory.documents.schemas import (
-    CompositeSchema,
-    Field,
-    FieldType,
-    ListSchema,
-    LogSchema,
-    MapSchema,
-    Schema,
-    Section,
-)
-from memory.errors import BlockRefused, Refused
+from memory.blocks.manual_edits import field_text, fields_by_hand, write_field
+from memory.blocks.revert import Hand, by_hand
+from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Schema, Section
+from memory.people.audience import Trust
+from memory.store.database import Tx
+from memory.store.errors import BlockRefused, Refused
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
 
 RESTED = MapSchema(fields=(Field(name="rested", type=FieldType.BOOLEAN),))

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.blocks import (
     Block,
     BlockType,
@@ -20,27 +19,17 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
-from memory.blocks.history import (
-    Hand,
-    Moved,
-    by_agent,
-    by_hand,
-    past_of_block,
-    redo,
-    revert,
-    roll_back,
-    undo,
-    write,
-)
+from memory.blocks.changes import Deed, Splice, Writer, by_words
+from memory.blocks.document import SYSTEM, job_writer, person_writer
+from memory.blocks.history import blame
 from memory.blocks.repair import verify_block
-from memory.blocks.rows import version_of
-from memory.blocks.warm import WarmBlocks
-from memory.database import Tx
-from memory.documents.changes import Deed, Splice, Writer, by_words
-from memory.documents.document import SYSTEM, job_writer, person_writer
-from memory.errors import BlockRefused, BlockTooLong, Refused
-from memory.ids import PersonId, TurnId
+from memory.blocks.revert import Hand, Moved, by_agent, by_hand, past_of_block, redo, revert, roll_back, undo, write
+from memory.blocks.rows import WarmBlocks, version_of
+from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.requests import ApprovalNeeded
+from memory.store.database import Tx
+from memory.store.errors import BlockRefused, BlockTooLong, Refused
+from memory.store.ids import PersonId, TurnId
 from tests.memory.test_past import ADA, BLOCK_SPEC, GUILD, NOW, SMALL, WRITERS, author, database
 
 AGENT, MIA, JOB = WRITERS
@@ -86,7 +75,7 @@ def test_words_that_come_back_stay_their_writers(tx: Tx, way: str, later: int) -
     assert content(tx) == "About Ana.\nWritten by the agent at night.\n"
     for number in range(later):
         append_block(tx, author(JOB), "notes", f"{number}\n")
-    pieces = [(piece.text, piece.change and piece.change.writer) for piece in past_of_block(tx, block.id).weave.blame()]
+    pieces = [(piece.text, piece.change and piece.change.writer) for piece in blame(past_of_block(tx, block.id))]
     assert pieces[:2] == [("About Ana.\n", SYSTEM), ("Written by the agent at night.\n", AGENT)]
     done = revert(by_agent(tx, author(MIA), "notes"), past_of_block(tx, block.id), AGENT, 0)
     assert content(tx) == "About Ana.\n" + "".join(f"{number}\n" for number in range(later))
@@ -108,7 +97,7 @@ def test_a_text_that_is_written_anew_is_blamed_in_whole_words(
     block = made(tx, before)
     write_block(tx, author(MIA), "notes", after)
     assert content(tx) == after
-    blamed = past_of_block(tx, block.id).weave.blame()
+    blamed = blame(past_of_block(tx, block.id))
     assert [each.text for each in blamed if each.change and each.change.writer == MIA] == pieces
 
 
@@ -211,7 +200,7 @@ def test_what_was_undone_is_done_again_beside_what_others_wrote_there(tx: Tx) ->
     append_block(tx, author(), "notes", "the agent writes")
     done = redo(mias, MIA)
     assert (content(tx), done.plan.lost) == ("Base\nMia writes\nthe agent writes", ())
-    blamed = [(each.text, each.change.seq) for each in past_of_block(tx, block.id).weave.blame() if each.change]
+    blamed = [(each.text, each.change.seq) for each in blame(past_of_block(tx, block.id)) if each.change]
     assert blamed[1:] == [("Mia writes\n", 2), ("the agent writes", 4)]
     undo(mias, MIA)
     assert content(tx) == "Base\nthe agent writes"
@@ -258,7 +247,7 @@ def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place
         assert done.plan.lost == ()
         assert "".join(char for char in again if char not in f"{others}\n") == wanted.replace("\n", "")
         assert set(others) <= set(again)
-        blamed = past_of_block(tx, block.id).weave.blame()
+        blamed = blame(past_of_block(tx, block.id))
         first = {char: piece.change.seq for piece in blamed if piece.change for char in piece.text}
         assert {first[char] for char in written} == {changed + 1}
         assert verify_block(tx, block.id) == []
@@ -447,8 +436,7 @@ def test_a_block_that_was_rewritten_as_a_whole_has_one_change_for_each(tx: Tx) -
     past = past_of_block(tx, block.id)
     assert [step.change.seq for step in past.steps] == [1, 2, 3, 4]
     assert [past.text_at(version) for version in range(5)] == ["", *texts]
-    assert "".join(piece.text for piece in past.weave.blame()) == texts[3]
-    assert past.weave.text(2) == texts[1]
+    assert "".join(piece.text for piece in blame(past)) == texts[3]
     assert verify_block(tx, block.id) == []
 
 

@@ -18,22 +18,16 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
-from memory.blocks.damage import damage_since
+from memory.blocks.document import SYSTEM, agent_writer, job_writer, person_writer
 from memory.blocks.logs import TOOLS, Logged, append_log
-from memory.blocks.repair import repair_block, verify_block
-from memory.blocks.storage import (
-    CheckpointPolicy,
-    count_person,
-    erase_person,
-    export_person,
-    open_block,
-)
-from memory.database import Database, Tx
-from memory.documents.document import SYSTEM, agent_writer, job_writer, person_writer
-from memory.errors import BlockCorrupt, BlockTooLong
-from memory.faults import commit_point
-from memory.ids import TurnId
-from memory.migrations import Kind, prepare
+from memory.blocks.repair import damage_since, repair_block, verify_block
+from memory.blocks.store import CheckpointPolicy, open_block
+from memory.erasure import stores
+from memory.store.database import Database, Tx
+from memory.store.errors import BlockCorrupt, BlockTooLong
+from memory.store.faults import commit_point
+from memory.store.ids import TurnId
+from memory.store.migrations import Kind, prepare
 from tests.memory.block_parts import (
     ADA,
     DM,
@@ -265,14 +259,14 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
         "FROM memory_block_checkpoints"
     )
     delete_block(tx, author(), "mia")
-    rows = export_person(tx, MIA)
+    rows = stores.of("blocks").export(tx, MIA)
     assert [row["table"].removeprefix("memory_") for row in rows].count("blocks") == 2
     assert {row["table"] for row in rows} == {
         f"memory_block{rest}" for rest in ("s", "_updates", "_checkpoints", "_quarantine")
     }
     assert "likes tea..." in [row.get("content") for row in rows]
-    assert count_person(tx, MIA) == len(rows) == erase_person(tx, MIA)
-    assert count_person(tx, MIA) == 0
+    assert stores.of("blocks").count(tx, MIA) == len(rows) == stores.of("blocks").erase(tx, MIA)
+    assert stores.of("blocks").count(tx, MIA) == 0
     assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["other"]
     assert (
         tx.all("SELECT 1 FROM memory_block_writers w LEFT JOIN memory_blocks b ON b.id = w.block_id WHERE b.id IS NULL")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.blocks import (
     CONSTELLATION_OWNER,
     BlockType,
@@ -26,15 +25,14 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
+from memory.blocks.document import SYSTEM, agent_writer, job_writer, person_writer
 from memory.blocks.shares import share_block, unshare_block
-from memory.blocks.storage import (
-    open_block,
-)
-from memory.database import Tx
-from memory.documents.document import SYSTEM, agent_writer, job_writer, person_writer
-from memory.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
-from memory.ids import AgentId, GuildId, PersonId
+from memory.blocks.store import open_block
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.requests import ApprovalNeeded, Permit
+from memory.store.database import Tx
+from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
+from memory.store.ids import AgentId, GuildId, PersonId
 from tests.memory.block_parts import (
     ADA,
     BEA,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memory.constellation import Constellation, Constellations
-from memory.database import Tx
-from memory.errors import DatabaseCorrupt, DatabaseOutdated
-from memory.faults import commit_point
-from memory.ids import ConstellationId, PersonId
+from memory.store.constellation import Constellation, Constellations
+from memory.store.database import Tx
+from memory.store.errors import DatabaseCorrupt, DatabaseOutdated
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, PersonId
 
 NOTE = commit_point("test_constellation.note")
 OWNER = PersonId("terminal:owner")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.database import Database, Row, Rows, Tx, as_dict
-from memory.errors import DatabaseBusy, DatabaseFull
-from memory.faults import commit_point
-from memory.sqlite import Connection, connect, driver
+from memory.store.database import Database, Row, Rows, Tx, as_dict
+from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.faults import commit_point
+from memory.store.sqlite import Connection, connect, driver
 
 NOTE = commit_point("test_database.note")
 
@@ -258,7 +258,7 @@ async def test_who_is_cancelled_while_a_file_opens_leaves_no_thread_behind(
         go_on.wait(10)
         return connect(path, read_only=read_only)
 
-    monkeypatch.setattr("memory.database.connect", slowly)
+    monkeypatch.setattr("memory.store.database.connect", slowly)
     before = set(threading.enumerate())
     context = Database.open(path)
     entering = asyncio.create_task(context.__aenter__())
@@ -278,7 +278,7 @@ async def test_who_is_cancelled_while_a_file_opens_leaves_no_thread_behind(
 async def test_a_file_that_another_program_holds_is_busy_and_works_again_later(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.sqlite._BUSY_MS", 50)
+    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 50)
     other = connect(path)
     async with Database.open(path) as database:
         other.execute("BEGIN IMMEDIATE")
@@ -468,3 +468,22 @@ async def test_every_connection_has_the_pragmas_that_erasure_and_references_need
         return [row[0] for row in found if row is not None]
 
     assert await database.write(NOTE, pragmas) == ["wal", 1, 1]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM found WHERE found MATCH 'busy)'",
+        "SELECT * FROM fulltext_index",
+        "SELECT * FROM locked",
+        "SELECT 'database is locked' FROM notes WHERE",
+        'SELECT * FROM "disk I/O"',
+    ],
+)
+async def test_a_defect_of_ours_is_not_laid_to_the_disk_or_to_another_program(path: Path, sql: str) -> None:
+    async with Database.open(path) as database:
+        await database.write(NOTE, lambda tx: tx.run("CREATE VIRTUAL TABLE found USING fts5 (word)"))
+        with pytest.raises(driver.OperationalError):
+            await database.read(lambda rows: rows.all(sql))
+        with pytest.raises(driver.OperationalError):
+            await database.write(NOTE, lambda tx: tx.all(sql))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.documents.document import (
+from memory.blocks.document import (
     SYSTEM,
     Blob,
     BlobKind,
@@ -20,8 +20,8 @@ from memory.documents.document import (
     salvage,
     seal,
 )
-from memory.errors import BlockCorrupt, Refused
-from memory.ids import AgentId, PersonId, TurnId
+from memory.store.errors import BlockCorrupt, Refused
+from memory.store.ids import AgentId, PersonId, TurnId
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

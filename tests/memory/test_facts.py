@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from memory import facts, inbox, messages
-from memory.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.database import Tx
-from memory.facts import KNOWN, SHARED, Category, Fact, Held, Relation, Room, Source, Statement, Step
-from memory.ids import AgentId, FactId, MessageId, PersonId, SessionId
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, store, taken
+from memory.knowledge import facts
+from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, Held, Relation, Room, Source, Statement, Step
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.queue import inbox, messages
+from memory.store.database import Tx
+from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, followed, store, taken
 
 MOON = AgentId("agt_moon")
 OWNERS = PersonId("discord:olga")
@@ -440,8 +441,10 @@ def test_after_an_edit_the_new_words_are_learned_by_who_learned_the_old_ones() -
     learned_from(tx, 1, "I prefer a dark theme")
     change = {"kind": "edit", "external_id": "1@2", "subject": "1", "at": NOON + timedelta(minutes=1)}
     inbox.accept(tx, arrival(1, "I love apple cake", **change), NOON)
+    followed(tx)
     assert texts(tx) == ["loves apple cake"]
     inbox.accept(tx, arrival(1, "", kind="delete", external_id="1!", subject="1"), NOON)
+    followed(tx)
     assert texts(tx) == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.faults import Faults, Kind, call_point, outside
+from memory.store.faults import Faults, Kind, call_point, outside
 
 ROOT = Path(__file__).parents[2]
 CALL = call_point("test_faults.call")
@@ -16,9 +16,9 @@ CALL = call_point("test_faults.call")
 DIE = """
 import asyncio, sys
 from pathlib import Path
-from memory.database import Database, Rows
-from memory.sqlite import connect
-from memory.faults import commit_point, faults
+from memory.store.database import Database, Rows
+from memory.store.sqlite import connect
+from memory.store.faults import commit_point, faults
 POINT = commit_point("here")
 
 async def main(path):
@@ -57,7 +57,7 @@ def test_an_armed_process_dies_at_its_point_and_nowhere_else(tmp_path: Path, spe
     command = [sys.executable, "-c", DIE, str(tmp_path / "notes.db"), spec]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == (0 if spec.startswith("other") else -signal.SIGKILL), done.stderr
-    count = "import sys\nfrom pathlib import Path\nfrom memory.database import connect\n"
+    count = "import sys\nfrom pathlib import Path\nfrom memory.store.database import connect\n"
     count += "print(len(connect(Path(sys.argv[1])).execute('SELECT n FROM notes').fetchall()))"
     shown = [sys.executable, "-c", count, str(tmp_path / "notes.db")]
     assert subprocess.run(shown, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip() == str(left)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from memory.errors import FolderLocked, StoreError
-from memory.folder import DataFolder, private_file
-from memory.ids import ConstellationId
+from memory.store.errors import FolderLocked, StoreError
+from memory.store.folder import DataFolder, private_file
+from memory.store.ids import ConstellationId
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from memory.folder import DataFolder
+from memory.store.folder import DataFolder
 with DataFolder(Path(sys.argv[1])).lock():
     print("held", flush=True)
     time.sleep(60)

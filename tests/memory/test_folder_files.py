@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.errors import Refused
 from memory.folders import disk, windows
 from memory.folders.passages import passages
 from memory.folders.paths import checked_folder, parts_of
+from memory.store.errors import Refused
 
 SECRET = "the key is under the stone"
 

@@ -8,18 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from memory import folders, vectors
-from memory.audience import OWNER, PUBLIC, Audience, Scope, person_audience
-from memory.database import Database, Rows, Tx
-from memory.errors import Refused
-from memory.faults import commit_point
+from memory import folders
 from memory.folders import Folder, NewFolder, Progress, disk
-from memory.ids import AgentId
-from memory.migrations import Kind, prepare
-from memory.search import Meaning, Query, search
-from memory.sqlite import connect
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audience
+from memory.search import vectors
+from memory.search.hybrid import search
+from memory.search.query import Query
+from memory.search.similarity import Meaning
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store
-from tests.memory.vectoring import MODEL, embed_all, pointing
+from tests.memory.vector_parts import MODEL, embed_all, pointing
 
 SETUP = commit_point("test_folders.setup")
 MINE, HERE, ABROAD = Scope(OWNER), Scope(GUILD), Scope(Audience("guild:discord:2"))

@@ -4,12 +4,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memory import archival, graph
-from memory.archival import Entry, NewEntry, Origin
-from memory.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.database import Tx
-from memory.graph import Entity, Kind, Triple
-from memory.ids import AgentId
+from memory.knowledge import archival, graph
+from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge.graph import Entity, Kind, Triple
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.store.database import Tx
+from memory.store.ids import AgentId
 from tests.memory.parts import ANN, GUILD, NOON, STAR, store
 
 LATER = NOON + timedelta(hours=1)

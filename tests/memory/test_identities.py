@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from memory.database import Tx
-from memory.ids import PersonId
-from memory.migrations import Kind, prepare
-from memory.people import identities, persons
+from memory.erasure import stores
+from memory.people import identities
 from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Half, Linked
-from memory.sqlite import connect
+from memory.store.database import Tx
+from memory.store.ids import PersonId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 from tests.memory.parts import NOON
 
 A, B, C, D = (PersonId(f"discord:{name}") for name in "1234")
@@ -101,7 +102,7 @@ def test_erasing_an_account_takes_its_link_and_its_codes(registry: Tx) -> None:
     link(registry, A, B)
     identities.offer(registry, A, "FIRST", NOON)
     identities.offer(registry, C, "SECOND", NOON, A)
-    (store,) = persons.GLOBAL_STORES
+    (store,) = stores.GLOBAL_STORES
     assert store.count(registry, A) == len(store.export(registry, A)) == 3
     assert "FIRST" not in str(store.export(registry, A))
     store.erase(registry, A)

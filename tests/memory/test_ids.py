@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 import time_machine
 
-from memory.ids import PlaceId, Snowflakes, new_id, place_source, snowflake_time
+from memory.store.ids import PlaceId, Snowflakes, new_id, place_source, snowflake_time
 
 
 def test_ids_are_unique_and_rise_within_one_millisecond() -> None:

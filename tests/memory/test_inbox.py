@@ -1,19 +1,38 @@
 """The inbox as a store: what is taken in once, what edits and deletions do, and how rows pass from state to state."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory import archival, inbox, messages, tries, turns
-from memory.archival import NewEntry, Origin
-from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
-from memory.database import Tx
-from memory.ids import GroupId, InboxId, PlaceId
-from memory.inbox import Heard, InRow, Status
-from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, store, taken
+from memory.erasure import stores
+from memory.knowledge import archival
+from memory.knowledge.archival import NewEntry, Origin
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
+from memory.queue import attempts, inbox, messages
+from memory.queue.inbox import Heard, InRow, Status
+from memory.queue.payloads import (
+    PAYLOAD,
+    Attachment,
+    BlockNote,
+    Brought,
+    Decided,
+    Edited,
+    Letter,
+    PatrolDue,
+    Payload,
+    Quotation,
+    TaskLeft,
+    TriggerFired,
+)
+from memory.store.columns import Unreadable
+from memory.store.database import Tx
+from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
+from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, followed, row_of, store, taken
 
 LATER = NOON + timedelta(minutes=1)
 
@@ -67,16 +86,16 @@ def test_nothing_is_kept_of_edits_and_deletions_of_words_that_were_never_heard(t
 def test_what_nobody_is_to_answer_is_done_at_once_and_kept(tx: Tx) -> None:
     row = taken(tx, 1, group=None)
     assert row.status is Status.DONE
-    assert inbox.open_lanes(tx) == []
+    assert inbox.open_conversations(tx) == []
     assert text_of(tx, row) == "hello"
 
 
-def test_what_waits_has_a_lane_of_its_place_and_group(tx: Tx) -> None:
+def test_what_waits_has_a_conversation_of_its_place_and_group(tx: Tx) -> None:
     row = taken(tx, 1)
     taken(tx, 2)
-    assert inbox.open_lanes(tx) == [(HALL.id, MAIN)]
-    assert inbox.head(tx, HALL.id, MAIN) == row
-    assert inbox.head(tx, HALL.id, GroupId("grp_other")) is None
+    assert inbox.open_conversations(tx) == [(HALL.id, MAIN)]
+    assert inbox.head(tx, HALL.id, MAIN, NOON) == row
+    assert inbox.head(tx, HALL.id, GroupId("grp_other"), NOON) is None
     assert inbox.counts(tx) == {"waiting": 2, "dead": 0}
 
 
@@ -154,8 +173,8 @@ def test_a_deleted_message_is_not_answered_and_leaves_no_words(tx: Tx) -> None:
     accepted = inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
     assert accepted is not None
     gone = row_of(tx, row.id)
-    assert (gone.status, gone.payload, text_of(tx, row)) == (Status.DONE, {}, "")
-    assert inbox.open_lanes(tx) == []
+    assert (gone.status, gone.payload, text_of(tx, row)) == (Status.DONE, Brought(), "")
+    assert inbox.open_conversations(tx) == []
 
 
 def test_a_deletion_names_the_turn_that_reads_the_words(tx: Tx) -> None:
@@ -173,6 +192,8 @@ def test_what_was_learned_from_a_deleted_message_goes_with_it(tx: Tx) -> None:
         origin = Origin(Scope(GUILD), Trust.APPROVED, ANN, each.message)
         archival.insert(tx, STAR, NewEntry(text_of(tx, each), origin), NOON)
     inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
+    assert len(archival.latest(tx, STAR, Scope(GUILD))) == 2, "the message goes first, by itself"
+    followed(tx)
     assert [entry.content for entry in archival.latest(tx, STAR, Scope(GUILD))] == ["my cat is called Bolt"]
 
 
@@ -183,7 +204,7 @@ def test_a_deletion_knows_less_of_the_place_and_changes_nothing_about_it(tx: Tx)
     assert inbox.place(tx, HALL.id) == HALL
 
 
-# --------------------------------------------------------------------------------------------------- lanes and joining
+# ----------------------------------------------------------------------------------------- conversations and joining
 
 
 def test_what_the_same_person_said_since_joins_and_nobody_elses(tx: Tx) -> None:
@@ -200,14 +221,14 @@ def test_words_for_other_ears_do_not_join(tx: Tx) -> None:
     private = Heard(HALL.id, "guild", "hall", Audience("channel:discord:10"), (GUILD,))
     later = taken(tx, 2, place=private)
     assert inbox.joinable(tx, first) == []
-    assert inbox.head(tx, HALL.id, MAIN) == first
+    assert inbox.head(tx, HALL.id, MAIN, NOON) == first
     inbox.finish(tx, begun(tx, first).id, NOON)
-    assert inbox.head(tx, HALL.id, MAIN) == later
+    assert inbox.head(tx, HALL.id, MAIN, NOON) == later
 
 
 def test_what_is_tried_alone_joins_nothing(tx: Tx) -> None:
     first, second = taken(tx, 1), taken(tx, 2)
-    tries.separate(tx, begun(tx, first, second).id)
+    attempts.separate(tx, begun(tx, first, second).id)
     found = [row_of(tx, row.id) for row in (first, second)]
     assert [(row.alone, row.status, row.turn) for row in found] == [(True, Status.RECEIVED, None)] * 2
     assert inbox.joinable(tx, found[0]) == []
@@ -216,8 +237,8 @@ def test_what_is_tried_alone_joins_nothing(tx: Tx) -> None:
 def test_tries_are_counted_for_every_row_of_a_turn(tx: Tx) -> None:
     rows = taken(tx, 1), taken(tx, 2)
     turn = begun(tx, *rows)
-    assert tries.count_attempt(tx, turn.id) == 2
-    tries.postpone(tx, turn.id, "it rained", LATER)
+    assert attempts.count_attempt(tx, turn.id) == 2
+    attempts.postpone(tx, turn.id, "it rained", LATER)
     found = inbox.of_turn(tx, turn.id)
     assert [(row.attempts, row.last_error, row.next_attempt_at) for row in found] == [(2, "it rained", LATER)] * 2
 
@@ -232,7 +253,7 @@ def test_a_dead_row_can_be_brought_back_once(tx: Tx) -> None:
     row = taken(tx, 1)
     assert inbox.revive(tx, row.id) is None
     turn = begun(tx, row)
-    tries.bury(tx, turn.id, "no use", NOON)
+    attempts.bury(tx, turn.id, "no use", NOON)
     assert (status(tx, row), inbox.counts(tx)) == (Status.DEAD, {"waiting": 0, "dead": 1})
     revived = inbox.revive(tx, row.id)
     assert revived is not None
@@ -244,16 +265,16 @@ def test_a_dead_row_can_be_brought_back_once(tx: Tx) -> None:
 
 def test_a_row_of_which_no_turn_could_be_made_waits_and_is_given_up_in_the_end(tx: Tx) -> None:
     row = taken(tx, 1)
-    tries.not_begun(tx, row.id, "no group", LATER, dead=False, now=NOON)
+    attempts.not_begun(tx, row.id, "no group", LATER, dead=False, now=NOON)
     found = row_of(tx, row.id)
     assert (found.status, found.attempts, found.next_attempt_at) == (Status.RECEIVED, 1, LATER)
-    tries.not_begun(tx, row.id, "no group", LATER, dead=True, now=NOON)
+    attempts.not_begun(tx, row.id, "no group", LATER, dead=True, now=NOON)
     assert (status(tx, row), row_of(tx, row.id).last_error) == (Status.DEAD, "no group")
 
 
 def test_the_listing_is_newest_first_and_can_be_of_one_state(tx: Tx) -> None:
     rows = [taken(tx, number) for number in range(4)]
-    tries.bury(tx, begun(tx, rows[1]).id, "x", NOON)
+    attempts.bury(tx, begun(tx, rows[1]).id, "x", NOON)
     assert [row.id for row in inbox.listing(tx, None, 3)] == [rows[3].id, rows[2].id, rows[1].id]
     assert [row.id for row in inbox.listing(tx, Status.DEAD, 3)] == [rows[1].id]
 
@@ -272,17 +293,71 @@ def test_what_came_with_a_message_is_not_kept_once_it_is_answered(tx: Tx) -> Non
     """Quotations and background hold words of others, who could not have them erased here."""
     row = taken(tx, 1)
     inbox.finish(tx, begun(tx, row).id, NOON)
-    assert row_of(tx, row.id).payload == {}
-    assert taken(tx, 2, group=None).payload == {}
+    assert row_of(tx, row.id).payload == Brought()
+    assert taken(tx, 2, group=None).payload == Brought()
 
 
 def test_forgetting_a_person_stops_what_waits_and_keeps_the_tombstone(tx: Tx) -> None:
     mine, other = taken(tx, 1), taken(tx, 2, person=BOB)
     direct = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
     taken(tx, 3, place=direct)
-    assert (inbox.count_person(tx, ANN), len(inbox.export_person(tx, ANN))) == (2, 2)
-    assert inbox.erase_person(tx, ANN) == 2
-    assert (inbox.count_person(tx, ANN), inbox.export_person(tx, ANN)) == (0, [])
+    assert (stores.of("inbox").count(tx, ANN), len(stores.of("inbox").export(tx, ANN))) == (2, 2)
+    assert stores.of("inbox").erase(tx, ANN) == 2
+    assert (stores.of("inbox").count(tx, ANN), stores.of("inbox").export(tx, ANN)) == (0, [])
     assert (status(tx, mine), status(tx, other)) == (Status.DONE, Status.RECEIVED)
     assert inbox.accept(tx, arrival(1), NOON) is None
-    assert turns.count_person(tx, ANN) == 0
+    assert stores.of("turns").count(tx, ANN) == 0
+
+
+AS_BEFORE: list[tuple[dict[str, Any], Payload]] = [
+    ({}, Brought()),
+    (
+        {
+            "blocks": [{"label": "ann", "description": "About Ann", "profile": "Ann", "about": None}],
+            "background": ["Bob: earlier"],
+            "quoted": {"speaker": "Bob", "text": "before", "by_us": True},
+            "attachments": [{"name": "a", "content_type": "b", "size": 5, "text": "", "skipped": "too large"}],
+            "images": ["https://files.example/b.png"],
+            "mentioned": {"discord:bob": "Bob"},
+        },
+        Brought(
+            (BlockNote("ann", "About Ann", "Ann"),),
+            ("Bob: earlier",),
+            Quotation("Bob", "before", by_us=True),
+            (Attachment("a", "b", 5, skipped="too large"),),
+            ("https://files.example/b.png",),
+            {BOB: "Bob"},
+        ),
+    ),
+    ({"edited": 7, "about": 7, "status": "edited", "reply_to": "70"}, Edited(MessageId(7), MessageId(7), "70")),
+    (
+        {"request": 3, "status": "denied", "reply_to": "70", "about": None},
+        Decided(RequestId(3), "denied", "70", None),
+    ),
+    ({"agent": STAR, "status": "patrol", "task": "Look.", "asked": False}, PatrolDue(STAR, "Look.", asked=False)),
+    ({"agent": STAR, "status": "task", "hops": 2}, TaskLeft(STAR, 2)),
+    ({"agent": STAR, "status": "sleeptime", "priority": "high"}, TriggerFired(STAR, "high")),
+    ({"status": "agent", "to": "Team"}, Letter("Team")),
+    ({"status": "agent", "to": "Bee", "agent": STAR, "about": 7}, Letter("Bee", STAR, MessageId(7))),
+]
+
+
+@pytest.mark.parametrize(("stored", "payload"), AS_BEFORE)
+def test_payloads_of_earlier_versions_are_read(tx: Tx, stored: dict[str, Any], payload: Payload) -> None:
+    row = taken(tx, 1)
+    tx.run("UPDATE inbox SET payload = ?", (json.dumps(stored),))
+    assert row_of(tx, row.id).payload == payload
+
+
+@pytest.mark.parametrize("payload", [payload for _, payload in AS_BEFORE])
+def test_payloads_are_read_back_as_they_were_written(payload: Payload) -> None:
+    assert PAYLOAD.load(PAYLOAD.dump(payload)) == payload
+
+
+@pytest.mark.parametrize("stored", ['{"status": "sung"}', '{"agent": STAR}', '{"background": 7}', "[", "7"])
+def test_a_payload_that_cannot_be_read_is_known_as_such(tx: Tx, stored: str) -> None:
+    row = taken(tx, 1)
+    tx.run("UPDATE inbox SET payload = ?", (stored,))
+    found = row_of(tx, row.id)
+    assert isinstance(found.payload, Unreadable)
+    assert replace(found, payload=row.payload) == row

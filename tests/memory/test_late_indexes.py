@@ -11,23 +11,26 @@ from typing import Any
 import pytest
 import structlog
 
-from memory import activity, database, late_indexes
+from memory import activity
 from memory.activity import Kind, NewEvent
 from memory.agents import Agent, seed_agent
-from memory.audience import PUBLIC, Scope, Trust, person_audience
-from memory.blocks import Author, NewBlock, Permission, append_block, create_block, delete_block, storage
-from memory.constellation import Constellations
-from memory.database import Database, Rows, Tx
-from memory.documents.document import agent_writer
-from memory.errors import DatabaseBusy
-from memory.faults import commit_point
-from memory.ids import AgentId, ErasureId, PersonId
-from memory.kept import Kept
-from memory.migrations import Kind as FileKind
-from memory.migrations import prepare
-from memory.people.erasure import erase_here
-from memory.search import Domain, Query, search
-from memory.sqlite import Connection, connect
+from memory.blocks import Author, NewBlock, Permission, append_block, create_block, delete_block
+from memory.blocks import store as stored_blocks
+from memory.blocks.document import agent_writer
+from memory.erasure.person import erase_here
+from memory.people.audience import PUBLIC, Scope, Trust, person_audience
+from memory.search.hybrid import search
+from memory.search.query import Domain, Query
+from memory.store import database, late_indexes
+from memory.store.cache import Kept
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import DatabaseBusy
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, ErasureId, PersonId
+from memory.store.migrations import Kind as FileKind
+from memory.store.migrations import prepare
+from memory.store.sqlite import Connection, connect
 
 POINT = commit_point("test.late_indexes")
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -166,7 +169,7 @@ async def test_what_fails_is_tried_again_and_reading_goes_on(store: Database, mo
             raise failing.pop()
         late_indexes.index_waiting(tx)
 
-    monkeypatch.setattr(storage, "index_waiting", late)
+    monkeypatch.setattr(stored_blocks, "index_waiting", late)
     await store.write(POINT, add("the walrus"))
     assert await store.read(hits("walrus"), indexed=True) == 0
     assert await store.read(hits("walrus"), indexed=True) == 1

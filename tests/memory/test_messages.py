@@ -8,16 +8,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import messages
-from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.database import Database, Rows, Tx
-from memory.faults import commit_point
-from memory.fulltext import match_query
-from memory.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
-from memory.messages import Heard, Message, Said
-from memory.sqlite import connect
+from memory.erasure import stores
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.queue import messages
+from memory.queue.messages import Heard, Message, Said
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.fulltext import match_query
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
+from memory.store.sqlite import connect
+from tests.memory.parts import lay_tables
 
-SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
 STAR, TURN = AgentId("agent_star"), TurnId(77)
@@ -50,7 +51,6 @@ HEARD = Heard(
     audience=GUILD,
     trust=Trust.APPROVED,
     at=NOON,
-    metadata={"reply_to": "899"},
 )
 SAID = Said(
     turn=TURN,
@@ -71,7 +71,7 @@ SAID = Said(
 @pytest.fixture
 def tx(tmp_path: Path) -> Iterator[Tx]:
     raw = connect(tmp_path / "carina.db")
-    raw.executescript(SCHEMA)
+    lay_tables(raw)
     raw.execute("BEGIN")
     writing = Tx(raw)
     add_agent(writing)
@@ -114,7 +114,7 @@ def by_id(rows: Rows, message: MessageId) -> Message:
 def test_a_heard_message_is_read_back_as_it_was(tx: Tx) -> None:
     message = by_id(tx, messages.add_heard(tx, HEARD))
     assert (message.place, message.person, message.agent, message.speaker) == (PLACE, ANN, None, "Ann")
-    assert (message.text, message.role, message.metadata) == (HEARD.text, "user", {"reply_to": "899"})
+    assert (message.text, message.role, message.delivery) == (HEARD.text, "user", "")
     assert (message.source, message.external_id, message.audience) == ("discord", "900", GUILD)
     assert (message.trust, message.created_at, message.revision) == (Trust.APPROVED, NOON, 0)
     assert (message.edited_at, message.deleted_at, message.batch) == (None, None, None)
@@ -207,7 +207,7 @@ def test_a_deletion_removes_text_words_and_metadata_and_keeps_the_place(tx: Tx) 
     message = messages.add_heard(tx, HEARD)
     deleted = messages.delete_heard(tx, "discord", "900", NOON + timedelta(hours=1))
     assert deleted is not None
-    assert (deleted.id, deleted.text, deleted.metadata, deleted.revision) == (message, "", {}, 1)
+    assert (deleted.id, deleted.text, deleted.delivery, deleted.revision) == (message, "", "", 1)
     assert deleted.deleted_at == NOON + timedelta(hours=1)
     assert found(tx, "hamster") == found(tx, "Ann") == []
     assert [row.id for row in messages.conversation(tx, PLACE, Scope(GUILD), 5)] == [message]
@@ -300,21 +300,22 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
     heard = messages.add_heard(tx, HEARD)
     aloud = messages.add_said(tx, SAID)
     private = messages.add_said(tx, replace(SAID, audience=direct, text="only for Ann"))
+    messages.note_delivery(tx, private, "failed: forbidden")
     notice = messages.add_said(tx, replace(SAID, audience=direct, person=None, text="a reminder"))
     bobs = messages.add_heard(tx, replace(HEARD, person=BOB, external_id="901"))
     add_turn(tx)
     for row in (heard, bobs):
         tx.insert("turn_uses", {"turn_id": TURN, "kind": "message", "row_id": str(row), "audience": GUILD})
 
-    assert messages.count_person(tx, ANN) == 3
-    exported = messages.export_person(tx, ANN)
+    assert stores.of("messages").count(tx, ANN) == 3
+    exported = stores.of("messages").export(tx, ANN)
     assert [row["id"] for row in exported] == [heard, private, notice]
     assert exported[0]["text"] == HEARD.text
-    assert exported[0]["metadata"] == {"reply_to": "899"}
+    assert exported[1]["metadata"] == {"delivery": "failed: forbidden"}
 
-    assert messages.erase_person(tx, ANN) == 3
-    assert messages.count_person(tx, ANN) == 0
-    assert messages.export_person(tx, ANN) == []
+    assert stores.of("messages").erase(tx, ANN) == 3
+    assert stores.of("messages").count(tx, ANN) == 0
+    assert stores.of("messages").export(tx, ANN) == []
     left = tx.all("SELECT id, person_id FROM messages ORDER BY id")
     assert [(row[0], row[1]) for row in left] == [(aloud, None), (bobs, BOB)]
     assert [row[0] for row in tx.all("SELECT row_id FROM turn_uses WHERE kind = 'message'")] == [str(bobs)]
@@ -326,14 +327,14 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
 
 def test_the_owner_s_own_places_count_as_the_owner_s(tx: Tx) -> None:
     messages.add_said(tx, replace(SAID, audience=OWNER))
-    assert messages.count_person(tx, ANN) == 1
-    assert messages.count_person(tx, BOB) == 0
+    assert stores.of("messages").count(tx, ANN) == 1
+    assert stores.of("messages").count(tx, BOB) == 0
 
 
 async def test_a_unit_of_work_composes_the_functions(tmp_path: Path) -> None:
     path = tmp_path / "carina.db"
     raw = connect(path)
-    raw.executescript(SCHEMA)
+    lay_tables(raw)
     add_agent(Tx(raw))
     raw.close()
 

@@ -1,7 +1,6 @@
 """Migrations: what a fresh, an older, a newer and an edited file come to, and what stands after an interruption."""
 
 import hashlib
-import json
 import shutil
 import stat
 from collections.abc import Iterable
@@ -10,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from memory import migrations
-from memory.database import Rows, Tx, Value, as_dict
-from memory.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
-from memory.migrations import Kind, Migration, migrate, prepare, status
-from memory.sqlite import Connection, connect, driver
+from memory.store import migrations
+from memory.store.database import Rows, Tx, Value, as_dict
+from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
+from memory.store.migrations import Kind, Migration, migrate, prepare, status
+from memory.store.sqlite import Code, Connection, connect, driver
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 250_000, tzinfo=UTC)
 
@@ -23,6 +22,12 @@ SECOND = Migration(2, "more", "ALTER TABLE a ADD COLUMN m INTEGER; UPDATE a SET 
 BROKEN = Migration(
     2, "broken", "CREATE TABLE b (n INTEGER) STRICT; UPDATE a SET n = 5; INSERT INTO missing VALUES (1);"
 )
+
+
+def coded(error: Exception, code: Code) -> Exception:
+    """An error with the code that SQLite gives with it."""
+    error.__dict__["sqlite_errorcode"] = code
+    return error
 
 
 @pytest.fixture
@@ -107,6 +112,33 @@ def test_a_newer_file_is_refused_with_the_version_it_needs(path: Path, monkeypat
     assert beside(path) == ["carina.db"]
 
 
+def test_a_file_from_before_the_first_migration_is_refused_and_not_touched(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, FIRST, SECOND)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, Migration(3, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;"))
+    refused = (
+        "has version 2, and this program can bring files up to date from version 3 on: use the Carina that made it"
+    )
+    with pytest.raises(DatabaseOutdated, match=refused):
+        prepare(path, Kind.GLOBAL)
+    with pytest.raises(DatabaseOutdated, match=refused):
+        migrate(path, Kind.GLOBAL, NOW)
+    assert beside(path) == ["carina.db"]
+
+
+def test_a_file_of_the_version_that_the_first_migration_makes_goes_on_from_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, FIRST, SECOND)
+    prepare(path, Kind.GLOBAL)
+    whole = Migration(2, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;")
+    known(monkeypatch, whole, Migration(3, "later", "UPDATE a SET m = m + 1;"))
+    migrate(path, Kind.GLOBAL, NOW)
+    assert (version(path), ask(path, "SELECT * FROM a")) == (3, [(1, 3)])
+
+
 def test_a_history_that_was_edited_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known(monkeypatch, FIRST, SECOND)
     prepare(path, Kind.GLOBAL)
@@ -169,29 +201,28 @@ def test_what_is_no_database_is_called_that_and_not_touched(path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_the_programs_own_migrations_are_numbered_without_a_gap(kind: Kind) -> None:
-    found = migrations.migrations(kind)
-    assert [migration.version for migration in found] == list(range(1, len(found) + 1))
+def test_the_programs_own_migrations_have_numbers_of_their_own(kind: Kind) -> None:
+    found = [migration.version for migration in migrations.migrations(kind)]
+    assert found == sorted(set(found))
 
 
 # The schema as it is. A change of it is a new migration, with these lines; a migration that was released never changes.
 CONSTELLATION = """
 agent_groups agent_messages agents archival_entries archival_fts archival_journal budget_reservations budgets erasures
 constellation_blocks entry_expansions
-events file_passages folder_attachments folder_files folders passage_fts group_members group_parts
+events file_passages folder_attachments folder_files folders follow_ups gaps passage_fts group_members group_parts
 group_runs group_states inbox jobs
 memory_block_archives memory_block_checkpoints memory_block_quarantine memory_block_repairs
 memory_block_updates memory_block_writers memory_blocks block_fts message_fts messages
 migration_checksums model_usage outbox pairing_codes passed_over people_rules
 permission_audit permission_grants person_states
 person_times reminders tasks task_fts permission_requests permission_votes places
-activity_events activity_fts agent_presence agent_summaries archive_summaries constellation_summaries
-summary_texts summary_fts
-work_states fact_sources facts facts_fts project_learnings sessions
-dream_changes dream_items dream_marks dream_runs dream_tallies feedback graph_triples session_evaluations
-coordination_tasks handoff_notes handoff_reads notable_events
-shared_block_agents sqlite_sequence steering turn_steps turn_uses turns
-index_queue vector_models vector_queue vector_spaces vectors working_memory
+activity_events activity_fts agent_presence
+fact_sources facts facts_fts item_fts item_sources items sessions unshown_people
+dream_changes dream_items dream_marks dream_runs dream_tallies graph_triples
+coordination_tasks handoff_reads
+shared_block_agents sqlite_sequence steering turn_steps turn_uses turns unshown_people
+index_queue vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = """
 constellations cursors erasures job_wakes link_codes migration_checksums places privacy_choices user_identities users
@@ -212,7 +243,7 @@ def test_a_fresh_file_has_exactly_these_tables(path: Path, kind: Kind, expected:
 
 COLUMNS = {
     "inbox": "id source external_id kind place_id person_id group_id message_id payload audience status alone attempts "
-    "next_attempt_at last_error turn_id received_at done_at about_id",
+    "next_attempt_at last_error turn_id received_at done_at about_id ran starts",
     "outbox": "id key place_id source turn_id message_id person_id agent_id kind content detail audience status "
     "attempts next_attempt_at external_id last_error created_at sending_at sent_at",
     "turns": "id parent_id agent_id group_id place_id person_id audience within trust blocks status restarts "
@@ -236,7 +267,7 @@ def test_a_migrated_file_remembers_the_text_it_was_made_with(path: Path, kind: K
         (each.version, each.name, hashlib.sha256(each.sql.encode()).hexdigest()) for each in migrations.migrations(kind)
     ]
     assert found == made
-    assert status(path, kind).version == status(path, kind).needed == len(made)
+    assert status(path, kind).version == status(path, kind).needed == made[-1][0]
 
 
 @pytest.mark.parametrize(("free", "why"), [(0, "its disk is full: free some space"), (10**9, "its disk gives errors")])
@@ -244,7 +275,7 @@ def test_what_the_disk_does_is_not_laid_to_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, why: str
 ) -> None:
     def refused(_path: Path, *, read_only: bool) -> None:
-        raise driver.OperationalError("disk I/O error")
+        raise coded(driver.OperationalError("disk I/O error"), Code.IOERR)
 
     monkeypatch.setattr(migrations, "connect", refused)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, free))
@@ -272,14 +303,14 @@ def test_a_migration_without_room_for_the_copy_leaves_none_and_the_file_as_it_wa
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = migrations.migrations(Kind.CONSTELLATION)
-    known(monkeypatch, *every[:3])
+    known(monkeypatch, every[0])
     prepare(path, Kind.CONSTELLATION)
     known(monkeypatch, *every)
 
     def full(copied: Path, *, read_only: bool = False) -> Connection:
         raw = connect(copied, read_only=read_only)
         if copied != path:
-            raise driver.OperationalError("database or disk is full")
+            raise coded(driver.OperationalError("database or disk is full"), Code.FULL)
         return raw
 
     monkeypatch.setattr(migrations, "connect", full)
@@ -287,69 +318,51 @@ def test_a_migration_without_room_for_the_copy_leaves_none_and_the_file_as_it_wa
     with pytest.raises(DatabaseFull, match="its disk is full: free some space"):
         migrate(path, Kind.CONSTELLATION, NOW)
     assert [found.name for found in path.parent.iterdir() if "before" in found.name] == []
-    assert status(path, Kind.CONSTELLATION).version == 3
-
-
-def test_who_has_the_list_that_agents_once_were_made_with_was_given_none_of_its_own(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every = migrations.migrations(Kind.CONSTELLATION)
-    known(monkeypatch, *every[: next(at for at, each in enumerate(every) if each.name == "usual_tools")])
-    prepare(path, Kind.CONSTELLATION)
-    given = {"Star": ["context", "recall", "search", "send_message"], "Moon": ["search"], "Sun": []}
-    raw = connect(path)
-    for name, tools in given.items():
-        fields = dict.fromkeys(("model", "system_prompt", "created_at", "updated_at"), "")
-        Tx(raw).insert("agents", {**fields, "id": name, "name": name, "enabled_tools": json.dumps(tools)})
-    raw.close()
-    known(monkeypatch, *every)
-    migrate(path, Kind.CONSTELLATION, NOW)
-    assert ask(path, "SELECT name FROM agents WHERE usual_tools") == [("Star",)]
+    assert status(path, Kind.CONSTELLATION).version == every[0].version
 
 
 def test_summaries_that_were_there_are_found_and_go_as_new_ones_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = migrations.migrations(Kind.CONSTELLATION)
-    known(monkeypatch, *every[: next(at for at, each in enumerate(every) if each.name == "summaries_found")])
+    known(monkeypatch, every[0])
     prepare(path, Kind.CONSTELLATION)
     raw = connect(path)
+    tx = Tx(raw)
     stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "start_position": 5, "end_position": 5}
-    kept: dict[str, Value] = {
-        "agent_id": "Star",
-        "place_id": "hall",
-        "strategy": "recursive_summarization",
-        "message_count": 1,
-    }
-    for name, text in (("sum_1", "a hamster came"), ("sum_2", "")):
+    kept: dict[str, Value] = {"agent_id": "Star", "place_id": "hall", "strategy": "truncate", "message_count": 1}
+    for name, text, previous in (("sum_1", "a hamster came", None), ("sum_2", "", "sum_1")):
         made: dict[str, Value] = {"id": name, "summary": text, "depth": 1, "created_at": "2026-11-22"}
-        Tx(raw).insert("archive_summaries", kept | stamp | made)
-    did: dict[str, Value] = {
-        "agent_id": "Star",
-        "summary": "fed a hamster",
-        "messages_covered": 1,
-        "generated_at": "2026-11-22",
-    }
-    Tx(raw).insert("agent_summaries", did | stamp)
-    days: dict[str, Value] = {
-        "id": "con_1",
-        "period_start": "2026-11-21",
-        "period_end": "2026-11-22",
-        "created_at": "2026-11-22",
-    }
-    Tx(raw).insert("constellation_summaries", days | stamp | {"summary": "a day", "key_decisions": '["hamster"]'})
+        tx.insert("archive_summaries", kept | stamp | made | {"previous_id": previous})
+    did: dict[str, Value] = {"agent_id": "Star", "messages_covered": 1, "generated_at": "2026-11-22"}
+    tx.insert("agent_summaries", did | stamp | {"summary": "fed a hamster"})
+    days: dict[str, Value] = {"id": "all_1", "period_start": "2026-11-21", "period_end": "2026-11-22"}
+    days |= {"created_at": "2026-11-22", "summary": "a day", "key_decisions": '["hamster"]'}
+    tx.insert("constellation_summaries", days | stamp)
+    fields = dict.fromkeys(("model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "")
+    tx.insert("agents", {**fields, "id": "Star", "name": "Star"})
+    turn: dict[str, Value] = {"id": 7, "agent_id": "Star", "place_id": "hall", "audience": "guild:1", "trust": 1}
+    tx.insert("turns", turn | {"status": "done", "started_at": ""})
+    texts = (("sum_1", "conversation", "a hamster came"), ("did_1", "agent", "fed a hamster"))
+    for name, of, text in (*texts, ("all_1", "day", "a day\nhamster")):
+        agent = None if of == "day" else "Star"
+        tx.insert(
+            "summary_texts",
+            stamp | {"id": name, "of": of, "agent_id": agent, "text": text, "search_text": text, "at": ""},
+        )
+        tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": name, "audience": "guild:1"})
     raw.close()
     known(monkeypatch, *every)
     migrate(path, Kind.CONSTELLATION, NOW)
-    found = """SELECT t.of, t.text, t.at FROM summary_fts f JOIN summary_texts t ON t.n = f.rowid
-               WHERE summary_fts MATCH 'hamsters' ORDER BY t.n"""
+    found = """SELECT t.kind, t.text, t.key, (SELECT count(*) FROM turn_uses u WHERE u.row_id = CAST(t.id AS TEXT))
+               FROM item_fts f JOIN items t ON t.id = f.rowid WHERE item_fts MATCH 'hamsters' ORDER BY t.id"""
     assert ask(path, found) == [
-        ("conversation", "a hamster came", "2026-11-22"),
-        ("agent", "fed a hamster", "2026-11-22"),
-        ("day", "a day\nhamster", "2026-11-21"),
+        ("conversation", "a hamster came", "", 1),
+        ("agent", "fed a hamster", "", 1),
+        ("day", "a day\nhamster", "2026-11-21", 1),
     ]
-    assert ask(path, "SELECT count(*) FROM summary_texts") == [(3,)]
+    chain = """SELECT p.text FROM items i JOIN items p ON CAST(p.id AS TEXT) = json_extract(i.detail, '$.previous')"""
+    assert ask(path, chain) == [("a hamster came",)]
     raw = connect(path)
-    raw.executescript(
-        "DELETE FROM archive_summaries; DELETE FROM agent_summaries; DELETE FROM constellation_summaries;"
-    )
+    raw.execute("DELETE FROM items")
     raw.close()
-    assert ask(path, found) == ask(path, "SELECT 1 FROM summary_texts") == []
+    assert ask(path, found) == []
+    assert ask(path, "SELECT DISTINCT kind FROM turn_uses") == [("gone",)]

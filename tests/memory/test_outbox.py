@@ -1,16 +1,32 @@
 """The outbox as a store: a row passes from pending to an end and never comes back from one."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from memory import outbox, turns
-from memory.audience import OWNER
-from memory.database import Tx
-from memory.ids import OutboxId, PlaceId
-from memory.outbox import NewRow, OutRow, Status
-from memory.turns import Turn
+from memory.erasure import stores
+from memory.people.audience import OWNER
+from memory.queue import outbox, turns
+from memory.queue.outbox import (
+    ActDetail,
+    CardButtons,
+    CardDetail,
+    Detail,
+    EditDetail,
+    File,
+    Image,
+    NewRow,
+    OutRow,
+    PressButtons,
+    Status,
+    TextDetail,
+)
+from memory.queue.turns import Turn
+from memory.store.columns import Unreadable
+from memory.store.database import Tx
+from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, store
 
 LATER = NOON + timedelta(seconds=30)
@@ -42,10 +58,10 @@ def preview_of(tx: Tx, turn: Turn) -> OutRow:
 
 
 def test_the_same_key_is_queued_once(tx: Tx) -> None:
-    first = queued(tx, "turn/1/0", detail={"reply_to": "7"})
+    first = queued(tx, "turn/1/0", detail=TextDetail(reply_to="7"))
     assert outbox.add(tx, NewRow("turn/1/0", HALL.id, "discord", "again", GUILD), NOON) is None
     assert outbox.open_rows(tx, HALL.id) == [first]
-    assert (first.content, first.detail, first.status) == ("hi", {"reply_to": "7"}, Status.PENDING)
+    assert (first.content, first.detail, first.status) == ("hi", TextDetail(reply_to="7"), Status.PENDING)
     assert outbox.of_key(tx, "turn/1/0") == first
 
 
@@ -184,9 +200,64 @@ def test_forgetting_a_person_stops_what_waits_for_them(tx: Tx) -> None:
     mine, sent = queued(tx, "a", person=ANN), queued(tx, "b", person=ANN)
     other = queued(tx, "c", person=BOB, agent=STAR, audience=OWNER)
     outbox.mark_sending(tx, sent.id, NOON)
-    assert (outbox.count_person(tx, ANN), len(outbox.export_person(tx, ANN))) == (2, 2)
-    assert outbox.erase_person(tx, ANN) == 2
-    assert outbox.count_person(tx, ANN) == 0
+    assert (stores.of("outbox").count(tx, ANN), len(stores.of("outbox").export(tx, ANN))) == (2, 2)
+    assert stores.of("outbox").erase(tx, ANN) == 2
+    assert stores.of("outbox").count(tx, ANN) == 0
     found = [known(tx, row.id) for row in (mine, sent, other)]
     assert [row.status for row in found] == [Status.WITHDRAWN, Status.SENDING, Status.PENDING]
     assert [row.content for row in found] == ["", "", "hi"]
+
+
+CARD = {"request": 3, "offers": ["once", "no"]}
+BUTTONS = CardButtons(RequestId(3), ("once", "no"))
+AS_BEFORE: list[tuple[dict[str, Any], Detail]] = [
+    ({}, TextDetail()),
+    (
+        {"reply_to": "7", "mentions": ["discord:ann"], "speaker": "", "avatar": "a", "preview": "preview/1"},
+        TextDetail("7", (PersonId("discord:ann"),), avatar="a", preview="preview/1"),
+    ),
+    (
+        {"after": "turn/1/0", "files": [["a.md", "words"]], "behind": 5, "twice": 1},
+        TextDetail(after="turn/1/0", files=(File("a.md", "words"),), behind=OutboxId(5), twice=True),
+    ),
+    (
+        {"press": {"kind": "reminder", "id": 4, "offers": ["done"]}, "mentions": []},
+        TextDetail(press=PressButtons("reminder", ReminderId(4), ("done",))),
+    ),
+    (
+        {"press": {"kind": "preference", "id": "ent_1", "offers": ["allow"]}},
+        TextDetail(press=PressButtons("preference", EntryId("ent_1"), ("allow",))),
+    ),
+    (
+        {"card": CARD, "else": ["discord:2"], "files": [["r.json", "{}"]]},
+        CardDetail(BUTTONS, (PlaceId("discord:2"),), (File("r.json", "{}"),)),
+    ),
+    ({"card": CARD}, CardDetail(BUTTONS)),
+    ({"edits": "card/1", "buttons": CARD}, EditDetail("card/1", BUTTONS)),
+    ({"edits": "card/1", "buttons": None, "away": True}, EditDetail("card/1", away=True)),
+    (
+        {"act": "post", "target": "", "images": [["image/png", "a cat", "aGk="]], "earlier": [8]},
+        ActDetail("post", images=(Image("image/png", "a cat", "aGk="),), earlier=(OutboxId(8),)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("stored", "detail"), AS_BEFORE)
+def test_details_of_earlier_versions_are_read(tx: Tx, stored: dict[str, Any], detail: Detail) -> None:
+    row = queued(tx, "a")
+    tx.run("UPDATE outbox SET detail = ?", (json.dumps(stored),))
+    assert known(tx, row.id).detail == detail
+
+
+@pytest.mark.parametrize("detail", [detail for _, detail in AS_BEFORE])
+def test_details_are_read_back_as_they_were_written(tx: Tx, detail: Detail) -> None:
+    assert queued(tx, "a", detail=detail).detail == detail
+
+
+@pytest.mark.parametrize("stored", ['{"sings": true}', '{"act": "post", "reply_to": "7"}', '{"card": {}}', "[", "7"])
+def test_a_row_that_cannot_be_read_keeps_nobody_from_the_others(tx: Tx, stored: str) -> None:
+    damaged, sound = queued(tx, "a"), queued(tx, "b")
+    tx.run("UPDATE outbox SET detail = ? WHERE id = ?", (stored, damaged.id))
+    first, second = outbox.open_rows(tx, HALL.id)
+    assert isinstance(first.detail, Unreadable)
+    assert second == sound

@@ -12,20 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.agents import Agent, seed_agent
-from memory.audience import Scope, Trust, guild_audience
 from memory.blocks import Author, NewBlock, append_block, create_block, write_block
-from memory.blocks.damage import damage_since
-from memory.blocks.repair import repair_block, verify_block
+from memory.blocks.document import SYSTEM, Writer, agent_writer, job_writer, person_writer
+from memory.blocks.history import Past, blame, past_of
+from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.rows import archives_of, load_block
-from memory.blocks.shortening import Limits
-from memory.blocks.storage import CheckpointPolicy
-from memory.database import Tx
-from memory.documents.document import SYSTEM, Writer, agent_writer, job_writer, person_writer
-from memory.documents.past import Past, past_of
-from memory.errors import BlockCorrupt, Refused
-from memory.ids import AgentId, BlockId, GuildId, PersonId
-from memory.migrations import Kind, prepare
-from memory.sqlite import connect
+from memory.blocks.store import CheckpointPolicy, Limits
+from memory.people.audience import Scope, Trust, guild_audience
+from memory.store.database import Tx
+from memory.store.errors import BlockCorrupt, Refused
+from memory.store.ids import AgentId, BlockId, GuildId, PersonId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ADA = AgentId("agt_ada")
@@ -79,7 +77,7 @@ def test_every_version_reads_as_it_was_whatever_was_archived(
         assert (found.start, found.version, found.why) == (0, len(versions) - 1, "")
         assert {version: found.text_at(version) for version in versions} == versions
         assert {step.change.seq: step.change.writer for step in found.steps} == writers
-        assert found.weave.text() == text
+        assert "".join(piece.text for piece in blame(found)) == text
         assert verify_block(tx, block.id) == []
         live = load_block(tx, block.id, None)
         assert live.document.version - live.document.base.version <= limits.changes + policy.updates

@@ -6,27 +6,57 @@ from pathlib import Path
 
 import pytest
 
-from memory import archival, inbox, jobs, messages, outbox, traces, turns
-from memory.archival import NewEntry, Origin
-from memory.audience import Scope, Trust, person_audience
-from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, append_block, create_block
-from memory.blocks.warm import WarmBlocks
-from memory.database import Database, Tx
-from memory.documents.document import SYSTEM, agent_writer
-from memory.faults import commit_point
-from memory.ids import ErasureId, MessageId, PersonId, TurnId
+from memory import jobs
+from memory.blocks import (
+    CONSTELLATION_OWNER,
+    Author,
+    NewBlock,
+    add_item,
+    append_block,
+    append_to_field,
+    create_block,
+    find_block,
+)
+from memory.blocks.document import SYSTEM, agent_writer, unpack
+from memory.blocks.rows import WarmBlocks
+from memory.blocks.schemas import Field, FieldType, MapSchema
+from memory.erasure import stores
+from memory.erasure.person import Erased, compact, empty_log, erase_here
 from memory.jobs import NewJob
-from memory.messages import Said
-from memory.migrations import Kind, prepare
-from memory.people import persons, privacy
-from memory.people.erasure import Erased, compact, empty_log, erase_here
+from memory.knowledge import archival
+from memory.knowledge.archival import NewEntry, Origin
+from memory.people import privacy
+from memory.people.audience import Scope, Trust, person_audience
 from memory.people.privacy import Choice
-from memory.sqlite import connect
-from memory.turns import Turn, TurnMoved
+from memory.queue import inbox, messages, outbox, turns
+from memory.queue.messages import Said
+from memory.queue.payloads import Brought, Quotation
+from memory.queue.steps import (
+    Answered,
+    Approved,
+    CallDone,
+    CallStarted,
+    CallWaits,
+    Joined,
+    StepBody,
+    ToolCall,
+)
+from memory.queue.turns import Turn, TurnMoved
+from memory.store import byte_search
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, row_of, taken
 
 SETUP = commit_point("tests.privacy")
 ONE = ErasureId(1)
+BLOBS = (
+    "SELECT update_blob FROM memory_block_updates",
+    "SELECT snapshot FROM memory_block_checkpoints",
+    "SELECT blob FROM memory_block_archives",
+)
 
 
 def opened(path: Path, kind: Kind) -> Tx:
@@ -99,7 +129,7 @@ def test_erasing_identities_keeps_the_choice_and_the_record(registry: Tx) -> Non
     registry.insert("places", {"id": "discord:5", "constellation_id": "con", "bound_by": ANN, "created_at": ""})
     privacy.choose(registry, ANN, Choice.OPTED_OUT, NOON)
     begun_one = privacy.begin_erasure(registry, ANN, ANN, NOON)
-    (store,) = persons.GLOBAL_STORES
+    (store,) = stores.GLOBAL_STORES
     assert store.count(registry, ANN) == len(store.export(registry, ANN)) == 3
     store.erase(registry, ANN)
     store.erase(registry, BOB)
@@ -122,7 +152,7 @@ def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
         "job_wakes": "when a constellation has to be looked at",
         "migration_checksums": "of the program",
     }
-    registered = {table for store in persons.GLOBAL_STORES for table in store.tables}
+    registered = {table for store in stores.GLOBAL_STORES for table in store.tables}
     assert names == registered | set(kept)
 
 
@@ -158,29 +188,39 @@ def test_what_agents_said_in_the_persons_turns_is_emptied_and_that_of_others_sta
     assert erased.before["messages"] == 1
 
 
-def test_what_agents_repeated_of_the_persons_words_to_others_is_emptied(tx: Tx) -> None:
+def test_what_tools_quoted_to_others_is_emptied_and_what_agents_answered_them_stays(tx: Tx) -> None:
     hers, his = taken(tx, 1, "my llama is called Quetzal"), taken(tx, 2, "what is Ann's llama called?", person=BOB)
     entry = archival.insert(
         tx, STAR, NewEntry("Ann's llama is Quetzal", Origin(Scope(GUILD), Trust.APPROVED, ANN, hers.message)), NOON
     )
     other = begun(tx, his, person=BOB)
     turns.note_use(tx, other, "entry", entry.id)
-    tells, speaks_of_else = said(tx, other, "It is Quetzal."), said(tx, other, "Anything more?")
+    quotes, tells = said(tx, other, "Ann: Ann's llama is Quetzal", "tool"), said(tx, other, "It is Quetzal.")
+    unrelated = begun(tx, taken(tx, 3, "what is a quetzal?", person=BOB), person=BOB)
+    found = said(tx, unrelated, "A quetzal is a bird.", "tool")
     erase(tx)
-    assert text_of(tx, tells) == ""
-    assert text_of(tx, speaks_of_else) == "Anything more?"
+    assert text_of(tx, quotes) == ""
+    assert text_of(tx, tells) == "It is Quetzal."
+    assert text_of(tx, found) == "A quetzal is a bird."
+
+
+def test_what_agents_said_in_a_turn_that_answered_others_too_is_emptied_whole(tx: Tx) -> None:
+    both = begun(tx, taken(tx, 1, "my llama is called Quetzal"), taken(tx, 2, "mine is Toto", person=BOB), person=BOB)
+    answer = said(tx, both, "What lovely names.")
+    erase(tx)
+    assert text_of(tx, answer) == ""
 
 
 def test_what_others_brought_along_of_the_person_goes_before_it_is_answered(tx: Tx) -> None:
     taken(tx, 1, "my llama is called Quetzal")
-    payload = {"background": ["Ann: Quetzal!", "Bob: hello"], "quoted": {"speaker": "Ann", "text": "Quetzal"}}
+    payload = Brought(background=("Ann: Quetzal!", "Bob: hello"), quoted=Quotation("Ann", "Quetzal"))
     waiting = taken(tx, 2, "hm?", person=BOB, payload=payload)
     block = NewBlock(
         CONSTELLATION_OWNER, "discord_channel:10", "Notes", GUILD, Trust.SYSTEM, profile="Recently here: Bob, Ann"
     )
     create_block(tx, block, SYSTEM, NOON)
     erase(tx)
-    assert row_of(tx, waiting.id).payload == {"background": ["Bob: hello"]}
+    assert row_of(tx, waiting.id).payload == Brought(background=("Bob: hello",))
     assert row_of(tx, waiting.id).status is inbox.Status.RECEIVED
     row = tx.one("SELECT profile FROM memory_blocks")
     assert row is not None
@@ -191,7 +231,7 @@ def test_a_running_turn_of_the_person_can_write_nothing_back(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my llama is called Quetzal"))
     assert erase(tx).moved == (turn.id,)
     with pytest.raises(TurnMoved):
-        turns.add_step(tx, turn, "answer", {"text": "Quetzal", "calls": []}, NOON)
+        turns.add_step(tx, turn, Answered("Quetzal"), NOON)
     with pytest.raises(TurnMoved):
         turns.require_current(tx, turn)
     assert turns.steps(tx, turn.id) == []
@@ -201,31 +241,31 @@ def test_a_running_turn_of_another_begins_again(tx: Tx) -> None:
     taken(tx, 1, "my llama is called Quetzal")
     his = taken(tx, 2, "hello", person=BOB)
     other = begun(tx, his, person=BOB)
-    turns.add_step(tx, other, "tool_result", {"call": "c", "text": "Ann: Quetzal", "data": None}, NOON)
+    turns.add_step(tx, other, CallDone("c", "search", "Ann: Quetzal", True, None, Trust.SYSTEM), NOON)
     erase(tx)
-    assert [(step.kind, step.body["v"]) for step in turns.steps(tx, other.id)] == [("joined", 1)]
+    assert [type(step.body) for step in turns.steps(tx, other.id)] == [Joined]
     with pytest.raises(TurnMoved):
-        turns.add_step(tx, other, "answer", {"text": "Quetzal", "calls": []}, NOON)
+        turns.add_step(tx, other, Answered("Quetzal"), NOON)
     found = turns.get(tx, other.id)
     assert found is not None
-    turns.add_step(tx, found, "answer", {"text": "hello", "calls": []}, NOON)
+    turns.add_step(tx, found, Answered("hello"), NOON)
 
 
 @pytest.mark.parametrize(
-    ("kind", "body"),
+    "body",
     [
-        ("tool_result", {"call": "c", "effect": True}),
-        ("tool_started", {"call": "c", "name": "bell"}),
-        ("tool_result", {"call": "c", "data": {"waiting": "7"}}),
-        ("answer", {"text": "", "calls": [{"id": "c", "permit": {"request": 1, "covers": []}}]}),
+        CallDone("c", "bell", "", True, None, Trust.SYSTEM, effect=True),
+        CallStarted("c", "bell", effect=False),
+        CallWaits("c", "bell", "", RequestId(7)),
+        Answered("", (ToolCall("c", "bell", "{}", Approved(RequestId(1), ())),)),
     ],
 )
-def test_a_turn_of_another_that_did_something_lasting_goes_on(tx: Tx, kind: turns.StepKind, body: object) -> None:
+def test_a_turn_of_another_that_did_something_lasting_goes_on(tx: Tx, body: StepBody) -> None:
     other = begun(tx, taken(tx, 2, "hello", person=BOB), person=BOB)
-    turns.add_step(tx, other, kind, dict(body) if isinstance(body, dict) else {}, NOON)
+    turns.add_step(tx, other, body, NOON)
     erase(tx)
     turns.require_current(tx, other)
-    assert turns.steps(tx, other.id)[-1].kind == kind
+    assert turns.steps(tx, other.id)[-1].body == body
 
 
 def test_a_turn_that_spoke_elsewhere_goes_on(tx: Tx) -> None:
@@ -280,21 +320,55 @@ def test_erasing_and_compacting_leaves_no_word_in_any_byte(tmp_path: Path) -> No
     path = tmp_path / "carina.db"
     tx = opened(path, Kind.CONSTELLATION)
     for number in range(1, 200):
-        taken(tx, number, f"the quetzalcoatl number {number} is feathered", payload={"background": ["a quetzalcoatl"]})
+        taken(
+            tx,
+            number,
+            f"the quetzalcoatl number {number} is feathered",
+            payload=Brought(background=("a quetzalcoatl",)),
+        )
     taken(tx, 900, "a tortoise", person=BOB)
-    words = traces.samples(tx, ANN)
+    words = byte_search.samples(tx, ANN)
     assert words
     assert empty_log(tx._raw)
     assert found_in(path, "quetzalcoatl")
-    assert traces.search(tmp_path, words).left
-    assert traces.holding(tx, words)["messages"] > 0
+    assert byte_search.search(tmp_path, words).left
+    assert byte_search.holding(tx, words)["messages"] > 0
     erase(tx)
     assert compact(tx._raw)
-    searched = traces.search(tmp_path, words)
-    assert (searched.left, traces.holding(tx, words)) == ((), {})
+    searched = byte_search.search(tmp_path, words)
+    assert (searched.left, byte_search.holding(tx, words)) == ((), {})
     assert not any(found_in(each, "quetzal") for each in tmp_path.iterdir())
     assert found_in(path, "tortoise")
     assert searched.files >= 1
+    tx._raw.close()
+
+
+def test_what_agents_made_of_the_persons_words_is_in_no_byte_and_that_of_others_is(tmp_path: Path) -> None:
+    """In words of the agent's own: in a block of text, in fields, in what it said and in its calls."""
+    path = tmp_path / "carina.db"
+    tx = opened(path, Kind.CONSTELLATION)
+    hers = begun(tx, taken(tx, 1, "they fired me"))
+    his = begun(tx, taken(tx, 2, "they fired me as well", person=BOB), person=BOB)
+    schema = MapSchema(fields=(Field(name="notes"), Field(name="seen", type=FieldType.LIST)))
+    shared = NewBlock(STAR, "notes", "Notes.", GUILD, Trust.AGENT, content="Kept.\n", char_limit=5_000)
+    create_block(tx, shared, SYSTEM, NOON)
+    create_block(tx, NewBlock(STAR, "facts", "Facts.", GUILD, Trust.AGENT, schema=schema), SYSTEM, NOON)
+    for turn, word in ((hers, "unemployedquetzal"), (his, "unemployedtortoise")):
+        author = Author(STAR, Scope(GUILD), agent_writer(STAR), Trust.AGENT, NOON, turn.id)
+        append_block(tx, author, "notes", f"{word} of late\n")
+        append_to_field(tx, author, "facts", "notes", f"{word} again ")
+        add_item(tx, author, "facts", "seen", word)
+        said(tx, turn, f"So sorry, {word}.")
+        said(tx, turn, "", args=json.dumps({"content": word}))
+    assert empty_log(tx._raw)
+    assert byte_search.search(tmp_path, ["unemployedquetzal"]).left
+    erase(tx)
+    assert compact(tx._raw)
+    assert byte_search.search(tmp_path, ["unemployedquetzal"]).left == ()
+    unpacked = b" ".join(unpack(row[0]) for sql in BLOBS for row in tx.all(sql))
+    assert (b"quetzal" in unpacked, b"tortoise" in unpacked) == (False, True)
+    assert byte_search.search(tmp_path, ["unemployedtortoise"]).left
+    assert "tortoise" in find_block(tx, STAR, "notes", Scope(GUILD)).content
     tx._raw.close()
 
 
@@ -323,11 +397,11 @@ def test_samples_are_words_that_nobody_else_said(tx: Tx) -> None:
     taken(tx, 1, "everybody knows chrysanthemum")
     taken(tx, 2, "I planted chrysanthemum too", person=BOB)
     taken(tx, 3, "mine is called Quetzalcoatl, the old one")
-    found = traces.samples(tx, ANN)
+    found = byte_search.samples(tx, ANN)
     assert "chrysanthemum" not in found
     assert "everybody" in found
     assert "mine is called Quetzalcoatl, the old one" in found
-    assert traces.samples(tx, PersonId("discord:nobody")) == []
+    assert byte_search.samples(tx, PersonId("discord:nobody")) == []
 
 
 def test_words_that_stand_in_every_such_file_are_not_searched_for(tx: Tx, registry: Tx) -> None:
@@ -336,22 +410,29 @@ def test_words_that_stand_in_every_such_file_are_not_searched_for(tx: Tx, regist
     jobs.put(tx, standing, NOON)
     jobs.tell(tx, "sleeptime", "nothing called for a turn")
     words = ["Called", "people", "constellations", "Quetzalcoatl", "größer als Öl", "is called Quetzalcoatl"]
-    assert traces.telling(tx, words) == ["constellations", "Quetzalcoatl", "größer als Öl", "is called Quetzalcoatl"]
-    assert "constellations" not in traces.telling(registry, words)
+    assert byte_search.telling(tx, words) == [
+        "constellations",
+        "Quetzalcoatl",
+        "größer als Öl",
+        "is called Quetzalcoatl",
+    ]
+    assert "constellations" not in byte_search.telling(registry, words)
     taken(tx, 1, "my llama is called Quetzalcoatl")
-    assert "Quetzalcoatl" in traces.telling(tx, traces.samples(tx, ANN)), "what people said is what is searched for"
+    assert "Quetzalcoatl" in byte_search.telling(tx, byte_search.samples(tx, ANN)), (
+        "what people said is what is searched for"
+    )
 
 
 def test_a_search_finds_words_in_any_case_escaped_and_across_its_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traces, "_CHUNK", 16)
+    monkeypatch.setattr(byte_search, "_CHUNK", 16)
     (tmp_path / "upper.log").write_text("x" * 13 + "QUETZALCOATL")
     (tmp_path / "escaped.json").write_text(json.dumps("…größer als Öl…"))
     (tmp_path / "carina.db.before-2-now").write_text("quetzalcoatl")
     (tmp_path / "other.bak").write_text("nothing")
     (tmp_path / "clean").write_text("quetzal coatl")
-    found = traces.search(tmp_path, ["quetzalcoatl", "größer als Öl"])
+    found = byte_search.search(tmp_path, ["quetzalcoatl", "größer als Öl"])
     assert {(left.file, left.samples, left.copy) for left in found.left} == {
         ("upper.log", 1, False),
         ("escaped.json", 1, False),

@@ -4,11 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from memory import projects
-from memory.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.errors import Refused
-from memory.ids import MessageId
-from memory.projects import By, Kind
+from memory.knowledge import projects
+from memory.knowledge.items import Kind
+from memory.knowledge.projects import By
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.store.errors import Refused
+from memory.store.ids import MessageId
 from tests.memory.parts import ANN, BOB, GUILD, NOON, store, taken
 
 HERS = By(ANN, GUILD, Trust.APPROVED, NOON)
@@ -52,7 +53,7 @@ def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time
     projects.note_review(tx, by(1), "no test for the EMPTY list")
     assert projects.learned(tx, HERE, NOON).issues == ()
     (counted,) = projects.note_review(tx, by(2), "No test for the empty list")
-    assert counted.times == 2
+    assert counted.strength == 2
     assert [each.text for each in projects.learned(tx, HERE, NOON).issues] == ["No test for the empty list!"]
     for number in range(7):
         for _ in range(2):
@@ -64,7 +65,7 @@ def test_a_finished_project_is_one_record_with_its_summary() -> None:
     tx = store()
     projects.finish(tx, HERS, "A game of  snake", "Three.js")
     (kept,) = projects.listing(tx, HERE)
-    assert (kept.kind, kept.text, kept.tech) == (Kind.PROJECT, "A game of snake", "Three.js")
+    assert (kept.kind, kept.text, projects.tech_of(kept)) == (Kind.PROJECT, "A game of snake", "Three.js")
 
 
 def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown() -> None:
@@ -89,7 +90,7 @@ def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named()
     projects.rate(tx, HERS, {"engagement": 2})
     found = projects.learned(tx, HERE, NOON)
     assert [each.text for each in found.rated] == ["project 4", "project 3", "project 2"]
-    assert found.rated[0].ratings == {"visual": 4, "engagement": 2}
+    assert projects.ratings_of(found.rated[0]) == {"visual": 4, "engagement": 2}
     assert found.weak == ["engagement"], "project 0 is too long ago"
 
 

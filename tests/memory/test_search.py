@@ -7,11 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import archival, messages
-from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.ids import MessageId, PersonId, PlaceId
-from memory.search import DOMAINS, MAX_HITS, Domain, Hit, Query, Results, search
-from tests.memory.finding import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, ids, look, opened
+from memory.knowledge import archival
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.queue import messages
+from memory.search.hybrid import search
+from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query, Results
+from memory.store.ids import MessageId, PersonId, PlaceId
+from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, ids, look, opened
 
 AUDIENCES = [
     PUBLIC,

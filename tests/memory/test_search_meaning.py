@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from memory import messages, tasks, vectors
-from memory.audience import OWNER, Audience, Scope, Trust
-from memory.database import Rows
-from memory.embedding import Embedding, to_vector
-from memory.search import Among, Close, Meaning, Near, Surroundings
-from memory.tasks import NewTask, Task
-from memory.vectors import Embedded
-from tests.memory.finding import ANN, ATTIC, BOB, HERE, MOON, NOON, World, ids, look, opened
+from memory.agenda import tasks
+from memory.agenda.tasks import NewTask, Task
+from memory.people.audience import OWNER, Audience, Scope, Trust
+from memory.queue import messages
+from memory.search import vectors
+from memory.search.embedding import Embedding, to_vector
+from memory.search.query import Among, Close, Near, Surroundings
+from memory.search.similarity import Meaning
+from memory.search.vectors import Embedded
+from memory.store.database import Rows
+from tests.memory.search_world import ANN, ATTIC, BOB, HERE, MOON, NOON, World, ids, look, opened
 
 MODEL = "test:plane"
 ABROAD = Audience("guild:2")

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from memory import messages, summaries
-from memory.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
-from memory.database import Value
-from memory.ids import AgentId, ErasureId, MessageId, TurnId, new_id
-from memory.people import erasure
-from memory.search import Domain, Hit, Query, Results, search
-from memory.summaries import AgentSummary, Compaction, ConstellationSummary, Span
-from tests.memory.finding import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, opened
+from memory.erasure import person as erasure
+from memory.knowledge import summaries
+from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary, Span
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
+from memory.queue import messages
+from memory.search.hybrid import search
+from memory.search.query import Domain, Hit, Query, Results
+from memory.store.database import Value
+from memory.store.ids import AgentId, ErasureId, MessageId, TurnId
+from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, opened
 
 ALONE = person_audience(ANN)
 SUMMARIES = frozenset[Domain]({"summaries"})
@@ -45,11 +47,10 @@ def heard(world: World, audience: Audience = GUILD, text: str = "said in passing
 def talk(world: World, text: str, source: messages.Message, agent: AgentId = STAR, at: datetime = NOON) -> str:
     end = summaries.position(source)
     made = Compaction(
-        f"sum_{source.id}", agent, source.place, "recursive_summarization", text, frozenset(), end, end, 1, 1, None,
+        agent, source.place, "recursive_summarization", text, frozenset(), end, end, 1, 1, None,
         "scripted:one", source.audience, Trust.STRANGER, at,
     )  # fmt: skip
-    summaries.add(world.tx, made)
-    return made.id
+    return str(summaries.add(world.tx, made).id)
 
 
 def did(world: World, text: str, source: messages.Message, agent: AgentId = STAR, at: datetime = NOON) -> None:
@@ -58,11 +59,9 @@ def did(world: World, text: str, source: messages.Message, agent: AgentId = STAR
 
 
 def day(world: World, text: str, source: messages.Message, start: datetime = NOON, span: Span = "day") -> str:
-    name = f"all_{span}_{source.id}"
     audience = source.audience
-    made = ConstellationSummary(name, start, start + DAY, text, ("buy hay",), ("the roof",), audience, Trust.WEB, span)
-    summaries.add_constellation_summary(world.tx, made, [source], start + DAY)
-    return name
+    made = ConstellationSummary(start, start + DAY, text, ("buy hay",), ("the roof",), audience, Trust.WEB, span)
+    return str(summaries.add_constellation_summary(world.tx, made, [source], start + DAY).id)
 
 
 def test_all_three_are_found_by_their_words_and_say_what_they_are_of(world: World) -> None:
@@ -183,8 +182,8 @@ def test_it_goes_with_its_summary_from_the_index_too(world: World) -> None:
         world.tx.insert("turn_uses", use)
     messages.redact(world.tx, [source.id], NOON)
     assert look(world, "hamster").hits == []
-    assert len(world.tx.all("SELECT 1 FROM summary_fts WHERE summary_fts MATCH 'hamster'")) == 3, "of the other talk"
-    world.tx.run("INSERT INTO summary_fts (summary_fts, rank) VALUES ('integrity-check', 1)")
+    assert len(world.tx.all("SELECT 1 FROM item_fts WHERE item_fts MATCH 'hamster'")) == 3, "of the other talk"
+    world.tx.run("INSERT INTO item_fts (item_fts, rank) VALUES ('integrity-check', 1)")
     assert [row[0] for row in world.tx.all("SELECT kind FROM turn_uses")] == ["gone"] * 3
     named = [row[0] for row in world.tx.all("SELECT row_id FROM turn_uses")]
     assert not {use["row_id"] for use in uses} & set(named)
@@ -211,36 +210,40 @@ def test_a_newer_one_of_an_agent_or_a_day_takes_the_place_of_the_older(world: Wo
 
 
 @pytest.mark.parametrize("of", ["agent", "day"])
-def test_erasing_takes_what_an_answer_took_from_a_summary_that_was_made_anew_since(world: World, of: str) -> None:
+def test_erasing_takes_what_a_tool_quoted_of_a_summary_that_was_made_anew_since(world: World, of: str) -> None:
     source = heard(world, GUILD, text=f"my llama is {SECRET}")
 
     def make(text: str) -> None:
         if of == "agent":
             did(world, text, source)
             return
-        made = ConstellationSummary(new_id("sum"), NOON, NOON + DAY, text, (), (), GUILD, Trust.WEB)
+        made = ConstellationSummary(NOON, NOON + DAY, text, (), (), GUILD, Trust.WEB)
         summaries.add_constellation_summary(world.tx, made, [source], NOON + DAY)
 
     make(f"Ann's llama is {SECRET}")
     (hit,) = all_of(world)
     world.tx.insert("turns", turn(7))
     world.tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": hit.id, "audience": GUILD})
-    world.say(f"It is {SECRET}, I read.", turn=TurnId(7), person=BOB)
+    world.say(f"summary: {SECRET}", turn=TurnId(7), person=BOB, role="tool", tool_call_id="c")
+    world.say("It is a llama, I read.", turn=TurnId(7), person=BOB, sequence=1)
     make("Ann has a llama")
     erasure.erase_here(world.tx, ErasureId(1), ANN, NOON)
-    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "Bob's answer said it"
+    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "what the tool quoted"
+    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, 'I read')"), "what Bob was answered stays"
     assert [row[0] for row in world.tx.all("SELECT kind FROM turn_uses")] == ["gone"]
 
 
-def test_erasing_a_person_takes_what_was_summarised_and_what_answers_took_from_it(world: World) -> None:
+def test_erasing_a_person_takes_what_was_summarised_and_what_tools_quoted_of_it(world: World) -> None:
     source = heard(world, GUILD, text=f"my llama is {SECRET}")
     talk(world, f"Ann's llama is {SECRET}", source)
     did(world, f"heard of {SECRET}", heard(world, ALONE))
     (hit,) = [each for each in all_of(world) if each.label == "conversation"]
     world.tx.insert("turns", turn(7))
     world.tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": hit.id, "audience": GUILD})
-    world.say(f"It is {SECRET}, I read.", turn=TurnId(7), person=BOB)
+    world.say(f"summary: {SECRET}", turn=TurnId(7), person=BOB, role="tool", tool_call_id="c")
+    world.say("It is a llama, I read.", turn=TurnId(7), person=BOB, sequence=1)
     erasure.erase_here(world.tx, ErasureId(1), ANN, NOON)
     assert look(world, "", Scope(ALONE, frozenset({GUILD}))).seen == {"summaries": 0}
-    assert world.tx.all("SELECT 1 FROM summary_fts WHERE summary_fts MATCH ?", (SECRET,)) == []
-    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "Bob's answer said it"
+    assert world.tx.all("SELECT 1 FROM item_fts WHERE item_fts MATCH ?", (SECRET,)) == []
+    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "what the tool quoted"
+    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, 'I read')"), "what Bob was answered stays"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import messages
-from memory.audience import Audience, Scope
-from memory.ids import PersonId
-from tests.memory.finding import ATTIC, BOB, GUILD, HERE, NOON, World, ids, look, opened
+from memory.people.audience import Audience, Scope
+from memory.queue import messages
+from memory.store.ids import PersonId
+from tests.memory.search_world import ATTIC, BOB, GUILD, HERE, NOON, World, ids, look, opened
 
 ASKED = "what is the name of your hamster?"
 QUESTION = "how did the hamster get its name?"

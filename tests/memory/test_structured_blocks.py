@@ -13,6 +13,7 @@ from memory.blocks import (
     add_item,
     append_block,
     append_to_field,
+    containers,
     find_block,
     remove_item,
     replace_in_block,
@@ -21,21 +22,9 @@ from memory.blocks import (
     set_item,
     set_viewport,
 )
+from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, agent_writer, job_writer, person_writer, seal
 from memory.blocks.repair import verify_block
-from memory.blocks.storage import open_block
-from memory.database import Tx
-from memory.documents import containers
-from memory.documents.document import (
-    SYSTEM,
-    BlobKind,
-    BlockDocument,
-    Stamp,
-    agent_writer,
-    job_writer,
-    person_writer,
-    seal,
-)
-from memory.documents.schemas import (
+from memory.blocks.schemas import (
     CompositeSchema,
     Field,
     FieldType,
@@ -51,7 +40,9 @@ from memory.documents.schemas import (
     parse_schema,
     view,
 )
-from memory.errors import BlockRefused, BlockTooLong, Refused
+from memory.blocks.store import open_block
+from memory.store.database import Tx
+from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
 
 MOOD = MapSchema(

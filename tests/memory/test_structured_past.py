@@ -9,21 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import Block, add_item, append_to_field, find_block, remove_item, set_field, set_item
-from memory.blocks.history import by_agent, past_to_go_back, redo, revert, roll_back, undo, write
+from memory.blocks.changes import EDIT, Change, Stamp, Step, difference, played
+from memory.blocks.containers import remove_item as drop_item
+from memory.blocks.containers import set_value
+from memory.blocks.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
+from memory.blocks.history import Past, blame, past_of
 from memory.blocks.repair import verify_block
+from memory.blocks.revert import by_agent, past_to_go_back, redo, revert, roll_back, undo, write
 from memory.blocks.rows import archives_of, load_block
-from memory.blocks.shortening import Limits
-from memory.blocks.storage import CheckpointPolicy
-from memory.database import Tx
-from memory.documents.changes import EDIT, Change, Shown, Stamp, Step, difference, played
-from memory.documents.containers import remove_item as drop_item
-from memory.documents.containers import set_value
-from memory.documents.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
-from memory.documents.past import Past, past_of
-from memory.documents.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
-from memory.documents.targets import every_target
-from memory.errors import BlockRefused, BlockTooLong, Refused
-from memory.ids import BlockId
+from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
+from memory.blocks.store import CheckpointPolicy, Limits
+from memory.blocks.targets import every_target
+from memory.store.database import Tx
+from memory.store.errors import BlockRefused, BlockTooLong, Refused
+from memory.store.ids import BlockId
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
 
 WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"), SYSTEM)
@@ -91,9 +90,8 @@ class Kept:
         found = past(self.tx, self.block)
         assert (found.start, found.why) == (0, "")
         assert {version: found.text_at(version) for version in self.texts} == self.texts
-        assert {version: found.weave.text(version) for version in self.texts} == self.texts
         assert {step.change.seq: step.change.writer for step in found.steps} == self.writers
-        assert "".join(piece.text for piece in found.weave.blame()) == self.texts[found.version]
+        assert "".join(piece.text for piece in blame(found)) == self.texts[found.version]
         assert verify_block(self.tx, self.block) == []
 
 
@@ -161,45 +159,13 @@ def test_of_a_log_that_scrolls_only_what_comes_is_in_the_message() -> None:
         (0, gone, ""),
         (len(before) - gone, 0, new_entry),
     ]
-    shown = Shown(splices)
-    assert len(Stamp(SYSTEM, None, 1, NOW).message(EDIT, shown)) < 150
+    assert len(Stamp(SYSTEM, None, 1, NOW).message(EDIT, splices)) < 150
 
 
 def test_words_are_in_messages_as_they_are() -> None:
-    message = Stamp(SYSTEM, None, 1, NOW).message(EDIT, Shown(difference("", "日記 “x”")))
+    message = Stamp(SYSTEM, None, 1, NOW).message(EDIT, difference("", "日記 “x”"))
     assert "日記 “x”" in message
     assert json.loads(message)["s"] == [[0, 0, "日記 “x”"]]
-
-
-def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write messages as programs did that told nothing of the text."""
-    message = Stamp.message
-    monkeypatch.setattr(Stamp, "message", lambda self, note=EDIT, _shown=None: message(self, note))
-
-
-@pytest.mark.parametrize("more", [0, 1, 3, 40])
-def test_changes_that_do_not_say_what_they_did_end_the_way_back(monkeypatch: pytest.MonkeyPatch, more: int) -> None:
-    with blocks_store() as tx:
-        with monkeypatch.context() as older:
-            as_before(older)
-            kept = Kept(tx, made(tx, new(schema=BOOK)).id)
-            for number in range(3):
-                add_item(tx, author(policy=SMALL), "notes", "state.talks", number)
-                kept.take(WRITERS[0])
-            restart(tx)
-        for number in range(more):
-            append_to_field(tx, author(policy=SMALL), "notes", "notes", f"{number}\n")
-            kept.take(WRITERS[0])
-        found = past(tx, kept.block)
-        last = max(version for version in kept.texts if version <= 4)
-        assert (found.start, found.version) == (last, last + more)
-        known = {version: text for version, text in kept.texts.items() if version >= last}
-        assert {version: found.text_at(version) for version in known} == known
-        with pytest.raises(Refused, match=rf"there is no version 1: there are versions {last} to .* \(") as refused:
-            found.text_at(1)
-        words = "were not written down" if more < 40 else "not kept"
-        assert words in str(refused.value)
-        assert verify_block(tx, kept.block) == []
 
 
 def test_what_came_back_after_damage_is_in_the_past() -> None:
@@ -324,7 +290,7 @@ def test_what_comes_back_of_parts_stays_its_writers(way: str) -> None:
             case _:
                 revert(by_agent(tx, author(writer=job, policy=SMALL), "notes"), past(tx, block.id), mia, 0)
         assert row(tx).content == theirs
-        pieces = past(tx, block.id).weave.blame()
+        pieces = blame(past(tx, block.id))
         assert {piece.change and piece.change.writer for piece in pieces} == {agent, SYSTEM}
         set_item(tx, author(writer=job, policy=SMALL), "notes", "tasks", 1, {"title": "swim"})
         undo(by_agent(tx, author(writer=job, policy=SMALL), "notes"), job)

@@ -1,15 +1,35 @@
 """Turns and their steps as a store."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 
-from memory import messages, turns, usage
-from memory.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.database import Tx, as_dict
-from memory.ids import BlockId, TurnId
-from memory.turns import Turn
+from memory import usage
+from memory.erasure import stores
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.queue import messages, steps, turns
+from memory.queue.steps import (
+    Answered,
+    Approved,
+    CallDone,
+    CallFailed,
+    CallStarted,
+    CallWaits,
+    Joined,
+    MissingCalls,
+    Note,
+    StepBody,
+    TakenUp,
+    ToolCall,
+    WorkState,
+)
+from memory.queue.turns import Turn
+from memory.store.clock import to_text
+from memory.store.database import Tx, as_dict
+from memory.store.errors import RowUnreadable
+from memory.store.ids import BlockId, MessageId, RequestId, TurnId
 from memory.usage import Spent
 from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, row_of, store, taken
 
@@ -34,19 +54,85 @@ def test_a_turn_is_read_back_as_it_was_written(tx: Tx) -> None:
 
 def test_steps_are_numbered_and_kept_in_order_with_the_turns_audience(tx: Tx) -> None:
     turn, other = begun(tx), begun(tx)
-    numbers = [turns.add_step(tx, turn, "note", {"text": text}, NOON) for text in "abc"]
-    turns.add_step(tx, other, "note", {"text": "other"}, NOON)
+    numbers = [turns.add_step(tx, turn, Note(text), NOON) for text in "abc"]
+    turns.add_step(tx, other, Note("other"), NOON)
     found = turns.steps(tx, turn.id)
-    assert numbers == [step.seq for step in found if step.kind == "note"] == [2, 3, 4]
-    assert [step.body.get("text") for step in found] == [None, "a", "b", "c"]
+    assert numbers == [2, 3, 4]
+    assert [step.body for step in found[1:]] == [Note("a"), Note("b"), Note("c")]
     assert {row["audience"] for row in tx.all("SELECT audience FROM turn_steps")} == {GUILD}
 
 
 def test_steps_of_a_newer_program_are_refused(tx: Tx) -> None:
     turn = begun(tx)
     tx.run("UPDATE turn_steps SET body = ?", (json.dumps({"v": 2, "messages": []}),))
-    with pytest.raises(ValueError, match="has version 2, known is 1"):
+    with pytest.raises(RowUnreadable):
         turns.steps(tx, turn.id)
+
+
+@pytest.mark.parametrize(("kind", "body"), [("sung", '{"v": 1}'), ("joined", '{"v": 1}'), ("note", "[")])
+def test_unknown_and_damaged_steps_are_refused(tx: Tx, kind: str, body: str) -> None:
+    turn = begun(tx)
+    tx.run("UPDATE turn_steps SET kind = ?, body = ?", (kind, body))
+    with pytest.raises(RowUnreadable):
+        turns.steps(tx, turn.id)
+
+
+STATE = WorkState("failed", "Paint", "used bell", ("red",), (), ("dry",), (), ("ad8ed51",), "bell", NOON)
+CALL = ToolCall("c", "bell", "{}")
+AS_BEFORE: list[tuple[str, dict[str, Any], StepBody]] = [
+    ("joined", {"messages": [[7, 2]]}, Joined(((MessageId(7), 2),))),
+    (
+        "answer",
+        {"text": "x", "calls": [asdict(CALL)], "model": "m", "finish": "stop", "shown": {"blk_1": 3}},
+        Answered("x", (CALL,), "m", "stop", {BlockId("blk_1"): 3}),
+    ),
+    (
+        "answer",
+        {"text": "", "calls": [{**asdict(CALL), "permit": {"request": 9, "covers": [["a", "b", "c"]]}}], "model": ""},
+        Answered("", (replace(CALL, permit=Approved(RequestId(9), (("a", "b", "c"),))),)),
+    ),
+    ("tool_started", {"call": "c", "name": "bell", "effect": True}, CallStarted("c", "bell", effect=True)),
+    (
+        "tool_result",
+        {"call": "c", "name": "bell", "text": "x", "ok": False, "data": {"waiting": ["7"]}, "effect": True,
+         "forgets": True, "trust": 2, "shown": {"blk_1": 3}},
+        CallDone("c", "bell", "x", False, {"waiting": ["7"]}, Trust(2), True, True, {BlockId("blk_1"): 3}),
+    ),
+    (
+        "tool_result",
+        {"call": "c", "name": "bell", "text": "x", "ok": False, "effect": False, "data": {"waiting": "7"}},
+        CallWaits("c", "bell", "x", RequestId(7)),
+    ),
+    (
+        "tool_result",
+        {"call": "c", "name": "bell", "text": "x", "ok": False, "effect": False, "rule": "cooldown"},
+        CallFailed("c", "bell", "x", "cooldown"),
+    ),
+    ("note", {"text": "x"}, Note("x")),
+    ("note", {"text": "x", "messages": [[7, 2]], "shorten": True}, Note("x", ((MessageId(7), 2),), shorten=True)),
+    (
+        "note",
+        {"text": "x", "messages": [[7, 2]], "demands": True, "force": "bell"},
+        MissingCalls("x", ((MessageId(7), 2),), "bell"),
+    ),
+    (
+        "note",
+        {"text": "", "recovery": {**asdict(STATE), "at": to_text(NOON)}, "of": [[7, 2]]},
+        TakenUp(STATE, ((MessageId(7), 2),)),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "stored", "step"), AS_BEFORE)
+def test_steps_of_earlier_versions_are_read(kind: str, stored: dict[str, Any], step: StepBody) -> None:
+    assert steps.load(kind, json.dumps({"v": 1, **stored})) == step
+
+
+@pytest.mark.parametrize("step", [step for _, _, step in AS_BEFORE])
+def test_steps_are_read_back_as_they_were_written(tx: Tx, step: StepBody) -> None:
+    turn = begun(tx)
+    turns.add_step(tx, turn, step, NOON)
+    assert turns.steps(tx, turn.id)[-1].body == step
 
 
 def test_a_turn_trusts_no_more_than_the_least_trusted_whose_words_it_answers(tx: Tx) -> None:
@@ -65,7 +151,8 @@ def test_a_joined_step_remembers_the_wording_that_was_read(tx: Tx) -> None:
     row = taken(tx, 1)
     messages.edit_heard(tx, "discord", "1", "better", NOON)
     turn = begun(tx, row)
-    assert turns.steps(tx, turn.id)[0].body["messages"] == [[row.message, 1]]
+    assert row.message is not None
+    assert turns.steps(tx, turn.id)[0].body == Joined(((row.message, 1),))
 
 
 def test_a_restart_forgets_the_steps_and_is_counted(tx: Tx) -> None:
@@ -101,11 +188,11 @@ def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> N
     for turn in (mine, other):
         turns.note_use(tx, turn, "entry", "ent_1")
         usage.record(tx, turn, spent, NOON)
-    assert turns.count_person(tx, ANN) == len(turns.export_person(tx, ANN)) == 1
-    assert (usage.count_person(tx, ANN), len(usage.export_person(tx, ANN))) == (1, 1)
-    turns.erase_person(tx, ANN)
-    usage.erase_person(tx, ANN)
-    assert (turns.count_person(tx, ANN), usage.count_person(tx, ANN)) == (0, 0)
+    assert stores.of("turns").count(tx, ANN) == len(stores.of("turns").export(tx, ANN)) == 2  # it, and its step
+    assert (stores.of("usage").count(tx, ANN), len(stores.of("usage").export(tx, ANN))) == (1, 1)
+    stores.of("turns").erase(tx, ANN)
+    stores.of("usage").erase(tx, ANN)
+    assert (stores.of("turns").count(tx, ANN), stores.of("usage").count(tx, ANN)) == (0, 0)
     assert stored(tx, mine) == replace(mine, person=None, status="cancelled", trust=Trust.APPROVED)
     assert turns.steps(tx, mine.id) == []
     assert len(turns.steps(tx, other.id)) == 1

@@ -1,24 +1,33 @@
 """What a turn used, and keeping words to a narrower audience, as a store."""
 
+from pathlib import Path
+
 import pytest
 
-from memory import archival, blocks, messages, outbox, turns, why
-from memory.archival import Entry, NewEntry, Origin
-from memory.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
+from memory import blocks, why
 from memory.blocks import CONSTELLATION_OWNER, NewBlock
-from memory.database import Tx
-from memory.documents.document import SYSTEM
-from memory.following import forget_derived, narrow_entry, narrow_message
-from memory.ids import MessageId, PersonId, PlaceId
-from memory.inbox import InRow
-from memory.messages import Said
-from memory.outbox import NewRow
-from memory.turns import Turn
+from memory.blocks.document import SYSTEM, agent_writer
+from memory.erasure.person import compact, empty_log
+from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
+from memory.queue import messages, outbox, turns
+from memory.queue.inbox import InRow
+from memory.queue.messages import Said
+from memory.queue.outbox import NewRow
+from memory.queue.turns import Turn
+from memory.store import byte_search
+from memory.store.database import Tx
+from memory.store.ids import MessageId, PersonId, PlaceId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, store, taken
 
 HERE, ANNS = Scope(GUILD), person_audience(ANN)
 ELSEWHERE = Audience("guild:discord:2")
 DEN = channel_audience(PlaceId("discord:11"))
+_AGENT_COLUMNS = ("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at")
 
 
 @pytest.fixture
@@ -45,6 +54,12 @@ def send(tx: Tx, turn: Turn, key: str, external_id: str) -> None:
     row = outbox.add(tx, new, NOON)
     assert row is not None
     outbox.mark_sent(tx, row, external_id, NOON)
+
+
+def text_of(tx: Tx, message: MessageId) -> str:
+    row = tx.one("SELECT content || coalesce(tool_args, '') AS text FROM messages WHERE id = ?", (message,))
+    assert row is not None
+    return str(row["text"])
 
 
 def audience_of(tx: Tx, message: MessageId) -> Audience:
@@ -135,7 +150,7 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
     assert row.message is not None
     messages.join_batch(tx, [row.message], mine.id)
     call, result = say(tx, mine, "", "c1"), say(tx, mine, "stored", "c1", "tool")
-    echo, other = say(tx, mine, "your quagga!"), say(tx, mine, "hi")
+    echo, other = say(tx, mine, "your quagga!"), say(tx, mine, "what an animal")
     bobs, den = begun(tx, person=BOB), begun(tx, scope=Scope(DEN, frozenset({GUILD})))
     elsewhere = []
     for turn in (bobs, den):
@@ -145,8 +160,7 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
 
     narrowed = narrow_entry(tx, kept, ANNS)
     assert (narrowed.audience, narrowed.label, narrowed.content) == (ANNS, None, "a quagga")
-    assert {audience_of(tx, each) for each in (row.message, call, result, echo)} == {ANNS}
-    assert audience_of(tx, other) == GUILD
+    assert {audience_of(tx, each) for each in (row.message, call, result, echo, other)} == {ANNS}
     assert [audience_of(tx, each) for each in elsewhere] == [GUILD, DEN]
 
 
@@ -161,3 +175,40 @@ def test_a_narrowed_message_takes_along_what_was_learned_from_it_alone(tx: Tx) -
     assert archival.read(tx, STAR, alone.id, Scope(ANNS)).audience == ANNS
     assert archival.read(tx, STAR, mixed.id, HERE).audience == GUILD
     assert forget_derived(tx, row.message, NOON) == 2
+
+
+def test_what_was_said_with_a_forgotten_entry_goes_by_record_and_leaves_no_byte(tmp_path: Path) -> None:
+    """In words of its own, too; what others were answered, and turns that never had it, keep what they say."""
+    path = tmp_path / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    tx = Tx(connect(path))
+    tx.insert("agents", dict.fromkeys(_AGENT_COLUMNS, "[]") | {"id": STAR})
+    heard = taken(tx, 1, "okapi: they fired me yesterday")
+    mine, asked = begun(tx, heard), begun(tx, taken(tx, 2, "what do you know?"))
+    bobs = begun(tx, taken(tx, 3, "and Ann?", person=BOB), person=BOB)
+    other = begun(tx, taken(tx, 4, "hello again"))
+    origin = Origin(HERE, Trust.APPROVED, ANN, heard.message, mine.id)
+    kept = archival.insert(tx, STAR, NewEntry("lost a position", origin), NOON)
+    blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", GUILD, Trust.AGENT), SYSTEM, NOON)
+    by = blocks.Author(STAR, HERE, agent_writer(STAR), Trust.AGENT, NOON, mine.id)
+    blocks.append_block(tx, by, "notes", "needs zebrawork")
+    for turn in (asked, bobs):
+        turns.note_use(tx, turn, "entry", kept.id)
+    gone = [
+        say(tx, mine, "sorry about the tapirdom"),
+        say(tx, asked, "gnudismissal, I believe"),
+        say(tx, bobs, "kudulost a position", "c1", "tool"),
+    ]
+    stays = [say(tx, bobs, "ask the lynxlady"), say(tx, other, "a position is a puffinplace")]
+    words = ["okapi", "tapirdom", "gnudismissal", "kudulost"]
+    assert empty_log(tx._raw)
+    assert len(words) == byte_search.search(tmp_path, words).left[0].samples
+
+    assert forget_entry(tx, kept, ANN, NOON) == 3
+    assert [text_of(tx, each) for each in gone] == [""] * 3
+    assert [text_of(tx, each) for each in stays] == ["ask the lynxlady", "a position is a puffinplace"]
+    assert blocks.find_block(tx, STAR, "notes", HERE).content == ""
+    assert compact(tx._raw)
+    assert byte_search.search(tmp_path, words).left == ()
+    assert byte_search.search(tmp_path, ["lynxlady", "puffinplace"]).left[0].samples == 2
+    tx._raw.close()

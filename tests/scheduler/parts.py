@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memory import jobs
-from memory.constellation import Constellations
-from memory.database import Tx
-from memory.faults import commit_point
-from memory.ids import ConstellationId, PersonId
 from memory.jobs import Job, NewJob
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, PersonId
 from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
 from scheduler.runner import Runner
 from scheduler.triggers import Trigger, dump, next_run
@@ -48,7 +48,7 @@ class Ground:
         self.fired.append(firing)
         return Done("noted", self.again)
 
-    async def work(self, firing: Firing) -> str | Done:
+    async def work(self, _database: Database, firing: Firing) -> str | Done:
         if self.fail is not None:
             raise self.fail
         self.fired.append(firing)
@@ -84,13 +84,19 @@ class Ground:
         return [firing for firing in self.fired if firing.job.id == identifier]
 
 
+SECRET = "hunter2-hunter2"
+"""What the runner of these tests keeps out of what it writes down."""
+
+
 @asynccontextmanager
 async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Ground]:
     """The ground in a folder; again in the same folder, it is another process's."""
     clock = clock or Clock()
     async with Constellations.open(folder, clock) as constellations:
         house = await constellations.ensure("home", PersonId("terminal:owner"))
-        runner = Runner(constellations, Kinds(), clock)
+        runner = Runner(
+            constellations, Kinds(), clock, lambda _house: None, lambda text: text.replace(SECRET, "[secret]")
+        )
         made = Ground(constellations, house.id, runner, clock)
         runner.kinds.add(Queueing("note", made.note))
         runner.kinds.add(Working("work", made.work))

@@ -9,13 +9,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from memory import jobs
-from memory.database import Tx
-from memory.ids import ConstellationId
 from memory.jobs import Status
+from memory.store.database import Database, Tx
+from memory.store.ids import ConstellationId
 from scheduler.jobs import Done, Firing, Queueing, Working
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import At, Cron, Every
-from tests.scheduler.parts import NOON, PUT, Clock, Ground, ground
+from tests.scheduler.parts import NOON, PUT, SECRET, Clock, Ground, ground
 
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 
@@ -120,6 +120,16 @@ async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(h
     assert MAX_ATTEMPTS == 5
 
 
+@pytest.mark.parametrize("kind", ["note", "work"])
+async def test_what_is_kept_of_a_failure_holds_no_secret(here: Ground, kind: str) -> None:
+    here.fail = ValueError(f"https://example.org/?key={SECRET} was refused")
+    await here.put("once", At(NOON), kind)
+    for _ in range(MAX_ATTEMPTS):
+        await here.pass_by(2 * HOUR, MINUTE)
+        assert SECRET not in (job := await here.job("once")).last_detail
+        assert "[secret] was refused" in job.last_detail
+
+
 async def test_a_job_that_failed_for_good_stays_to_be_seen(here: Ground) -> None:
     here.fail = ValueError("no such thing")
     await here.put("once", At(NOON))
@@ -183,7 +193,7 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
     begun, go_on = asyncio.Event(), asyncio.Event()
     runs: list[str] = []
 
-    async def work(firing: Firing) -> str:
+    async def work(_database: Database, firing: Firing) -> str:
         runs.append(firing.job.id)
         begun.set()
         await go_on.wait()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from memory.errors import Refused
+from memory.store.errors import Refused
 from scheduler.due import Quiet, Run, Skip, Wait, decide, replanned
 from scheduler.triggers import At, Cron, Every, Recurring, Trigger, due_between, dump, load, next_run, require
 

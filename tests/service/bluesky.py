@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.service.running import START_SECONDS, Service
-from tests.service.towns import SCRIPTED
-from tests.service.towns import until as until_true
+from tests.processes import START_SECONDS
+from tests.service.live_service import SCRIPTED
+from tests.service.live_service import until as until_true
+from tests.service.program import Service
 from tests.wire.bluesky import BlueskyServer, Post, User
 from tests.wire.model import ModelServer
 

@@ -5,44 +5,44 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
-from tests.service.asking import asking_town, unscripted
-from tests.service.towns import NO_MERGING, Town, town
+from tests.service.approvals import asking_service, unscripted
+from tests.service.live_service import NO_MERGING, Live, live_service
 
-HASTY = "[model]\ntimeout_seconds = 4\nstall_seconds = 3\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
+IMPATIENT = "[model]\ntimeout_seconds = 4\nstall_seconds = 3\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def offline_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+async def offline_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """The program with the offline model, connected."""
-    async with town(tmp_path_factory.mktemp("offline")) as made:
+    async with live_service(tmp_path_factory.mktemp("offline")) as made:
         await made.service.start()
         yield made
         await made.service.stop()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def scripted_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+async def scripted_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """The program with the scripted model, connected."""
-    async with town(tmp_path_factory.mktemp("scripted"), scripted=True) as made:
+    async with live_service(tmp_path_factory.mktemp("scripted"), scripted=True) as made:
         await made.service.start()
         yield made
         await made.service.stop()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def hasty_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+async def impatient_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """The same for a model that goes wrong: short patience, one more try, few steps."""
-    async with town(tmp_path_factory.mktemp("hasty"), scripted=True) as made:
-        made.configure(toml=HASTY)
+    async with live_service(tmp_path_factory.mktemp("impatient"), scripted=True) as made:
+        made.configure(toml=IMPATIENT)
         await made.service.start()
         yield made
         await made.service.stop()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def named_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+async def named_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """The same with an agent that speaks under a name of its own."""
-    async with town(tmp_path_factory.mktemp("named"), scripted=True) as made:
+    async with live_service(tmp_path_factory.mktemp("named"), scripted=True) as made:
         made.configure(f"{NO_MERGING}\nshow_names = true", '[[agents]]\nname = "Vega"')
         await made.service.start()
         yield made
@@ -50,38 +50,38 @@ async def named_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """The same with an agent that has to ask before it keeps anything."""
-    async with asking_town(tmp_path_factory.mktemp("asking")) as made:
+    async with asking_service(tmp_path_factory.mktemp("asking")) as made:
         yield made
 
 
 @pytest.fixture
-def asking(asking_first: Town) -> Iterator[Town]:
+def asking(asking_first: Live) -> Iterator[Live]:
     """Likewise, for one test."""
     yield from unscripted(asking_first)
 
 
 @pytest.fixture
-def scripted(scripted_town: Town) -> Iterator[Town]:
+def scripted(scripted_service: Live) -> Iterator[Live]:
     """The same with a model that was asked nothing yet and has no script; the script must be used up."""
-    yield from anew(scripted_town)
+    yield from anew(scripted_service)
 
 
 @pytest.fixture
-def hasty(hasty_town: Town) -> Iterator[Town]:
+def impatient(impatient_service: Live) -> Iterator[Live]:
     """Likewise."""
-    yield from anew(hasty_town)
+    yield from anew(impatient_service)
 
 
 @pytest.fixture
-def named(named_town: Town) -> Iterator[Town]:
+def named(named_service: Live) -> Iterator[Live]:
     """Likewise."""
-    yield from anew(named_town)
+    yield from anew(named_service)
 
 
-def anew(made: Town) -> Iterator[Town]:
-    """The town with a model that was asked nothing, and after the test without its script."""
+def anew(made: Live) -> Iterator[Live]:
+    """The service with a model that was asked nothing, and after the test without its script."""
     model, default = made.model, made.model.default
     model.requests.clear()
     yield made

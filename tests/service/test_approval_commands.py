@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.service.asking import (
+from tests.service.approvals import (
     DONE,
     ONCE_LABELS,
     WAITS,
@@ -26,7 +26,7 @@ from tests.service.asking import (
     times_kept,
     waiting,
 )
-from tests.service.towns import Town
+from tests.service.live_service import Live
 from tests.wire.model import Answer, Calls
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 # ------------------------------------------------------------------------------------------------------- commands
 
 
-async def test_approve_suggests_what_waits_and_allows_it(asking: Town) -> None:
+async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     t, content = asking, "The plover has eggs."
     channel = t.guild.text_channel("approve")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -45,7 +45,7 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Town) -> None:
     assert [found.value for found in await t.olga.autocomplete("approve", "request", "reca")] == [str(request)]
     assert await t.olga.autocomplete("approve", "request", "send") == []
     assert await t.ana.autocomplete("approve", "request", "", channel) == []
-    refused(await t.ana.command("approve", {"request": str(request)}, channel), "not yours to answer")
+    refused(await t.ana.command("approve", {"request": str(request)}, channel), "no such request that asks you")
     answered = await t.olga.command("approve", {"request": choice.value}, channel)
     assert answered.ephemeral
     assert decided(t.olga, "Allowed once").match(answered.text)
@@ -56,7 +56,7 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Town) -> None:
     assert leaked(t, "plover") == []
 
 
-async def test_deny_is_a_no(asking: Town) -> None:
+async def test_deny_is_a_no(asking: Live) -> None:
     t, content = asking, "The weasel is brown."
     channel = t.guild.text_channel("deny")
     card = await waiting(t, t.ana, channel, content, "Olga said no.")
@@ -79,16 +79,16 @@ async def test_deny_is_a_no(asking: Town) -> None:
         ("²", "named by its number"),
     ],
 )
-async def test_a_number_that_names_nothing_is_said_to(asking: Town, command: str, typed: str, said: str) -> None:
+async def test_a_number_that_names_nothing_is_said_to(asking: Live, command: str, typed: str, said: str) -> None:
     refused(await asking.olga.command(command, {"request": typed}), said)
 
 
-async def test_a_grant_is_listed_holds_and_is_revoked(asking: Town) -> None:
+async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     t, content = asking, "The tern is on the pier."
     channel = t.guild.text_channel("grants")
     card = await waiting(t, t.ana, channel, content, DONE)
     request = str(request_of(t, content))
-    assert f"`{request}` recall" in (await t.olga.command("permits list")).text
+    assert "- recall: " in (await t.olga.command("permits list")).text
     await t.olga.command("approve", {"request": request, "length": "hour"})
     await finished(t, card, channel)
     assert "Allowed for 1 hour" in card.text
@@ -96,7 +96,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Town) -> None:
     assert listed.ephemeral
     assert "Carina: recall (operation='insert'), until " in listed.text  # what the tool says it is bound to
     assert f"discord:{t.olga.id}" in listed.text.splitlines()[-1], "who allowed it"
-    assert "nothing" in listed.text.splitlines()[1], "it waits no more"
+    assert "Nothing." in listed.text.splitlines()[1], "it waits no more"
 
     t.model.script(Calls(keep(content)), Answer("At once."))
     assert (await t.ask(t.ana, channel, "<@bot> again")).text == "At once."
@@ -107,10 +107,10 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Town) -> None:
     refused(await t.ana.command("permits revoke", {"permit": choice.value}, channel), "Only an admin may")
     assert choice.value not in (await t.ana.command("permits list", channel=channel)).text
     ended = await t.olga.command("permits revoke", {"permit": choice.value})
-    assert ended.text.startswith(f"Ended: `{choice.value}` Carina: recall")
+    assert ended.text.startswith("Revoked: Carina: recall")
     refused(await t.olga.command("permits revoke", {"permit": choice.value}), "no lasting permission")
     refused(await t.olga.command("permits revoke", {"permit": "9" * 20}), "no lasting permission")
-    assert (await t.olga.command("permits list")).text.count("nothing") == 2
+    assert (await t.olga.command("permits list")).text.count("Nothing.") == 2
 
     card = await waiting(t, t.ana, channel, content, "No.")
     assert times_kept(t, content) == 2, "it waits again"
@@ -121,7 +121,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Town) -> None:
 # -------------------------------------------------------------------------------------------------------- details
 
 
-async def test_details_show_everything_to_who_is_asked(asking: Town) -> None:
+async def test_details_show_everything_to_who_is_asked(asking: Live) -> None:
     t, content = asking, "The egret is\u202e ``` @everyone\u200b there."
     channel = t.guild.text_channel("details")
     asks(t, content, "No.")
@@ -141,7 +141,7 @@ async def test_details_show_everything_to_who_is_asked(asking: Town) -> None:
     assert decided(t.olga, "Denied").search((await t.olga.press(before, "Details")).text)
 
 
-async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(asking: Town) -> None:
+async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(asking: Live) -> None:
     t, content = asking, " ".join(f"Sentence {n} about the bittern." for n in range(120))
     channel = t.guild.text_channel("long")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -165,7 +165,7 @@ async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(aski
 # ------------------------------------------------------------------------------------------------ direct messages
 
 
-async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(asking: Town) -> None:
+async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(asking: Live) -> None:
     t, content = asking, "Bea hides a wallaby."
     bea = t.member("Bea")
     card = await waiting(t, bea, bea.direct, content, DONE)
@@ -184,7 +184,9 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     assert said_in(bea.direct) == [WAITS, DONE]
 
 
-async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_the_owner_blindly(asking: Town) -> None:
+async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_the_owner_blindly(
+    asking: Live,
+) -> None:
     t, words = asking, "Cleo has a secret emu."
     cleo, channel = t.member("Cleo"), t.guild.text_channel("hall")
     t.model.script(Answer("Hello."), Calls(carry(channel, words)), Answer(WAITS), Answer("Olga too."), Answer(DONE))
@@ -198,7 +200,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert channel.name in card.text
     assert words in (await cleo.press(card, "Details")).text
     assert await t.olga.autocomplete("approve", "request", "") == []
-    refused(await t.olga.command("approve", {"request": str(request)}), "not yours to answer")
+    refused(await t.olga.command("approve", {"request": str(request)}), "no such request that asks you")
     assert [message.id for message in t.olga.direct.from_bot] == before, "the owner is not asked for these words"
 
     assert decided(cleo, "Allowed once").match((await cleo.press(card, "Once")).text)
@@ -206,7 +208,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     second = await card_of(t, words)
     assert labels(second) == ONCE_LABELS
     assert await cleo.autocomplete("approve", "request", "") == [], "what she has answered asks her no more"
-    refused(await cleo.command("approve", {"request": str(request_of(t, words))}), "not yours to answer")
+    refused(await cleo.command("approve", {"request": str(request_of(t, words))}), "no such request that asks you")
     assert said_in(channel) == ["Hello."]
     await t.olga.press(second, "Once")
     await finished(t, second, cleo.direct)
@@ -217,7 +219,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert record_of(t, request_of(t, words)) == ["asked", "refused", "answered", "used"]
 
 
-async def test_who_said_the_words_may_keep_them(asking: Town) -> None:
+async def test_who_said_the_words_may_keep_them(asking: Live) -> None:
     t, words = asking, "Dora has a secret rhea."
     dora, channel = t.member("Dora"), t.guild.text_channel("foyer")
     t.model.script(Answer("Hello."), Calls(carry(channel, words)), Answer(WAITS), Answer("It stays here."))

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.broker import MOST_WAITING
-from tests.service.asking import (
+from bot.agents.permissions.broker import MOST_WAITING
+from tests.service.approvals import (
     DONE,
     QUESTION,
     WAITS,
     as_seen,
-    asking_town,
+    asking_service,
     change,
     decided,
     expired,
@@ -28,7 +28,7 @@ from tests.service.asking import (
     times_kept,
     waiting,
 )
-from tests.service.towns import Town, answered_within
+from tests.service.live_service import Live, answered_within
 from tests.wire.discord import Channel, Message
 from tests.wire.model import Answer, Calls, Reply, Request
 
@@ -37,7 +37,7 @@ CROWDS, EACH = 5, 24
 
 
 async def test_a_card_from_before_a_kill_works_after_it(tmp_path: Path) -> None:
-    async with asking_town(tmp_path) as t:
+    async with asking_service(tmp_path) as t:
         content = "The dodo is back."
         card = await waiting(t, t.ana, t.general, content)
         asked = next(message for message in t.general.messages if message.author is t.ana)
@@ -52,7 +52,7 @@ async def test_a_card_from_before_a_kill_works_after_it(tmp_path: Path) -> None:
 
 
 async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(tmp_path: Path) -> None:
-    async with asking_town(tmp_path) as t:
+    async with asking_service(tmp_path) as t:
         content = "The auk is back."
         card = await waiting(t, t.ana, t.general, content)
         t.model.default = lambda _: Answer(DONE)
@@ -70,7 +70,7 @@ async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(
 
 
 async def test_a_card_whose_request_is_gone_does_nothing(tmp_path: Path) -> None:
-    async with asking_town(tmp_path) as t:
+    async with asking_service(tmp_path) as t:
         content = "The rook is black."
         card = await waiting(t, t.ana, t.general, content)
         request = request_of(t, content)
@@ -92,7 +92,7 @@ async def test_a_card_whose_request_is_gone_does_nothing(tmp_path: Path) -> None
 
 
 async def test_pressed_after_its_end_it_is_not_run(tmp_path: Path) -> None:
-    async with asking_town(tmp_path, toml=SOON_OVER) as t:
+    async with asking_service(tmp_path, toml=SOON_OVER) as t:
         content = "The swan is late."
         card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
         request, before = request_of(t, content), as_seen(card)
@@ -108,7 +108,7 @@ async def test_pressed_after_its_end_it_is_not_run(tmp_path: Path) -> None:
 
 
 async def test_what_nobody_answers_is_closed_and_told_by_itself(tmp_path: Path) -> None:
-    async with asking_town(tmp_path, toml=SOON_OVER) as t:
+    async with asking_service(tmp_path, toml=SOON_OVER) as t:
         content = "The coot is late."
         card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
         await t.general.wait_for_bot(lambda m: m.text == "Nobody answered in time.")
@@ -118,7 +118,7 @@ async def test_what_nobody_answers_is_closed_and_told_by_itself(tmp_path: Path) 
 
 
 async def test_what_ends_while_nobody_runs_is_told_at_the_next_start(tmp_path: Path) -> None:
-    async with asking_town(tmp_path, toml=SOON_OVER) as t:
+    async with asking_service(tmp_path, toml=SOON_OVER) as t:
         content = "The gull is late."
         card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
         await t.service.kill()
@@ -135,7 +135,7 @@ async def test_what_ends_while_nobody_runs_is_told_at_the_next_start(tmp_path: P
 @pytest.mark.timeout(300)
 async def test_a_hundred_at_once_are_bounded_and_none_is_lost(tmp_path: Path) -> None:
     """Five channels in which an agent asks for too much in one breath; then everything is pressed in one moment."""
-    async with asking_town(tmp_path) as t:
+    async with asking_service(tmp_path) as t:
         t.model.default = all_at_once
         channels = [t.guild.text_channel(f"crowd-{number}") for number in range(CROWDS)]
         await asyncio.gather(*(t.ana.say(channel, f"<@bot> keep crowd-{n}") for n, channel in enumerate(channels)))
@@ -178,7 +178,7 @@ def all_told(channel: Channel) -> bool:
     return said_in(channel).count(DONE) == MOST_WAITING
 
 
-async def all_cards(t: Town, count: int) -> list[Message]:
+async def all_cards(t: Live, count: int) -> list[Message]:
     def cards() -> list[Message]:
         return [message for message in t.olga.direct.from_bot if QUESTION in message.text]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.service.asking import (
+from tests.service.approvals import (
     DONE,
     LABELS,
     WAITS,
     as_seen,
-    asking_town,
+    asking_service,
     asks,
     card_of,
     carry,
@@ -32,7 +32,7 @@ from tests.service.asking import (
     unscripted,
     waiting,
 )
-from tests.service.towns import Town, until
+from tests.service.live_service import Live, until
 from tests.wire.discord import Guild, GuildChannel, Impossible, Message, Person, Role
 from tests.wire.model import Answer, Calls
 
@@ -46,7 +46,7 @@ class Administered:
     Fay is no admin; she and all of them may talk to the bot, and nobody else.
     """
 
-    town: Town
+    live: Live
     eve: Person
     rex: Person
     fay: Person
@@ -56,7 +56,7 @@ class Administered:
 
     async def asked(self, content: str, *then: str) -> tuple[Message, GuildChannel]:
         """Somebody asks for something that waits; gives the card in the office, and the channel."""
-        t = self.town
+        t = self.live
         channel = t.guild.text_channel("asked")
         asks(t, content, *then)
         assert (await t.ask(t.ana, channel, "<@bot> keep this for me")).text == WAITS
@@ -67,7 +67,7 @@ class Administered:
 async def made(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Administered]:
     people: list[Administered] = []
 
-    def settle(t: Town) -> str:
+    def settle(t: Live) -> str:
         eve, rex, fay = t.member("Eve"), t.member("Rex"), t.member("Fay")
         keepers = t.guild.role("keepers")
         t.guild.change(rex, roles=[keepers])
@@ -86,19 +86,19 @@ persons = {allowed}
 channel = "{office.id}"
 """
 
-    async with asking_town(tmp_path_factory.mktemp("people"), discord=settle):
+    async with asking_service(tmp_path_factory.mktemp("people"), discord=settle):
         yield people[0]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def home(made: Administered) -> AsyncIterator[Administered]:
-    for _ in unscripted(made.town):
+    for _ in unscripted(made.live):
         yield made
-        made.town.guild.change(made.rex, roles=[made.keepers])
+        made.live.guild.change(made.rex, roles=[made.keepers])
 
 
 async def test_two_admins_in_the_same_moment_one_decides_and_the_other_is_told_who(home: Administered) -> None:
-    t, content = home.town, "The kiwi is asleep."
+    t, content = home.live, "The kiwi is asleep."
     card, channel = await home.asked(content, DONE)
     assert labels(card) == LABELS
     yes, no = await asyncio.gather(home.eve.press(card, "Once"), home.rex.press(card, "Once"))
@@ -115,7 +115,7 @@ async def test_two_admins_in_the_same_moment_one_decides_and_the_other_is_told_w
 
 
 async def test_a_yes_and_a_no_in_the_same_moment_the_first_one_counts(home: Administered) -> None:
-    t, content = home.town, "The moa is awake."
+    t, content = home.live, "The moa is awake."
     card, channel = await home.asked(content, DONE)
     yes, no = await asyncio.gather(home.eve.press(card, "Once"), t.olga.press(card, "Deny"))
     assert ("decided already" in yes.text) != ("decided already" in no.text)
@@ -126,7 +126,7 @@ async def test_a_yes_and_a_no_in_the_same_moment_the_first_one_counts(home: Admi
 
 
 async def test_who_comes_later_is_told_who_decided_and_when(home: Administered) -> None:
-    t, content = home.town, "The kea is loud."
+    t, content = home.live, "The kea is loud."
     card, channel = await home.asked(content, DONE)
     before = as_seen(card)
     await home.eve.press(card, "Once")
@@ -140,13 +140,13 @@ async def test_who_comes_later_is_told_who_decided_and_when(home: Administered) 
 
 
 async def test_an_admin_without_the_role_any_more_is_refused(home: Administered) -> None:
-    t, content = home.town, "The tui is gone."
+    t, content = home.live, "The tui is gone."
     card, channel = await home.asked(content, DONE)
     request = request_of(t, content)
     t.guild.change(home.rex, roles=[])
     refused(await home.rex.press(card, "Once"), "not yours to answer")
     assert "no such request that asks you" in (await home.rex.press(card, "Details")).text
-    refused(await home.rex.command("approve", {"request": str(request)}, channel), "not yours to answer")
+    refused(await home.rex.command("approve", {"request": str(request)}, channel), "no such request that asks you")
     refused(await home.rex.command("permits revoke", {"permit": "1"}, channel), "Only an admin may")
     assert status_of(t, request) == "waiting"
     t.guild.change(home.rex, roles=[home.keepers])
@@ -156,13 +156,13 @@ async def test_an_admin_without_the_role_any_more_is_refused(home: Administered)
 
 
 async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administered) -> None:
-    t, content = home.town, "The weka is here."
+    t, content = home.live, "The weka is here."
     card, channel = await home.asked(content, DONE)
     request, there = request_of(t, content), home.elsewhere.text_channel("there")
     home.elsewhere.change(home.rex, roles=[home.elsewhere.role("keepers")])
     for place in (there, home.rex.direct):
         for command in ("approve", "deny"):
-            refused(await home.rex.command(command, {"request": str(request)}, place), "not yours to answer")
+            refused(await home.rex.command(command, {"request": str(request)}, place), "no such request that asks you")
         assert await home.rex.autocomplete("approve", "request", "", place) == []
         refused(await home.rex.command("permits revoke", {"permit": "1"}, place), "Only an admin may")
         assert "recall" not in (await home.rex.command("permits list", channel=place)).text
@@ -174,12 +174,14 @@ async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administere
 
 
 async def test_who_left_the_guild_answers_nowhere(home: Administered) -> None:
-    t, content = home.town, "The takahe is blue."
+    t, content = home.live, "The takahe is blue."
     card, channel = await home.asked(content, "Eve said no.")
     t.guild.remove(home.rex)
     with pytest.raises(Impossible):
         await home.rex.press(card, "Once")
-    refused(await home.rex.command("approve", {"request": str(request_of(t, content))}), "not yours to answer")
+    refused(
+        await home.rex.command("approve", {"request": str(request_of(t, content))}), "no such request that asks you"
+    )
     t.guild.add(home.rex)
     await home.eve.press(card, "Deny")
     await finished(t, card, channel, "Eve said no.")
@@ -187,7 +189,7 @@ async def test_who_left_the_guild_answers_nowhere(home: Administered) -> None:
 
 
 async def test_nothing_of_it_is_seen_outside_the_office(home: Administered) -> None:
-    t, content = home.town, "The kaka is red."
+    t, content = home.live, "The kaka is red."
     owner_before = len(t.olga.direct.log)
     card, channel = await home.asked(content, DONE)
     await home.eve.press(card, "Once")
@@ -197,7 +199,7 @@ async def test_nothing_of_it_is_seen_outside_the_office(home: Administered) -> N
 
 
 async def test_a_card_that_somebody_deletes_comes_back_while_it_waits(home: Administered) -> None:
-    t, content = home.town, "The huia is missed."
+    t, content = home.live, "The huia is missed."
     first, channel = await home.asked(content, DONE)
     home.office.allow(home.eve, "manage_messages")
     await home.eve.delete(first)
@@ -217,7 +219,7 @@ async def test_a_card_that_somebody_deletes_comes_back_while_it_waits(home: Admi
 
 
 async def test_when_the_channel_takes_no_message_the_owner_is_asked_directly(home: Administered) -> None:
-    t, content = home.town, "The rail is hidden."
+    t, content = home.live, "The rail is hidden."
     home.office.deny(t.server.bot, "send_messages")
     channel = t.guild.text_channel("closed")
     asks(t, content, DONE)
@@ -234,7 +236,7 @@ async def test_when_the_channel_takes_no_message_the_owner_is_asked_directly(hom
 
 
 async def test_when_the_owner_takes_no_dms_either_the_terminal_asks(home: Administered) -> None:
-    t, content = home.town, "The crake is quiet."
+    t, content = home.live, "The crake is quiet."
     home.office.deny(t.server.bot, "send_messages")
     t.olga.accepts_dms = False
     channel = t.guild.text_channel("closed-too")
@@ -254,7 +256,7 @@ async def test_when_the_owner_takes_no_dms_either_the_terminal_asks(home: Admini
 
 
 async def test_who_is_approved_needs_nobody_elses_yes_for_words_of_their_own(home: Administered) -> None:
-    t, words, fay = home.town, "Fay found a numbat.", home.fay
+    t, words, fay = home.live, "Fay found a numbat.", home.fay
     channel = t.guild.text_channel("numbats")
     t.model.script(Answer("Hello."), Calls(carry(channel, words)), Answer(WAITS), Answer(DONE))
     await t.ask(fay, channel, "<@bot> hello")
@@ -263,7 +265,7 @@ async def test_who_is_approved_needs_nobody_elses_yes_for_words_of_their_own(hom
     await fay.direct.wait_for_bot(lambda m: m.text == WAITS)
     card, request = await card_of(t, words, fay.direct), request_of(t, words)
     for person in (t.olga, home.eve):
-        refused(await person.command("approve", {"request": str(request)}), "not yours to answer")
+        refused(await person.command("approve", {"request": str(request)}), "no such request that asks you")
     assert decided(fay, "Allowed once").match((await fay.press(card, "Once")).text)
     await finished(t, card, fay.direct)
     await channel.wait_for_bot(lambda m: m.text == words)
@@ -273,7 +275,7 @@ async def test_who_is_approved_needs_nobody_elses_yes_for_words_of_their_own(hom
 
 async def test_a_person_who_takes_no_dms_is_no_way_around(home: Administered) -> None:
     """Words of a private channel ask their speaker in person: where that cannot be, nobody else may say yes."""
-    t, words, fay = home.town, "Fay keeps a wombat.", home.fay
+    t, words, fay = home.live, "Fay keeps a wombat.", home.fay
     den, hall = t.guild.text_channel("den", private=True, members=[fay]), t.guild.text_channel("hall")
     fay.accepts_dms = False
     t.model.script(Answer("Hello."), Calls(carry(hall, words)), Answer(WAITS), Answer("I could not ask you."))
@@ -292,12 +294,12 @@ async def test_a_person_who_takes_no_dms_is_no_way_around(home: Administered) ->
 async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Path) -> None:
     people: list[Person] = []
 
-    def settle(t: Town) -> str:
+    def settle(t: Live) -> str:
         people.extend(t.member(name) for name in ("Eve", "Gil"))
         persons = ", ".join(f'"{each.id}"' for each in (*people, t.olga))
         return f"[discord.admins]\npersons = [{persons}]\n[approvals]\nquorum = 2"
 
-    async with asking_town(tmp_path, discord=settle) as t:
+    async with asking_service(tmp_path, discord=settle) as t:
         eve, gil = people
         gil.accepts_dms = False  # whom it does not reach holds nobody up
         content, channel = "The weka is bold.", t.guild.text_channel("hall")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.service.asking import (
+from tests.service.approvals import (
     DONE,
     LABELS,
     WAITS,
@@ -26,13 +26,13 @@ from tests.service.asking import (
     times_kept,
     waiting,
 )
-from tests.service.towns import ANSWER_SECONDS, Town, answered_within, until
+from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, until
 from tests.wire.model import Answer, Held
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_the_whole_way_from_the_question_to_the_answer(asking: Town) -> None:
+async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> None:
     t, content = asking, "The quagga is in the barn."
     channel, bea = t.guild.text_channel("whole"), t.member("Bea")
     card = await waiting(t, bea, channel, content, DONE)
@@ -58,7 +58,7 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Town) -> No
     assert t.model.requests[-1].results[-1].startswith("stored")
 
 
-async def test_without_others_words_in_between_the_answer_stands_below_the_question(asking: Town) -> None:
+async def test_without_others_words_in_between_the_answer_stands_below_the_question(asking: Live) -> None:
     t = asking
     channel = t.guild.text_channel("quiet")
     card = await waiting(t, t.ana, channel, "The ibis is awake.", DONE)
@@ -67,7 +67,7 @@ async def test_without_others_words_in_between_the_answer_stands_below_the_quest
 
 
 @pytest.mark.parametrize("verdict", ["Once", "Deny", "Always for this", "Details"])
-async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Town, verdict: str) -> None:
+async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdict: str) -> None:
     t, content = asking, f"The narwhal is out ({verdict})."
     channel, mallory = t.guild.text_channel("strangers"), t.member("Mallory")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -102,7 +102,7 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Town, verdi
         ("carina:permit:once:", None),
     ],
 )
-async def test_a_made_up_button_does_nothing(asking: Town, custom_id: str, said: str | None) -> None:
+async def test_a_made_up_button_does_nothing(asking: Live, custom_id: str, said: str | None) -> None:
     t, content = asking, f"The okapi is shy ({custom_id})."
     channel = t.guild.text_channel("forged")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -119,7 +119,7 @@ async def test_a_made_up_button_does_nothing(asking: Town, custom_id: str, said:
     assert times_kept(t, content) == 1
 
 
-async def test_pressed_twice_in_the_same_moment_it_runs_once(asking: Town) -> None:
+async def test_pressed_twice_in_the_same_moment_it_runs_once(asking: Live) -> None:
     t, content = asking, "The heron is grey."
     channel = t.guild.text_channel("twice")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -131,7 +131,7 @@ async def test_pressed_twice_in_the_same_moment_it_runs_once(asking: Town) -> No
     assert said_in(channel) == [WAITS, DONE]
 
 
-async def test_no_is_no(asking: Town) -> None:
+async def test_no_is_no(asking: Live) -> None:
     t, content = asking, "The stoat is white."
     channel = t.guild.text_channel("denied")
     card = await waiting(t, t.ana, channel, content, "Olga said no.")
@@ -143,7 +143,7 @@ async def test_no_is_no(asking: Town) -> None:
     assert times_kept(t, content) == 0
 
 
-async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: Town) -> None:
+async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: Live) -> None:
     t, content = asking, "The dunlin is shy."
     channel = t.guild.text_channel("deleted")
     card = await waiting(t, t.ana, channel, content)
@@ -157,7 +157,7 @@ async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: To
 
 
 @pytest.mark.parametrize("long", [False, True])
-async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Town, long: bool) -> None:
+async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Live, long: bool) -> None:
     t, content = asking, "The whimbrel hides." + " It hides well." * (100 if long else 0)
     bea, channel = t.member(f"Bea{long}"), t.guild.text_channel(f"erased-{long}".lower())
     card = await waiting(t, bea, channel, content)
@@ -165,14 +165,14 @@ async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Town, l
     assert len(card.attachments) == long
     asked = await bea.command("privacy erase", channel=channel)
     assert asked.message is not None
-    assert (await bea.press(asked.message, "Erase everything")).text.startswith("Erased")
+    assert (await bea.press(asked.message, "Yes, do it")).text.startswith("Erased")
     await t.server.until(lambda: card.deleted, what="the card's end")
     refused(await t.olga.press(before, "Once"), "taken back")
     assert times_kept(t, content) == 0
     assert rows(t, "SELECT 1 FROM outbox WHERE instr(content || detail, 'whimbrel')") == []
 
 
-async def test_what_is_taken_back_leaves_no_file_with_it(asking: Town) -> None:
+async def test_what_is_taken_back_leaves_no_file_with_it(asking: Live) -> None:
     t, content = asking, "The godwit is far." + " Very far." * 150
     channel = t.guild.text_channel("file")
     card = await waiting(t, t.ana, channel, content)
@@ -182,7 +182,7 @@ async def test_what_is_taken_back_leaves_no_file_with_it(asking: Town) -> None:
     assert times_kept(t, content) == 0
 
 
-async def test_arguments_that_changed_since_they_were_shown_are_not_run(asking: Town) -> None:
+async def test_arguments_that_changed_since_they_were_shown_are_not_run(asking: Live) -> None:
     t, shown, changed = asking, "Lend Ana the ladder.", "Give Ana the house."
     channel = t.guild.text_channel("changed")
     card = await waiting(t, t.ana, channel, shown, "Something is wrong there.")
@@ -196,7 +196,7 @@ async def test_arguments_that_changed_since_they_were_shown_are_not_run(asking: 
     await final(t, card)
 
 
-async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next_one_works(asking: Town) -> None:
+async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next_one_works(asking: Live) -> None:
     t, content = asking, "The lynx is near."
     channel = t.guild.text_channel("late")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -216,7 +216,7 @@ async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next
 
 
 @pytest.mark.parametrize("applied", [False, True])
-async def test_a_press_that_breaks_on_the_wire_does_nothing_and_the_next_one_works(asking: Town, applied: bool) -> None:
+async def test_a_press_that_breaks_on_the_wire_does_nothing_and_the_next_one_works(asking: Live, applied: bool) -> None:
     t, content = asking, f"The puma is near ({applied})."
     channel, faults = t.guild.text_channel("broken"), t.server.faults
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -234,7 +234,7 @@ async def test_a_press_that_breaks_on_the_wire_does_nothing_and_the_next_one_wor
     assert times_kept(t, content) == 1
 
 
-async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Town) -> None:
+async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Live) -> None:
     t, content = asking, "The ocelot is near."
     channel = t.guild.text_channel("untold")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -249,7 +249,7 @@ async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Town)
     assert said_in(channel) == [WAITS, DONE]
 
 
-async def test_a_card_is_edited_at_last_when_discord_fails_at_it(asking: Town) -> None:
+async def test_a_card_is_edited_at_last_when_discord_fails_at_it(asking: Live) -> None:
     t, content = asking, "The crane is back."
     channel = t.guild.text_channel("failing")
     card = await waiting(t, t.ana, channel, content, DONE)
@@ -266,7 +266,7 @@ async def test_a_card_is_edited_at_last_when_discord_fails_at_it(asking: Town) -
     assert said_in(channel) == [WAITS, DONE]
 
 
-async def test_a_decision_keeps_its_place_among_other_messages(asking: Town) -> None:
+async def test_a_decision_keeps_its_place_among_other_messages(asking: Live) -> None:
     t, content = asking, "The swift is gone."
     channel = t.guild.text_channel("order")
     cy, dan, eli = t.member("Cy"), t.member("Dan"), t.member("Eli")

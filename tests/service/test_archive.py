@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.asking import keep, pause_jobs, refused, rows
+from tests.service.approvals import keep, pause_jobs, refused, rows
+from tests.service.live_service import Live, live_service
 from tests.service.test_privacy import holding
-from tests.service.towns import Town, town
 from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Calls
 
@@ -16,15 +16,15 @@ SECRET = "Quetzalcoatl"
 
 
 @contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Town]:
-    async with town(folder, scripted=True) as made:
+async def started(folder: Path) -> AsyncIterator[Live]:
+    async with live_service(folder, scripted=True) as made:
         await made.service.start()
         pause_jobs(made)
         yield made
         await made.service.stop()
 
 
-async def kept(t: Town, person: Person, channel: Channel, content: str) -> str:
+async def kept(t: Live, person: Person, channel: Channel, content: str) -> str:
     """The agent keeps something there; gives the entry's id."""
     t.model.script(Calls(keep(content)), Answer("Kept."))
     await t.ask(person, channel, f"<@bot> keep this: {content}")
@@ -63,7 +63,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) ->
         assert opened.modal is not None
         done = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "llama"}, t.general)
         assert done.ephemeral
-        assert "Kept as `llama`" in done.text
+        assert "Kept as llama" in done.text
         audience = f"person:discord:{t.ana.id}"
         assert rows(t, "SELECT label, audience, trust FROM archival_entries") == [("llama", audience, 1)]
         opened = await t.ana.command("archival add", None, t.general)
@@ -90,10 +90,11 @@ async def test_a_label_from_before_that_could_forge_a_line_is_shown_nowhere(tmp_
             raw.execute("UPDATE archival_entries SET label = ? WHERE id = ?", (forged, entry))
         for command, words in (("archival list", {}), ("archival search", {"text": "stork"})):
             told = (await t.ana.command(command, words, t.general)).text
-            assert told.startswith(f"- {entry}: The \\*stork")
+            assert "The \\*stork" in told
+            assert "obey" not in told
         for command, words in (("archival show", {"entry": forged}), ("search", {"text": "stork"})):
             told = (await t.ana.command(command, words, t.general)).text
-            assert f"`{entry}`" in told
+            assert "The \\*stork" in told
             assert "obey" not in told
         assert "obey" not in str(await t.ana.autocomplete("archival show", "entry", "", t.general))
         for line in (("archival", "list"), ("archival", "show", entry), ("search", "stork")):
@@ -108,15 +109,16 @@ async def test_a_person_makes_an_entry_of_their_words_known_here_after_a_look_an
         bea, guild = t.member("Bea"), f"guild:discord:{t.guild.id}"
         await kept(t, bea, t.general, "The stork is back.")
         secret = await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
-        told = {"entry": secret, "to": guild}
+        told = {"entry": secret, "audience": guild}
         for person, channel in ((bea, t.general), (t.olga, t.general), (t.olga, t.olga.direct)):
-            refused(await person.command("archival widen", {**told, "sure": True}, channel), "can be seen from here")
+            refused(await person.command("archival widen", told, channel), "can be seen from here")
         looked = await t.ana.command("archival widen", told, t.general)
         assert looked.ephemeral
         assert "would be known in" in looked.text
         assert SECRET in looked.text
         assert SECRET not in (await bea.command("archival list", None, t.general)).text
-        done = await t.ana.command("archival widen", {**told, "sure": True}, t.general)
+        assert looked.message is not None
+        done = await t.ana.press(looked.message, "Yes, do it")
         assert "as it stands; its past is not" in done.text
         assert SECRET in (await bea.command("archival list", None, t.general)).text
         refused(await bea.command("archival delete", {"entry": secret}, t.general), "not yours to be forgotten")
@@ -146,7 +148,7 @@ async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
         await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
         code, out, _ = await run("archival", "add", "The key lies under the mat.", "--label", "key", "--json")
         assert code == 0
-        (made,) = json.loads(out)
+        made = json.loads(out)
         assert (made["label"], made["audience"]) == ("key", "owner")
         _, out, _ = await run("archival", "list", "--json")
         assert {each["text"] for each in json.loads(out)} == {"The stork is back.", "The key lies under the mat."}
@@ -157,7 +159,7 @@ async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
         _, out, _ = await run("search", "stork")
         assert out.splitlines()[-1] == "Searched by words alone: switched off by EMBEDDING_MODEL."
         told = await t.ana.command("search", {"text": "stork"}, t.general)
-        assert told.text.endswith("\n-# Searched by words alone: switched off by EMBEDDING_MODEL.")
+        assert told.text.endswith("\n-# Searched by words alone: switched off by EMBEDDING\\_MODEL.")
         listed = await t.ana.command("archival search", {"text": "stork"}, t.general)
         assert listed.text.splitlines()[-1].startswith("-# Searched by words alone: ")
         _, out, _ = await run("search", SECRET)
@@ -173,7 +175,7 @@ async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
 
 
 async def test_in_direct_messages_commands_use_what_a_message_there_may_and_nothing_more(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         bea, cid, dan = t.member("Bea"), t.member("Cid"), t.server.person("dan")
         away = t.server.guild("Away")
         for one in (t.ana, dan):

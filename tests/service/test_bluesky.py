@@ -3,11 +3,12 @@
 import json
 import sqlite3
 import stat
+import time
 from contextlib import closing
 from pathlib import Path
 
 from tests.service.bluesky import Skies, skies
-from tests.wire.model import Answer, Call, Calls, Slow
+from tests.wire.model import Answer, Call, Calls, Fail, Slow
 
 SAID = "SELECT 1 FROM messages WHERE instr(content, ?)"
 
@@ -127,7 +128,7 @@ async def test_the_agent_likes_what_it_answers_and_asks_before_it_follows(tmp_pa
         assert code == 0
         (request,) = json.loads(out)["requests"]
         sky.model.script(Answer(""))
-        await sky.service.run("permits", "approve", str(request["id"]))
+        await sky.service.run("approve", str(request["id"]))
         await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
         (followed,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.graph.follow"]
         assert followed["subject"] == sky.ana.did
@@ -285,3 +286,192 @@ async def test_a_like_is_among_what_happened_and_answered_by_nobody(tmp_path: Pa
         assert code == 0
         assert f"Ana (@ana.test), liked your post {answer.uri}" in out
         assert len(sky.model.requests) == 1
+
+
+async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses_turn(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        await sky.start()
+        shy = sky.server.user("shy.test", "Shy", labels=("!no-unauthenticated",))
+        leaver = sky.server.user("leaver.test", "Leaver")
+        for number, (who, word) in enumerate([(shy, "ELDERBERRY"), (leaver, "QUINCE"), (sky.ana, "MEDLAR")]):
+            sky.model.script(Answer(f"I see, {word}-answer."))
+            said = sky.mention(f"my hobby is {word}", by=who)
+            answer = await sky.server.wait_for_post(sky.bot, number)
+            if who is leaver:
+                who.post("stop", reply_to=answer)
+                await sky.looked()
+            assert answer.parent == said.uri
+        before = len(sky.model.requests)
+        bob = sky.server.user("bob.test", "Bob")
+        sky.model.script(
+            Calls(Call("search", {"query": "hobby", "domain": "constellation_messages"})),
+            Calls(Call("search", {"query": "message", "domain": "activity"})),
+            Answer("Nothing much."),
+        )
+        sky.mention("what happened lately, and who has a hobby?", by=bob)
+        await sky.server.wait_for_post(sky.bot, 3)
+        sky.model.script(Answer("Still nothing."))
+        shared = sky.ana.post("let us see", reply_to=sky.bot.posts[0], mentions=())  # in the thread of Shy
+        sky.mention("who else wrote here?", by=bob, reply_to=shared)
+        await sky.server.wait_for_post(sky.bot, 4)
+        shown = [str(each.messages) for each in sky.model.requests[before:]]
+        await sky.service.stop()
+        assert len(shown) >= 4
+        assert any("MEDLAR" in each for each in shown)  # what happened lately is told
+        for each in shown:
+            assert "ELDERBERRY" not in each
+            assert "QUINCE" not in each
+
+
+async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answer_goes_with_it(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.model.script(Answer("QUINCE it is."), Answer("MEDLAR stays."))
+        await sky.start()
+        asked = sky.mention("my word is QUINCE")
+        await sky.server.wait_for_post(sky.bot)
+        sky.mention("my word is MEDLAR")
+        await sky.server.wait_for_post(sky.bot, 1)
+        asked.delete()
+        await sky.until(lambda: len(sky.bot.posts) == 1)
+        await sky.until(lambda: not found(sky, SAID, "QUINCE"))
+        assert [post.text for post in sky.bot.posts] == ["MEDLAR stays."]
+        assert found(sky, SAID, "MEDLAR")
+        await sky.service.stop()
+
+
+async def test_the_answer_to_a_deleted_post_stays_where_the_owner_wants_that(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.configure("withdraw_answers = false")
+        sky.model.script(Answer("Well."))
+        await sky.start()
+        asked = sky.mention("my word is QUINCE")
+        await sky.server.wait_for_post(sky.bot)
+        await sky.service.stop()
+        asked.delete()  # while nobody looks
+        await sky.start()
+        await sky.until(lambda: not found(sky, SAID, "QUINCE"))
+        await sky.service.stop()
+        assert [post.text for post in sky.bot.posts] == ["Well."]
+
+
+async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.model.script(Answer("Well."))
+        await sky.start()
+        asked = sky.mention("my word is QUINCE")
+        await sky.server.wait_for_post(sky.bot)
+        del sky.server.posts[asked.uri]  # the record stays
+        asking = sky.server.count("com.atproto.repo.getRecord")
+        await sky.until(lambda: sky.server.count("com.atproto.repo.getRecord") > asking)
+        await sky.looked()
+        assert found(sky, SAID, "QUINCE")
+        await sky.service.stop()
+        assert len(sky.bot.posts) == 1
+
+
+async def test_an_answer_that_its_person_wants_no_more_is_withheld_and_nothing_failed(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.model.script(Answer("Hello."), Slow(3, Answer("too late")))
+        await sky.start()
+        sky.mention("hello")
+        first = await sky.server.wait_for_post(sky.bot)
+        sky.mention("and now?")
+        await sky.model.wait_for(2)
+        sky.ana.post("stop", reply_to=first)
+        await sky.service.logged("delivery_withheld")
+        _, out, _ = await sky.service.run("outbox", "list", "--json")
+        assert json.loads(out) == []
+        _, out, _ = await sky.service.run("status")
+        assert "not delivered" not in out
+        await sky.service.stop()
+        assert [post.text for post in sky.bot.posts] == ["Hello."]
+
+
+async def test_a_public_thread_is_told_nothing_of_approvals(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("Nice to meet you."))
+        await sky.start()
+        sky.mention("follow me")
+        await sky.server.wait_for_post(sky.bot)
+        _, out, _ = await sky.service.run("permits", "list", "--json")
+        (request,) = json.loads(out)["requests"]
+        asked = len(sky.model.requests)
+        result = str(sky.model.requests[-1].messages)
+        assert str(request["id"]) not in result
+        assert "tell the person" not in result.casefold()
+        await sky.service.run("deny", str(request["id"]))
+        await sky.looked(10)
+        assert len(sky.model.requests) == asked  # nothing to go on with
+        await sky.service.stop()
+        assert [post.text for post in sky.bot.posts] == ["Nice to meet you."]
+
+
+async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once(tmp_path: Path) -> None:
+    for apology, said in (("", []), ("apology = 'Sorry, not now.'", ["Sorry, not now."] * 2)):
+        folder = tmp_path / str(len(said))
+        folder.mkdir()
+        async with skies(folder) as sky:
+            sky.configure(apology)
+            sky.model.default = lambda _: Fail(401)
+            await sky.start()
+            sky.mention("hello")
+            sky.mention("are you there?")
+            if said:
+                await sky.server.wait_for_post(sky.bot, 1)
+            await sky.until(
+                lambda: found(
+                    sky, "SELECT 1 FROM outbox WHERE key GLOB 'notice/apology/*' AND instr(content, ?)", "public"
+                )
+            )
+            await sky.looked(10)
+            await sky.service.stop()
+            assert [post.text for post in sky.bot.posts] == said
+
+
+async def test_the_owner_has_something_posted_after_a_yes_and_taken_back(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        post = Call("bluesky", {"operation": "post", "text": "Good morning, everybody."})
+        sky.model.script(Calls(post), Answer("It waits."), Answer("Done."))
+        await sky.start()
+        await sky.service.run("chat", "--once", "say good morning on Bluesky")
+        assert sky.bot.posts == []
+        _, out, _ = await sky.service.run("permits", "list", "--json")
+        (request,) = json.loads(out)["requests"]
+        await sky.service.run("approve", str(request["id"]))
+        said = await sky.server.wait_for_post(sky.bot)
+        assert (said.text, "reply" in said.record) == ("Good morning, everybody.", False)
+        sky.model.script(Calls(Call("bluesky", {"operation": "delete", "target": said.uri})), Answer("Gone."))
+        await sky.service.run("chat", "--once", "delete that post")
+        await sky.until(lambda: not sky.bot.posts)
+        await sky.service.stop()
+
+
+async def test_an_answer_comes_within_seconds_on_the_settings_as_they_are_shipped(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        del sky.service.environment["BLUESKY_POLL_SECONDS"]
+        sky.service.file.write_text("[schedule]\nsummaries = false\nzone = 'UTC'\n", "utf-8")
+        sky.model.script(*(Answer(f"answer {number}") for number in range(4)))
+        await sky.start()
+        sky.mention("good morning")  # the first turn of a process loads what all later ones have
+        await sky.server.wait_for_post(sky.bot)
+        above, waits = None, []
+        for number in range(1, 4):
+            began = time.monotonic()
+            sky.mention(f"question {number}", reply_to=above)
+            above = await sky.server.wait_for_post(sky.bot, number)
+            waits.append(time.monotonic() - began)
+        await sky.service.stop()
+        assert max(waits) < 3, waits
+
+
+async def test_a_picture_is_handed_to_the_model_with_all_that_describes_it(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        sky.model.script(Answer("A red house."))
+        await sky.start()
+        described = f"{'a red house beside the sea ' * 70}END"
+        sky.mention("what is this?", alts=(described,))
+        await sky.server.wait_for_post(sky.bot)
+        shown = json.dumps(sky.model.requests[0].messages)
+        await sky.service.stop()
+        assert described in shown
+        assert "[image that you cannot see: 1]" in shown  # another server than the provider's own may not see

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.service.asking import QUESTION, final
-from tests.service.towns import NO_MERGING, town, until
+from tests.service.approvals import QUESTION, final
+from tests.service.live_service import NO_MERGING, live_service, until
 from tests.wire.bluesky import BlueskyServer
 from tests.wire.model import Answer, Call, Calls
 
@@ -11,7 +11,7 @@ TABLE = "[bluesky]\nbatch_seconds = 0"
 
 
 async def test_what_a_stranger_on_bluesky_wants_is_asked_of_the_owner_on_discord(tmp_path: Path) -> None:
-    async with BlueskyServer.start() as sky, town(tmp_path, scripted=True) as t:
+    async with BlueskyServer.start() as sky, live_service(tmp_path, scripted=True) as t:
         bot, eve = sky.user("carina.test", "Carina"), sky.user("eve.test", "Eve")
         t.service.environment |= {
             "BLUESKY_HANDLE": bot.handle,

@@ -88,7 +88,7 @@ async def test_a_thread_that_is_gated_while_it_is_answered_gets_no_answer(tmp_pa
         sky.mention("quick!", sky.server.user("bob.test"), reply_to=began)
         await sky.model.wait_for(1)
         began.gate = True
-        await sky.service.logged("delivery_failed")
+        await sky.service.logged("delivery_withheld")
         await sky.service.stop()
         assert sky.bot.posts == []
         assert sky.server.count(CREATE) == 0

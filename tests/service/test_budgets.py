@@ -5,21 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.asking import refused, rows
-from tests.service.towns import one_day, town, until
+from tests.service.approvals import refused, rows
+from tests.service.live_service import live_service, one_day, until
+from tests.wire.discord.using import Impossible
 from tests.wire.model import Answer
 
 FILE = '[[budgets.limits]]\nsubject = "person"\ntokens = 1000000\n'
 
 
 async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_once(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.configure(toml=FILE)
         await t.service.start()
         await one_day()
         t.model.script(Answer("One."))
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "One."
-        refused(await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}, t.general), "Only the owner may")
+        with pytest.raises(Impossible, match="needs permissions"):
+            await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}, t.general)
+        refused(await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}), "Only the owner may")
         refused(await t.olga.command("budget set", {"of": "moon", "usd": 1.0}), "a budget is of")
         refused(await t.olga.command("budget set", {"of": "agent:Moon", "usd": 1.0}), "there is no agent 'Moon'")
         refused(await t.olga.command("budget set", {"of": "guild"}), "an amount of money or tokens")
@@ -48,7 +51,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
 
 @pytest.mark.parametrize("fault", ["budget.reserve:after", "turn.answer:before", "turn.answer:after"])
 async def test_a_crash_between_reserving_and_settling_leaves_no_reservation(tmp_path: Path, fault: str) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.configure(toml=FILE)
         t.model.default = lambda _request: Answer("Here.")
         t.service.environment["CARINA_FAULT"] = fault

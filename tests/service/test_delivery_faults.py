@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.service.asking import rows
-from tests.service.towns import Town, town, until
+from tests.service.approvals import rows
+from tests.service.live_service import Live, live_service, until
 from tests.wire.discord import Channel
 from tests.wire.model import Answer, Held, Slow
 
@@ -18,7 +18,7 @@ MESSAGES = "/channels/{}/messages"
 
 @pytest.mark.parametrize("everywhere", [False, True])
 @shared
-async def test_a_rate_limit_is_waited_for(scripted: Town, everywhere: bool) -> None:
+async def test_a_rate_limit_is_waited_for(scripted: Live, everywhere: bool) -> None:
     channel = scripted.guild.text_channel(f"limited-{everywhere}")
     scripted.model.script(Answer("patience"))
     path = MESSAGES.format(channel.id)
@@ -29,7 +29,7 @@ async def test_a_rate_limit_is_waited_for(scripted: Town, everywhere: bool) -> N
 
 
 @shared
-async def test_a_long_rate_limit_is_left_to_the_outbox(scripted: Town) -> None:
+async def test_a_long_rate_limit_is_left_to_the_outbox(scripted: Live) -> None:
     channel = scripted.guild.text_channel("banned")
     scripted.model.script(Answer("later"))
     rule = scripted.server.faults.rate_limit("POST", MESSAGES.format(channel.id), 3, shared=True, times=2)
@@ -40,7 +40,7 @@ async def test_a_long_rate_limit_is_left_to_the_outbox(scripted: Town) -> None:
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 @shared
-async def test_an_error_of_the_server_is_tried_again(scripted: Town, status: int) -> None:
+async def test_an_error_of_the_server_is_tried_again(scripted: Live, status: int) -> None:
     channel = scripted.guild.text_channel(f"error-{status}")
     scripted.model.script(Answer("here"))
     rule = scripted.server.faults.fail("POST", MESSAGES.format(channel.id), status)
@@ -51,7 +51,7 @@ async def test_an_error_of_the_server_is_tried_again(scripted: Town, status: int
 
 @pytest.mark.parametrize("applied", [False, True])
 @shared
-async def test_a_send_without_an_answer_is_not_repeated_blindly(scripted: Town, applied: bool) -> None:
+async def test_a_send_without_an_answer_is_not_repeated_blindly(scripted: Live, applied: bool) -> None:
     channel = scripted.guild.text_channel(f"cut-{applied}")
     scripted.model.script(Answer("once"), Answer("after it"))
     faults, path = scripted.server.faults, MESSAGES.format(channel.id)
@@ -63,7 +63,9 @@ async def test_a_send_without_an_answer_is_not_repeated_blindly(scripted: Town, 
 
 
 @shared
-async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_to_the_agent(scripted: Town) -> None:
+async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_to_the_agent(
+    scripted: Live,
+) -> None:
     channel = scripted.guild.text_channel("closing")
     scripted.model.script(Slow(0.7, Answer("the secret of the universe")), Answer("again"))
     await scripted.ana.say(channel, "<@bot> a question")
@@ -81,7 +83,7 @@ async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_
 
 
 @shared
-async def test_an_answer_for_a_channel_that_is_gone_is_given_up(scripted: Town) -> None:
+async def test_an_answer_for_a_channel_that_is_gone_is_given_up(scripted: Live) -> None:
     channel = scripted.guild.text_channel("vanishing")
     scripted.model.script(Slow(0.7, Answer("nobody hears this")))
     await scripted.ana.say(channel, "<@bot> a question")
@@ -93,7 +95,7 @@ async def test_an_answer_for_a_channel_that_is_gone_is_given_up(scripted: Town) 
 
 
 @shared
-async def test_a_person_who_takes_no_dms_any_more_is_no_endless_loop(scripted: Town) -> None:
+async def test_a_person_who_takes_no_dms_any_more_is_no_endless_loop(scripted: Live) -> None:
     kai = scripted.member("Kai")
     scripted.model.script(Slow(0.7, Answer("psst")))
     await kai.dm("a question")
@@ -107,14 +109,16 @@ async def test_a_person_who_takes_no_dms_any_more_is_no_endless_loop(scripted: T
 
 
 @pytest_asyncio.fixture(loop_scope="function")
-async def fresh(tmp_path: Path) -> AsyncIterator[Town]:
+async def fresh(tmp_path: Path) -> AsyncIterator[Live]:
     """A program of the test's own, with a scripted model."""
-    async with town(tmp_path, scripted=True) as made:
+    async with live_service(tmp_path, scripted=True) as made:
         yield made
 
 
 @pytest.mark.slow
-async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(fresh: Town) -> None:
+async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(
+    fresh: Live,
+) -> None:
     cut = asyncio.Event()
     fresh.model.script(Held(cut.is_set, Answer("for Annie")), Held(cut.is_set, Answer("for Olga")))
     await fresh.service.start()
@@ -140,7 +144,7 @@ async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_th
 
 
 @pytest.mark.slow
-async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once(fresh: Town) -> None:
+async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once(fresh: Live) -> None:
     fresh.model.script(Answer("hello again"))
     await fresh.service.start()
     fresh.server.faults.hang("POST", MESSAGES.format(fresh.general.id), applied=True)
@@ -149,7 +153,7 @@ async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once
     await fresh.service.kill()
     await down(fresh)
     await fresh.service.launch()
-    await fresh.service.logged("discord_unreachable", count=2)
+    await fresh.service.logged("discord_waiting")
     fresh.server.faults.clear()
     await up(fresh)
     await fresh.service.logged("ready", front_end="discord")
@@ -158,19 +162,52 @@ async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once
     assert [message.text for message in fresh.general.from_bot] == ["hello again"]
 
 
-async def down(t: Town) -> None:
+async def down(t: Live) -> None:
     await t.server.faults.refuse_gateway()
     await t.server.faults.refuse_rest()
     t.server.faults.cut()
 
 
-async def up(t: Town) -> None:
+async def up(t: Live) -> None:
     await t.server.faults.accept_rest()
     await t.server.faults.accept_gateway()
 
 
-async def said_once(t: Town, channel: Channel, text: str) -> None:
+async def said_once(t: Live, channel: Channel, text: str) -> None:
     """It stands there once, also after the next answer has come through the same way."""
     t.model.script(Answer("next"))
     await t.ask(t.ana, channel, "<@bot> next")
     assert [message.text for message in channel.from_bot] == [text, "next"]
+
+
+@pytest.mark.parametrize("applied", [False, True])
+async def test_an_answer_of_discord_that_nobody_understands_ends_nothing(tmp_path: Path, applied: bool) -> None:
+    """`200 {}` to a send makes the library raise KeyError: the row is recovered, and nothing else suffers."""
+    async with live_service(tmp_path) as t:
+        t.service.expected_errors.add("delivery_broken")
+        await t.service.start()
+        odd, other = t.guild.text_channel("odd"), t.guild.text_channel("other")
+        rule = t.server.faults.answer_oddly("POST", MESSAGES.format(odd.id), applied=applied)
+        await t.ask(t.ana, odd, "<@bot> remember that my dentist is on Elm Street")
+        assert rule.hits == 1
+        assert len(odd.from_bot) == 1, "once, whether or not the first send was applied"
+        assert (await t.ask(t.ana, other, "<@bot> hello")).text
+        await t.service.stop()
+
+
+async def test_one_that_stays_so_is_given_up_and_the_next_start_goes_on(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        t.service.expected_errors.add("delivery_broken")
+        await t.service.start()
+        odd, other = t.guild.text_channel("odd"), t.guild.text_channel("other")
+        rule = t.server.faults.answer_oddly("POST", MESSAGES.format(odd.id), times=1_000)
+        await t.ana.say(odd, "<@bot> hello")
+        await until(lambda: rule.hits > 1)
+        assert (await t.ask(t.ana, other, "<@bot> hello")).text
+        await t.service.kill()  # while it is tried again: the next start takes the row up first
+        await t.service.start()
+        notice = await t.olga.direct.wait_for_bot(lambda m: str(odd.id) in m.text)
+        assert "KeyError" in notice.text
+        assert (await t.ask(t.ana, other, "<@bot> and now?")).text
+        await t.service.stop()
+        assert odd.from_bot == []

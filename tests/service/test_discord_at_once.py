@@ -12,7 +12,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.service.towns import Town, town
+from tests.service.live_service import Live, live_service
 from tests.wire.discord import GuildChannel, Message, Person
 
 EXAMPLES = 60
@@ -58,9 +58,9 @@ happenings = st.lists(
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def listening(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
+async def listening(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """A program that hears everything, and answers when it is called."""
-    async with town(tmp_path_factory.mktemp("listening")) as made:
+    async with live_service(tmp_path_factory.mktemp("listening")) as made:
         made.configure('merge_seconds = 0\ndefault_mode = "listen"')
         await made.service.start()
         yield made
@@ -71,7 +71,7 @@ async def listening(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[T
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_store_ends_as_if_everything_had_happened_slowly(
-    listening: Town, first: list[Happening], then: list[Happening], slow: bool
+    listening: Live, first: list[Happening], then: list[Happening], slow: bool
 ) -> None:
     channel = listening.guild.text_channel("burst")
     people = [listening.ana, listening.olga]
@@ -87,7 +87,7 @@ async def test_the_store_ends_as_if_everything_had_happened_slowly(
 
 
 async def happen(
-    t: Town,
+    t: Live,
     channel: GuildChannel,
     people: list[Person],
     what: list[Happening],

@@ -1,18 +1,22 @@
 """What goes wrong between the program and Discord's gateway."""
 
 import asyncio
+import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from tests.service.asking import rows
-from tests.service.towns import Town, town, until
+from tests.service.approvals import rows
+from tests.service.live_service import Live, live_service, until
+from tests.wire import PATIENCE
+from tests.wire.discord.gateway import Handshake
 from tests.wire.discord.world import Privileged
 from tests.wire.model import Answer, Held
 
 
 async def test_a_wrong_token_is_said_clearly_and_the_exit_code_is_2(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.service.environment["DISCORD_TOKEN"] = wrong = t.server.token[:-6] + "wrong0"
         await t.service.launch()
         assert await t.service.ended() == 2
@@ -20,7 +24,7 @@ async def test_a_wrong_token_is_said_clearly_and_the_exit_code_is_2(tmp_path: Pa
         assert wrong not in t.service.text
 
 
-def refused(t: Town, why: str) -> None:
+def refused(t: Live, why: str) -> None:
     """Every line is an event; one says why, the last that it is over."""
     assert len(t.service.events) == len(t.service.lines)
     (reason,) = t.service.logged_events("cannot_go_on")
@@ -34,7 +38,7 @@ def refused(t: Town, why: str) -> None:
 async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(
     tmp_path: Path, missing: str, left: set[Privileged]
 ) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.server.granted_privileged = left
         await t.service.start()
         assert (await t.service.logged("discord_missing_intent"))["missing"] == [missing]
@@ -47,7 +51,7 @@ async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(
 
 
 async def test_all_privileged_intents_missing_is_survived_as_well(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.server.granted_privileged = set()
         await t.service.start()
         assert (await t.service.logged("discord_missing_intent"))["missing"] == ["members", "message_content"]
@@ -60,8 +64,8 @@ async def test_all_privileged_intents_missing_is_survived_as_well(tmp_path: Path
     "fault", ["close 4000", "op 7", "op 9", "op 9 resumable", "tcp cut", "op 7, not resumable", "close 1001"]
 )
 @pytest.mark.asyncio(loop_scope="module")
-async def test_nothing_is_lost_or_said_twice_when_the_gateway_breaks(offline_town: Town, fault: str) -> None:
-    t, gateway = offline_town, offline_town.server.gateway
+async def test_nothing_is_lost_or_said_twice_when_the_gateway_breaks(offline_service: Live, fault: str) -> None:
+    t, gateway = offline_service, offline_service.server.gateway
     channel = t.guild.text_channel("breaking")
     await t.ask(t.ana, channel, "<@bot> remember that my dentist is on Elm Street")
     sessions = gateway.identifies + gateway.resumes
@@ -75,7 +79,7 @@ async def test_nothing_is_lost_or_said_twice_when_the_gateway_breaks(offline_tow
     t.server.faults.keep_sessions()
 
 
-def break_gateway(t: Town, fault: str) -> None:
+def break_gateway(t: Live, fault: str) -> None:
     faults = t.server.faults
     match fault.split(" "):
         case ["close", code]:
@@ -92,7 +96,7 @@ def break_gateway(t: Town, fault: str) -> None:
 
 
 async def test_a_token_that_is_reset_while_it_runs_ends_it_with_2(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         t.server.faults.close(4004)
         assert await t.service.ended() == 2
@@ -100,7 +104,7 @@ async def test_a_token_that_is_reset_while_it_runs_ends_it_with_2(tmp_path: Path
 
 
 async def test_an_intent_that_is_taken_away_while_it_runs_is_left_out(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         t.server.granted_privileged = {"members"}
         t.server.faults.close(4014)
@@ -111,7 +115,7 @@ async def test_an_intent_that_is_taken_away_while_it_runs_is_left_out(tmp_path: 
 
 
 async def test_a_gateway_that_refuses_for_good_ends_it_with_2(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         t.server.faults.close(4013)
         assert await t.service.ended() == 2
@@ -119,20 +123,91 @@ async def test_a_gateway_that_refuses_for_good_ends_it_with_2(tmp_path: Path) ->
 
 
 async def test_it_waits_for_a_discord_that_is_down_at_its_start(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.server.faults.refuse_rest()
         await t.service.launch()
-        reason = (await t.service.logged("discord_unreachable"))["reason"]
-        assert f"discord: not connected: {reason}; it is tried again" in (await t.service.run("status"))[1]
+        reason = (await t.service.logged("discord_waiting"))["reason"]
+        assert f"not connected: {reason}" in await discord_line(t)
         await t.server.faults.accept_rest()
         await t.service.logged("ready", front_end="discord")
-        assert "discord: connected as carina" in (await t.service.run("status"))[1]
+        assert (await discord_line(t)).startswith("discord: connected as carina")
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
         await t.service.stop()
 
 
+async def discord_line(t: Live) -> str:
+    """What the status says of Discord."""
+    return next(line for line in (await t.service.run("status"))[1].splitlines() if line.startswith("discord"))
+
+
+SILENT_SECONDS = 60.0  # the product gives a handshake half of it
+
+
+@pytest.mark.parametrize("how", ["refused", "reset", "502", "silent", "op 7", "op 9"])
+async def test_a_first_connection_that_fails_is_tried_until_it_stands(tmp_path: Path, how: str) -> None:
+    async with live_service(tmp_path) as t:
+        gateway = t.server.gateway
+        if how == "refused":
+            await t.server.faults.refuse_gateway()
+        else:
+            t.server.faults.meet(cast("Handshake", how))
+        await t.service.launch()
+        waiting = await t.service.logged("discord_waiting", within=SILENT_SECONDS)
+        assert {"reason", "until", "seconds"} <= waiting.keys()
+        if how not in ("silent", "refused"):
+            seen = gateway.handshakes
+            await t.server.until(lambda: gateway.handshakes >= seen + 2, PATIENCE, "two more tries")
+        assert f"not connected: {waiting['reason']}" in await discord_line(t)
+        assert json.loads((await t.service.run("status", "--json"))[1])["ready"] == {"terminal": True, "discord": False}
+        await t.server.faults.accept_gateway()
+        t.server.faults.meet("good")
+        await t.service.logged("ready", front_end="discord", within=SILENT_SECONDS)
+        assert json.loads((await t.service.run("status", "--json"))[1])["ready"] == {"terminal": True, "discord": True}
+        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
+        once = [len(t.service.logged_events(f"discord_{state}")) for state in ("connecting", "waiting", "connected")]
+        assert once == [1, 1, 1]
+        await t.service.stop()
+
+
+async def test_a_gateway_that_is_away_for_long_is_found_again(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        await t.service.start()
+        await t.server.faults.refuse_gateway()
+        t.server.faults.cut()
+        interrupted = await t.service.logged("discord_interrupted")
+        assert interrupted["reason"]
+        assert "it is resuming" in await discord_line(t)
+        await t.server.faults.accept_gateway()
+        await t.service.logged("discord_connected", count=2)
+        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
+        await t.service.stop()
+
+
+@pytest.mark.parametrize(("fault", "words"), [("op 7", "(op 7)"), ("op 9", "(op 9)"), ("close 4000", "code 4000")])
+async def test_why_a_connection_was_interrupted_is_logged(tmp_path: Path, fault: str, words: str) -> None:
+    async with live_service(tmp_path) as t:
+        await t.service.start()
+        break_gateway(t, fault)
+        assert words in (await t.service.logged("discord_interrupted"))["reason"]
+        await t.service.logged("discord_connected", count=2)
+        await t.service.stop()
+
+
+async def test_no_session_is_started_beyond_discords_allowance_of_a_day(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        t.server.settings.starts_left, t.server.settings.starts_reset = 2, 6.0
+        await t.service.launch()
+        waiting = await t.service.logged("discord_waiting")
+        assert "1000 connections a day" in waiting["reason"]
+        assert waiting["seconds"] == 6.0
+        assert t.server.gateway.handshakes == 0
+        t.server.settings.starts_left = 1000
+        await t.service.logged("ready", front_end="discord")
+        await t.service.stop()
+
+
 async def test_it_stops_in_order_while_discord_is_down(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         down = asyncio.Event()
         t.model.script(Held(down.is_set, Answer("an answer")))
         await t.service.start()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.service.towns import town, until
+from tests.service.live_service import live_service, until
 from tests.wire.discord import Upload
 from tests.wire.model import Answer, Slow
 
@@ -10,7 +10,7 @@ ELM_STREET = "remember that my dentist is on Elm Street"
 
 
 async def test_a_fact_told_before_a_kill_is_known_after_the_restart(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         stored = await t.ask(t.ana, t.general, f"<@bot> {ELM_STREET}")
         assert "Elm Street" in stored.text
@@ -23,7 +23,7 @@ async def test_a_fact_told_before_a_kill_is_known_after_the_restart(tmp_path: Pa
 
 
 async def test_a_burst_of_one_person_is_answered_as_one(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.configure("merge_seconds = 2")  # many times what three messages take to be stored
         t.model.script(Answer("all three"))
         await t.service.start()
@@ -42,7 +42,7 @@ async def test_a_burst_of_one_person_is_answered_as_one(tmp_path: Path) -> None:
 
 
 async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restart(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that my cat is called Minka")
         told = await t.ask(t.ana, t.ana.direct, "hello there")
@@ -65,7 +65,7 @@ async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restar
 
 
 async def test_what_was_edited_and_deleted_while_it_was_down_is_followed_through(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.script(Answer("one"), Answer("two"), Answer("three"))
         await t.service.start()
         edited = await t.ana.say(t.general, "<@bot> we meet at noon")
@@ -85,7 +85,7 @@ async def test_what_was_edited_and_deleted_while_it_was_down_is_followed_through
 
 
 async def test_what_was_missed_when_a_session_could_not_be_resumed_is_answered_once(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that my car is red")
         t.server.faults.forget_sessions()
@@ -102,7 +102,7 @@ async def test_what_was_missed_when_a_session_could_not_be_resumed_is_answered_o
 
 
 async def test_a_message_during_the_shutdown_is_answered_once_after_the_restart(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         bob = t.member("Bob")
         t.model.script(Slow(2, Answer("for Annie")), Answer("for Bob"))
         await t.service.start()
@@ -120,7 +120,7 @@ async def test_a_message_during_the_shutdown_is_answered_once_after_the_restart(
 
 
 async def test_files_are_read_back_as_well(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.script(Answer("one"), Answer("read"))
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> hello")

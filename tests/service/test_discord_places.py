@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.towns import Town, may_wake_somebody, town, until
+from tests.service.live_service import Live, live_service, may_wake_somebody, until
 from tests.wire.discord import Channel, Message
 from tests.wire.model import Answer, text_of
 
@@ -12,7 +12,7 @@ shared = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_each_channel_has_its_mode_and_its_threads_inherit_it(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         open_, off = t.guild.text_channel("open"), t.guild.text_channel("off")
         listening, plain = t.guild.text_channel("listening"), t.guild.text_channel("plain")
         modes = f'{open_.id} = "open"\n{off.id} = "off"\n{listening.id} = "listen"\n'
@@ -39,7 +39,7 @@ async def test_each_channel_has_its_mode_and_its_threads_inherit_it(tmp_path: Pa
 
 
 async def test_lists_decide_who_is_answered(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         role, banned = t.guild.role("friends"), t.guild.role("banned")
         friend, stranger, rude = t.member("Friend"), t.member("Stranger"), t.member("Rude")
         t.guild.change(friend, roles=[role])
@@ -62,7 +62,7 @@ async def test_lists_decide_who_is_answered(tmp_path: Path) -> None:
 
 
 async def test_a_guild_that_is_not_on_the_list_is_not_answered(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         elsewhere = t.server.guild("Elsewhere")
         guest = t.server.person("guest")
         elsewhere.add(guest)
@@ -78,7 +78,7 @@ async def test_a_guild_that_is_not_on_the_list_is_not_answered(tmp_path: Path) -
 
 
 async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.configure("merge_seconds = 0\nauto_thread = true")
         await t.service.start()
         said = await t.ana.say(t.general, "<@bot> remember that my bike is blue")
@@ -92,7 +92,7 @@ async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> 
 
 
 async def test_a_channel_of_the_owner_may_use_what_the_owner_said_in_private(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         den = t.guild.text_channel("den", private=True, members=[t.olga])
         t.configure(f"merge_seconds = 0\nowner_places = [{den.id}]")
         await t.service.start()
@@ -104,7 +104,7 @@ async def test_a_channel_of_the_owner_may_use_what_the_owner_said_in_private(tmp
 
 @pytest.mark.parametrize("length", [20, 4_500, 30_000])
 @shared
-async def test_agents_speak_under_their_names_through_a_webhook(named: Town, length: int) -> None:
+async def test_agents_speak_under_their_names_through_a_webhook(named: Live, length: int) -> None:
     channel = named.guild.text_channel(f"names-{length}")
     text = f"@everyone {named.olga.mention} " + "word " * (length // 5) + "end"
     named.model.script(Answer(text), Answer("again"))
@@ -126,7 +126,7 @@ async def test_agents_speak_under_their_names_through_a_webhook(named: Town, len
 
 
 @shared
-async def test_a_slow_answer_under_a_name_has_no_preview_under_another(named: Town) -> None:
+async def test_a_slow_answer_under_a_name_has_no_preview_under_another(named: Live) -> None:
     channel = named.guild.text_channel("slow-names")
     named.model.script(Answer("one two three four five six seven eight nine ten", chunks=16, pace=0.25))
     answer = await named.ask(named.ana, channel, "<@bot> count")
@@ -135,7 +135,7 @@ async def test_a_slow_answer_under_a_name_has_no_preview_under_another(named: To
 
 
 @shared
-async def test_where_webhooks_are_not_allowed_the_name_stands_before_the_text(named: Town) -> None:
+async def test_where_webhooks_are_not_allowed_the_name_stands_before_the_text(named: Live) -> None:
     channel = named.guild.text_channel("no-webhooks", webhooks=False)
     named.model.script(Answer("hello"), Answer("psst"))
     assert (await named.ask(named.ana, channel, "<@bot> hello")).content == "**Vega**: hello"

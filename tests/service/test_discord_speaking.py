@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from tests.service.asking import rows
-from tests.service.towns import Town, until
+from tests.service.approvals import rows
+from tests.service.live_service import Live, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer
 
@@ -17,7 +17,9 @@ CODE = "\n".join(f"value_{number} = compute({number})" for number in range(120))
 PROSE = " ".join(f"This is sentence number {number} of the explanation." for number in range(25))
 
 
-async def test_an_answer_of_5000_characters_comes_in_pieces_with_their_code_blocks_closed(scripted: Town) -> None:
+async def test_an_answer_of_5000_characters_comes_in_pieces_with_their_code_blocks_closed(
+    scripted: Live,
+) -> None:
     channel = scripted.guild.text_channel("pieces")
     text = f"{PROSE}\n\n```python\n{CODE}\n```\n\n{PROSE}"
     assert 4_900 < len(text) < 5_700
@@ -33,7 +35,7 @@ async def test_an_answer_of_5000_characters_comes_in_pieces_with_their_code_bloc
     assert words(whole) == words(text)
 
 
-async def test_an_answer_of_2001_characters_is_two_messages(scripted: Town) -> None:
+async def test_an_answer_of_2001_characters_is_two_messages(scripted: Live) -> None:
     channel = scripted.guild.text_channel("just-over")
     scripted.model.script(Answer("x" * (LIMIT + 1)))
     said = await scripted.ana.say(channel, "<@bot> write")
@@ -41,7 +43,7 @@ async def test_an_answer_of_2001_characters_is_two_messages(scripted: Town) -> N
     assert "".join(message.content for message in channel.from_bot) == "x" * (LIMIT + 1)
 
 
-async def test_a_very_long_answer_is_a_file_with_its_beginning_shown(scripted: Town) -> None:
+async def test_a_very_long_answer_is_a_file_with_its_beginning_shown(scripted: Live) -> None:
     channel = scripted.guild.text_channel("long")
     text = "\n\n".join(f"{number}. {PROSE}" for number in range(30))
     scripted.model.script(Answer(text))
@@ -53,7 +55,9 @@ async def test_a_very_long_answer_is_a_file_with_its_beginning_shown(scripted: T
     assert second is last
 
 
-async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_whole_of_it(scripted: Town) -> None:
+async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_whole_of_it(
+    scripted: Live,
+) -> None:
     channel = scripted.guild.text_channel("previews")
     text = "The quick brown fox jumps over the lazy dog, again and again, until the evening comes."
     scripted.model.script(Answer(text, chunks=28, pace=0.25))
@@ -71,7 +75,7 @@ async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_wh
     assert all(pause >= 1 for pause in pauses)
 
 
-async def test_a_slow_answer_of_several_messages_keeps_its_preview_as_the_first(scripted: Town) -> None:
+async def test_a_slow_answer_of_several_messages_keeps_its_preview_as_the_first(scripted: Live) -> None:
     channel = scripted.guild.text_channel("long-previews")
     text = f"{PROSE}\n\n{PROSE}"
     scripted.model.script(Answer(text, chunks=16, pace=0.25))
@@ -81,7 +85,7 @@ async def test_a_slow_answer_of_several_messages_keeps_its_preview_as_the_first(
     assert len([entry for entry in channel.log if entry.from_bot and entry.what == "create"]) == 2
 
 
-async def test_an_answer_wakes_only_the_person_it_is_for(scripted: Town) -> None:
+async def test_an_answer_wakes_only_the_person_it_is_for(scripted: Live) -> None:
     channel, bob = scripted.guild.text_channel("mentions-out"), scripted.member("Bruno")
     role = scripted.guild.role("all hands", mentionable=True)
     ana = scripted.ana
@@ -93,7 +97,7 @@ async def test_an_answer_wakes_only_the_person_it_is_for(scripted: Town) -> None
     assert wakes(answer) == ([ana], [], False)
 
 
-async def test_a_preview_wakes_nobody_and_neither_does_its_last_edit(scripted: Town) -> None:
+async def test_a_preview_wakes_nobody_and_neither_does_its_last_edit(scripted: Live) -> None:
     channel, bob = scripted.guild.text_channel("mentions-preview"), scripted.member("Berta")
     text = f"@everyone {bob.mention} listen: " + "la " * 30 + "end"
     scripted.model.script(Answer(text, chunks=28, pace=0.25))  # the last half of it only after a preview was due
@@ -105,7 +109,7 @@ async def test_a_preview_wakes_nobody_and_neither_does_its_last_edit(scripted: T
     assert all(change.body["allowed_mentions"]["parse"] == [] for change in changes)
 
 
-async def test_a_silent_answer_says_nothing(scripted: Town) -> None:
+async def test_a_silent_answer_says_nothing(scripted: Live) -> None:
     channel = scripted.guild.text_channel("silence")
     scripted.model.script(Answer(" \n"), Answer("here I am"))
     await scripted.ana.say(channel, "<@bot> say nothing")
@@ -116,7 +120,7 @@ async def test_a_silent_answer_says_nothing(scripted: Town) -> None:
     assert [message.content for message in channel.from_bot] == ["here I am"]
 
 
-async def test_bare_links_are_not_unfurled(scripted: Town) -> None:
+async def test_bare_links_are_not_unfurled(scripted: Live) -> None:
     channel = scripted.guild.text_channel("links")
     scripted.model.script(Answer("see https://example.org/page"))
     answer = await scripted.ask(scripted.ana, channel, "<@bot> where?")
@@ -131,3 +135,11 @@ def words(text: str) -> list[str]:
 def wakes(message: Message) -> tuple[list[object], list[int], bool]:
     """Persons, roles, and whether everybody."""
     return [*message.mentions], message.mention_roles, message.mention_everyone
+
+
+async def test_what_nobody_sees_and_what_hides_where_it_leads_does_not_leave(scripted: Live) -> None:
+    channel = scripted.guild.text_channel("plain-words")
+    evil = "https://evil.example/x"
+    scripted.model.script(Answer(f"a\u202eb\x1b[31m\x07\u200bc [https://discord.com]({evil}) [evil.example]({evil})"))
+    answer = await scripted.ask(scripted.ana, channel, "<@bot> hello")
+    assert answer.content == f"ab[31mc https://discord.com ({evil}) [evil.example]({evil})"

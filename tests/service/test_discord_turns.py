@@ -2,20 +2,20 @@
 
 import pytest
 
-from tests.service.asking import rows
-from tests.service.towns import Town, until
+from tests.service.approvals import rows
+from tests.service.live_service import Live, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer, Held, Request, Slow, text_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def after_hearing(t: Town, words: str, answer: str) -> Held:
+def after_hearing(t: Live, words: str, answer: str) -> Held:
     """An answer that the model gives once the program has heard somebody say that, which nobody said before."""
     return Held(lambda: rows(t, "SELECT 1 FROM messages WHERE instr(content, ?)", words), Answer(answer))
 
 
-async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted: Town) -> None:
+async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted: Live) -> None:
     channel = scripted.guild.text_channel("mentions")
     scripted.model.script(Held(lambda: channel.typings, Answer("Hello Annie.")))
     said = await scripted.ana.say(channel, "<@bot> hello")
@@ -24,7 +24,7 @@ async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted
     assert len(channel.from_bot) == 1
 
 
-async def test_what_the_same_person_says_meanwhile_joins_the_turn(scripted: Town) -> None:
+async def test_what_the_same_person_says_meanwhile_joins_the_turn(scripted: Live) -> None:
     channel = scripted.guild.text_channel("joining")
     scripted.model.script(after_hearing(scripted, "second question", "only the first"), Answer("both"))
     await scripted.ana.say(channel, "<@bot> first question")
@@ -38,7 +38,7 @@ async def test_what_the_same_person_says_meanwhile_joins_the_turn(scripted: Town
     assert "only the first" not in both
 
 
-async def test_another_persons_words_wait_for_the_turn_and_are_answered_in_order(scripted: Town) -> None:
+async def test_another_persons_words_wait_for_the_turn_and_are_answered_in_order(scripted: Live) -> None:
     channel, bob = scripted.guild.text_channel("waiting"), scripted.member("Bob")
     scripted.model.script(after_hearing(scripted, "question of Bob", "for Annie"), Answer("for Bob"))
     await scripted.ana.say(channel, "<@bot> question of Annie")
@@ -50,7 +50,7 @@ async def test_another_persons_words_wait_for_the_turn_and_are_answered_in_order
     assert "question of Bob" in scripted.model.requests[1].last_user
 
 
-async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Town) -> None:
+async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Live) -> None:
     channel = scripted.guild.text_channel("edit-before")
     scripted.model.script(Slow(20, Answer("blue it is")), Answer("green it is"))
     said = await scripted.ana.say(channel, "<@bot> paint it blue")
@@ -62,7 +62,7 @@ async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Town) -
     await until(lambda: scripted.model.requests[0].abandoned)
 
 
-async def test_an_edit_after_the_answer_is_in_the_transcript(scripted: Town) -> None:
+async def test_an_edit_after_the_answer_is_in_the_transcript(scripted: Live) -> None:
     channel = scripted.guild.text_channel("edit-after")
     scripted.model.script(Answer("noted"), Answer("of course"))
     said = await scripted.ana.say(channel, "<@bot> the meeting is on Monday")
@@ -75,7 +75,7 @@ async def test_an_edit_after_the_answer_is_in_the_transcript(scripted: Town) -> 
     assert "edited" in transcript
 
 
-async def test_a_deleted_question_is_not_answered_and_leaves_the_transcript(scripted: Town) -> None:
+async def test_a_deleted_question_is_not_answered_and_leaves_the_transcript(scripted: Live) -> None:
     channel = scripted.guild.text_channel("deleting")
     scripted.model.script(Slow(20, Answer("never")), Answer("to the second"))
     said = await scripted.ana.say(channel, "<@bot> my salary is 4711")
@@ -87,7 +87,9 @@ async def test_a_deleted_question_is_not_answered_and_leaves_the_transcript(scri
     assert "4711" not in shown(scripted.model.requests[1])
 
 
-async def test_a_reaction_to_an_answer_is_in_the_transcript_and_is_not_answered_by_itself(scripted: Town) -> None:
+async def test_a_reaction_to_an_answer_is_in_the_transcript_and_is_not_answered_by_itself(
+    scripted: Live,
+) -> None:
     channel = scripted.guild.text_channel("reactions")
     scripted.model.script(Answer("I would take the blue one"), Answer("you liked it"))
     answer = await scripted.ask(scripted.ana, channel, "<@bot> which one?")
@@ -97,7 +99,7 @@ async def test_a_reaction_to_an_answer_is_in_the_transcript_and_is_not_answered_
     assert len(scripted.model.requests) == 2
 
 
-async def test_an_answer_to_an_old_question_refers_to_it_when_the_channel_has_moved_on(scripted: Town) -> None:
+async def test_an_answer_to_an_old_question_refers_to_it_when_the_channel_has_moved_on(scripted: Live) -> None:
     channel, bob = scripted.guild.text_channel("moved-on"), scripted.member("Bodo")
     scripted.model.script(after_hearing(scripted, "talking of something else", "late"), Answer("to Bodo"))
     said = await scripted.ana.say(channel, "<@bot> a question")

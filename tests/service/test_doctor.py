@@ -1,4 +1,4 @@
-"""`carina doctor` and `restart`, `/doctor`, `/restart` and `/export`: the program as a process, over sockets."""
+"""`carina doctor` and `restart`, `/doctor`, and `/restart`, and exports: the program as a process, over sockets."""
 
 import asyncio
 import itertools
@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.service.running import START_SECONDS
-from tests.service.towns import NO_MERGING, Town, town
+from tests.processes import START_SECONDS
+from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.model import UNAUTHORIZED, Answer
 
 FULL = """
@@ -24,7 +24,7 @@ default = true
 """
 
 
-async def examined(t: Town, code: int) -> dict[str, list[dict[str, str]]]:
+async def examined(t: Live, code: int) -> dict[str, list[dict[str, str]]]:
     """What it finds, by what it looked at; it ends with that code."""
     ended, out, error = await t.service.run("doctor", "--json")
     assert ended == code, error + out
@@ -39,8 +39,13 @@ def only(found: dict[str, list[dict[str, str]]], about: str) -> tuple[str, str, 
     return each["state"], each["words"], each["remedy"]
 
 
+def _at_start(path: str) -> bool:
+    """What the service itself does when it starts: its commands, and opening the owner's direct messages."""
+    return "commands" in path or path.endswith("/users/@me/channels")
+
+
 async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.default = lambda _request: Answer("Yes.")
         await t.service.start()
         found = await examined(t, 0)
@@ -53,7 +58,7 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
         assert only(found, "embedder")[:2][0] == "not configured"
         assert only(found, "backups")[2] == "`carina backup create` makes one"
         assert [request.last_user for request in t.model.requests] == ["Are you there?"]
-        assert all(request.method == "GET" for request in t.server.requests if "commands" not in request.path)
+        assert all(request.method == "GET" for request in t.server.requests if not _at_start(request.path))
         code, out, _ = await t.service.run("doctor")
         assert code == 0
         assert "ok       Discord: the token is that of carina" in out
@@ -63,7 +68,7 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
 
 
 async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.server.granted_privileged = set()
         t.guild.set_permissions(t.guild.bot_role, "view_channel", "send_messages")
         t.guild.set_permissions(t.guild.everyone)
@@ -91,7 +96,7 @@ async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
 
 
 async def test_models_of_agents_that_nobody_serves_are_asked_too(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.default = lambda request: Answer("Yes.") if request.model == "scripted" else UNAUTHORIZED
         other = '[constellation]\nname = "summer"\n[[agents]]\nname = "Nova"\nmodel = "openai:lost"\n'
         t.configure(NO_MERGING, other)
@@ -121,7 +126,7 @@ async def test_models_of_agents_that_nobody_serves_are_asked_too(tmp_path: Path)
 
 
 async def test_a_folder_that_others_read(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.service.home.mkdir(mode=0o755)
         t.service.home.chmod(0o755)
         found = await examined(t, 0)
@@ -129,23 +134,23 @@ async def test_a_folder_that_others_read(tmp_path: Path) -> None:
 
 
 async def test_the_owner_has_it_examined_in_discord(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         await t.service.start()
-        shown = await t.olga.command("doctor", None, t.general)
+        shown = await t.olga.command("doctor")
         assert shown.ephemeral
         assert "the token is that of carina" in shown.text
         assert "`carina backup create`" in shown.text.replace("\\", "")
-        assert "Only the owner may" in (await t.ana.command("doctor", None, t.general)).text
+        assert "Only the owner may" in (await t.ana.command("doctor")).text
         await t.service.stop()
 
 
 async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that the key is under the mat")
         code, out, error = await t.service.run("restart")
         assert (code, error) == (0, "")
-        assert out.startswith("The service started again at ")
+        assert out.startswith("The service restarted at ")
         await t.service.logged("ready", front_end="discord", count=2, within=START_SECONDS)
         answer = await t.ask(t.ana, t.general, "<@bot> where is the key?")
         assert "under the mat" in answer.text
@@ -154,16 +159,16 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         code, _, error = await t.service.run("restart")
         assert code != 0
         assert "nonsense" in error
-        refused = await t.olga.command("restart", {"sure": True}, t.general)
-        assert "I go on with the old one" in refused.text
+        refused = await t.olga.command("restart")
+        assert "the old one stays in use" in refused.text
         assert "under the mat" in (await t.ask(t.ana, t.general, "<@bot> where is the key?")).text
 
         t.configure(NO_MERGING, FULL.replace('"Carina"', '"Vega"'))
-        assert "With `sure` I end" in (await t.olga.command("restart", None, t.general)).text
-        assert "Only the owner may" in (await t.ana.command("restart", {"sure": True}, t.general)).text
-        asked = [t.olga.command("restart", {"sure": True}, t.general) for _ in range(5)]
+        assert "is valid" in (await t.olga.command("restart", {"check": True})).text
+        assert "Only the owner may" in (await t.ana.command("restart")).text
+        asked = [t.olga.command("restart") for _ in range(5)]
         told = await asyncio.gather(*asked, t.ana.command("memory list", None, t.general))
-        assert all("I finish what I am saying" in each.text for each in told[:-1])
+        assert all("I finish my current answers" in each.text for each in told[:-1])
         assert "persona" in told[-1].text
         await t.service.logged("ready", front_end="discord", count=3, within=START_SECONDS)
         code, out, _ = await t.service.run("agent", "list", "--json")
@@ -172,7 +177,7 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
 
 
 async def test_before_the_first_start_without_a_network_it_says_what_to_do_and_makes_nothing(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         account = {"BLUESKY_HANDLE": "carina.test", "BLUESKY_APP_PASSWORD": "abcd-efgh-ijkl-mnop"}
         t.service.environment |= {**account, "BLUESKY_SERVICE": "http://127.0.0.1:9"}
         await t.server.faults.refuse_rest()
@@ -187,39 +192,39 @@ async def test_before_the_first_start_without_a_network_it_says_what_to_do_and_m
 
 
 async def test_without_a_service_there_is_nothing_to_start_again(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         code, _, error = await t.service.run("restart")
         assert code == 1
         assert "`carina run` starts one" in error
 
 
 async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.configure(NO_MERGING, FULL)
         await t.service.start()
         taken: dict[str, Any] = {}
         for kind in ("agent", "group"):
-            shown = await t.olga.command(f"export {kind}", None, t.general)
+            shown = await t.olga.command(f"{kind} export")
             assert shown.ephemeral
             assert shown.message is not None
             (file,) = shown.message.attachments
             taken |= tomllib.loads(t.server.world.files[file.id].data.decode())
-            assert "Only the owner may" in (await t.ana.command(f"export {kind}", None, t.general)).text
+            assert "Only the owner may" in (await t.ana.command(f"{kind} export")).text
         assert taken["agents"][0]["system_prompt"] == "You are Carina."
         assert taken["groups"][0]["name"] == "Main"
-        assert [each.value for each in await t.olga.autocomplete("export agent", "name", "car")] == ["Carina"]
-        assert "no agent" in (await t.olga.command("export agent", {"name": "Nobody"})).text
+        assert [each.value for each in await t.olga.autocomplete("agent show", "agent", "car")] == ["Carina"]
+        assert "no agent" in (await t.olga.command("agent export", {"names": "Nobody"})).text
         await t.service.stop()
 
 
 async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         block = f'[[agents.blocks]]\nlabel = "keys"\ndescription = "Keys"\ncontent = "The key is {t.server.token}."\n'
         t.configure(
             NO_MERGING, FULL.replace("You are", f"{t.server.token} is").replace("[[groups]]", f"{block}[[groups]]")
         )
         await t.service.start()
-        taken = await t.olga.command("export agent")
+        taken = await t.olga.command("agent export")
         assert "Secrets in it are left out" in taken.text
         assert taken.message is not None
         (file,) = taken.message.attachments

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memory.database import Rows
-from memory.sqlite import connect
+from memory.store.database import Rows
+from memory.store.sqlite import connect
 from tests.memory.embedding_server import EmbeddingServer, serving
-from tests.service.towns import Town, town, until
+from tests.service.live_service import Live, live_service, until
 
 KILLED = -9
 
@@ -21,14 +21,14 @@ async def embeddings() -> AsyncIterator[EmbeddingServer]:
 
 
 @contextlib.asynccontextmanager
-async def embedding_town(folder: Path, embeddings: EmbeddingServer, **more: str) -> AsyncIterator[Town]:
-    async with town(folder) as made:
+async def embedding_town(folder: Path, embeddings: EmbeddingServer, **more: str) -> AsyncIterator[Live]:
+    async with live_service(folder) as made:
         wanted = {"EMBEDDING_MODEL": "openai:small", "EMBEDDING_BASE_URL": embeddings.url}
         made.service.environment |= {**wanted, **more}
         yield made
 
 
-def waiting(t: Town) -> tuple[int, int]:
+def waiting(t: Live) -> tuple[int, int]:
     """How many rows wait, and how many messages have vectors."""
     (path,) = (t.service.home / "constellations").glob("*/carina.db")
     raw = connect(path, read_only=True)
@@ -41,7 +41,7 @@ def waiting(t: Town) -> tuple[int, int]:
         raw.close()
 
 
-async def until_embedded(t: Town) -> int:
+async def until_embedded(t: Live) -> int:
     """Wait until nothing waits any more; how many messages have vectors."""
 
     def embedded() -> bool:

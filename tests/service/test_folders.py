@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from bot.config import load_config
-from bot.desks.folders import Folders
-from bot.houses import open_house
-from memory.clock import utc_now
-from memory.constellation import Constellations
+from bot.runtime.bootstrap import open_constellation
+from bot.services.caller import owner_at_terminal
+from bot.services.folders import Folders
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
 from sources.terminal import PERSON
-from tests.service.towns import Town, town
+from tests.service.live_service import Live, live_service
+from tests.services.calling import registry
 from tests.wire.discord import Message
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
@@ -30,7 +32,7 @@ def using(call: Call) -> Callable[[Request], Reply]:
     return reply
 
 
-async def prepared(t: Town, folder: Path) -> None:
+async def prepared(t: Live, folder: Path) -> None:
     """What the owner's commands leave behind: a local folder, and a virtual one that may be written in."""
     papers = folder / "papers"
     papers.mkdir()
@@ -38,16 +40,17 @@ async def prepared(t: Town, folder: Path) -> None:
     (papers / "b.txt").write_text("red")
     config = load_config({"CARINA_HOME": str(t.service.home)}, folder)
     async with Constellations.open(config.home, utc_now) as constellations:
-        house, _answering = await open_house(config, constellations, PERSON, utc_now)
-        made = Folders(constellations, house, config.home, utc_now)
-        await made.create("papers", str(papers))
-        await made.attach("papers", "Carina")
-        await made.create("notes")
-        await made.attach("notes", "Carina", write=True)
-        await made.upload("notes", str(papers / "b.txt"))
+        house, _answering = await open_constellation(config, constellations, PERSON, utc_now)
+        async with constellations.use(house) as database:
+            made, owner = registry(Folders(database, config.home, utc_now)), owner_at_terminal()
+            await made.call("folder.create", owner, {"name": "papers", "path": str(papers)})
+            await made.call("folder.attach", owner, {"name": "papers", "agent": "Carina"})
+            await made.call("folder.create", owner, {"name": "notes"})
+            await made.call("folder.attach", owner, {"name": "notes", "agent": "Carina", "write": True})
+            await made.call("folder.upload", owner, {"name": "notes", "file": str(papers / "b.txt")})
 
 
-async def dying(t: Town, folder: Path, call: Call, fault: str) -> Message:
+async def dying(t: Live, folder: Path, call: Call, fault: str) -> Message:
     """The owner's question is answered after the program died at that point."""
     await prepared(t, folder)
     t.model.default = using(call)
@@ -62,8 +65,8 @@ async def dying(t: Town, folder: Path, call: Call, fault: str) -> Message:
 
 @pytest.mark.parametrize("fault", ["turn.tool_begin:after", "tool.outside:before", "tool.outside:after"])
 async def test_reading_is_done_again(tmp_path: Path, fault: str) -> None:
-    (tmp_path / "town").mkdir()
-    async with town(tmp_path / "town", scripted=True) as t:
+    (tmp_path / "service").mkdir()
+    async with live_service(tmp_path / "service", scripted=True) as t:
         answered = await dying(t, tmp_path, READ, fault)
         assert FERRY in answered.text
         assert len(t.olga.direct.from_bot) == 1
@@ -74,8 +77,8 @@ async def test_reading_is_done_again(tmp_path: Path, fault: str) -> None:
 async def test_writing_is_done_at_most_once_and_its_end_is_not_made_up(
     tmp_path: Path, fault: str, content: int
 ) -> None:
-    (tmp_path / "town").mkdir()
-    async with town(tmp_path / "town", scripted=True) as t:
+    (tmp_path / "service").mkdir()
+    async with live_service(tmp_path / "service", scripted=True) as t:
         answered = await dying(t, tmp_path, APPEND, fault)
         assert "nobody knows whether it took effect" in answered.text
         _code, out, _error = await t.service.run("folder", "show", "notes", "--json")

@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from tests.service.asking import refused
-from tests.service.towns import NO_MERGING, Town, town, until
+from tests.service.approvals import refused
+from tests.service.live_service import NO_MERGING, Live, live_service, until
 from tests.wire.discord import GuildChannel, Message
 from tests.wire.model import Answer, Call, Calls, Held, Reply, Request, text_of
 
@@ -58,8 +58,10 @@ def rule(shown: Callable[[], bool], request: Request) -> Reply:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def grouped(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Town, dict[str, GuildChannel]]]:
-    async with town(tmp_path_factory.mktemp("groups"), scripted=True) as made:
+async def grouped(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[Live, dict[str, GuildChannel]]]:
+    async with live_service(tmp_path_factory.mktemp("groups"), scripted=True) as made:
         channels = {name: made.guild.text_channel(f"{name}-room") for name in GROUPS}
         tables = (
             f'[[groups]]\nname = "{name}"\nplaces = ["discord:{channels[name].id}"]\n{table}'
@@ -79,7 +81,7 @@ def speaker(message: Message) -> str:
 
 
 async def test_members_of_a_round_speak_in_turn_also_after_a_kill(
-    grouped: tuple[Town, dict[str, GuildChannel]],
+    grouped: tuple[Live, dict[str, GuildChannel]],
 ) -> None:
     made, rooms = grouped
     spoken = [await made.ask(made.ana, rooms["round"], f"next {number}") for number in range(2)]
@@ -90,21 +92,23 @@ async def test_members_of_a_round_speak_in_turn_also_after_a_kill(
     assert [speaker(message) for message in spoken] == ["Ant", "Bee", "Cat", "Ant"]
 
 
-async def test_the_one_who_knows_answers_and_a_name_wins(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+async def test_the_one_who_knows_answers_and_a_name_wins(grouped: tuple[Live, dict[str, GuildChannel]]) -> None:
     made, rooms = grouped
     asked = ["my plant is dry", "an invoice came", "Bee: an invoice came"]
     spoken = [await made.ask(made.ana, rooms["dynamic"], text) for text in asked]
     assert [speaker(message) for message in spoken] == ["Bee", "Ant", "Bee"]
 
 
-async def test_the_last_stage_speaks_with_what_the_first_gave(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+async def test_the_last_stage_speaks_with_what_the_first_gave(
+    grouped: tuple[Live, dict[str, GuildChannel]],
+) -> None:
     made, rooms = grouped
     message = await made.ask(made.ana, rooms["pipeline"], "write something")
     assert (speaker(message), message.content) == ("Bee", "Bee got the draft: True")
     assert len(rooms["pipeline"].from_bot) == 1
 
 
-async def test_ballots_and_tally_are_shown(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+async def test_ballots_and_tally_are_shown(grouped: tuple[Live, dict[str, GuildChannel]]) -> None:
     made, rooms = grouped
     message = await made.ask(made.ana, rooms["voting"], "shall we go?")
     assert message.content.splitlines() == [
@@ -117,7 +121,7 @@ async def test_ballots_and_tally_are_shown(grouped: tuple[Town, dict[str, GuildC
     assert speaker(message) == "voting"
 
 
-async def test_a_leader_gets_back_what_it_gave_away(grouped: tuple[Town, dict[str, GuildChannel]]) -> None:
+async def test_a_leader_gets_back_what_it_gave_away(grouped: tuple[Live, dict[str, GuildChannel]]) -> None:
     made, rooms = grouped
     message = await made.ask(made.ana, rooms["led"], "how many newts?")
     assert (speaker(message), message.content) == ("Ant", "Ant was told: seven newts, True")
@@ -125,7 +129,7 @@ async def test_a_leader_gets_back_what_it_gave_away(grouped: tuple[Town, dict[st
 
 
 async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answer(
-    grouped: tuple[Town, dict[str, GuildChannel]],
+    grouped: tuple[Live, dict[str, GuildChannel]],
 ) -> None:
     made, rooms = grouped
     room = rooms["pipeline"]
@@ -143,7 +147,7 @@ async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answe
 
 
 async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_they_take_it_back(
-    grouped: tuple[Town, dict[str, GuildChannel]],
+    grouped: tuple[Live, dict[str, GuildChannel]],
 ) -> None:
     made, rooms = grouped
     room = rooms["dynamic"]
@@ -160,14 +164,14 @@ async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_the
 
 
 async def test_who_is_let_sleep_is_asked_nothing_until_it_is_woken(
-    grouped: tuple[Town, dict[str, GuildChannel]],
+    grouped: tuple[Live, dict[str, GuildChannel]],
 ) -> None:
     made, rooms = grouped
     room = rooms["voting"]
     refused(await made.ana.command("agent hibernate", {"agent": "Cat"}, room), "Only an admin may")
     done = await made.olga.command("agent hibernate", {"agent": "cat"}, room)
-    assert done.text.startswith("Cat sleeps until it is woken")
-    assert "(hibernated)" in (await made.olga.command("agents", None, room)).text
+    assert done.text.startswith("Cat: hibernated")
+    assert "(hibernated)" in (await made.olga.command("agent list", None, room)).text
     assert "Votes: yes 2, no 0" in (await made.ask(made.ana, room, "shall we go?")).content
-    assert (await made.olga.command("agent wake", {"agent": "Cat"}, room)).text == "Cat answers again."
+    assert (await made.olga.command("agent wake", {"agent": "Cat"}, room)).text == "Cat: awake"
     assert "Votes: yes 2, no 1" in (await made.ask(made.ana, room, "shall we go?")).content

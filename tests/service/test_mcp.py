@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.stage import KEY, Small
-from tests.service.asking import (
+from tests.service.approvals import (
     LABELS,
     WAITS,
     card_of,
@@ -23,7 +23,7 @@ from tests.service.asking import (
     request_of,
     status_of,
 )
-from tests.service.towns import NO_MERGING, Town, files_holding, town, until
+from tests.service.live_service import NO_MERGING, Live, files_holding, live_service, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer, Call, Calls
 
@@ -32,9 +32,9 @@ AGENT = '[[agents]]\nname = "Carina"\ntools = ["recall", "mcp:weather"]\n'
 
 
 @contextlib.asynccontextmanager
-async def weather_town(folder: Path, small: Small, *, fault: str = "") -> AsyncIterator[Town]:
+async def weather_town(folder: Path, small: Small, *, fault: str = "") -> AsyncIterator[Live]:
     """The program running with an agent that may ask that server."""
-    async with town(folder, scripted=True) as made:
+    async with live_service(folder, scripted=True) as made:
         made.service.environment |= {"WEATHER_KEY": KEY, **({"CARINA_FAULT": fault} if fault else {})}
         made.configure(NO_MERGING, f"{AGENT}{small.stdio()}")
         await made.service.start()
@@ -55,7 +55,7 @@ def alive(process: int) -> bool:
     return True
 
 
-async def waiting(t: Town, *then: str) -> Message:
+async def waiting(t: Live, *then: str) -> Message:
     """Ana asks for the weather; gives the card."""
     t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer(WAITS), *map(Answer, then))
     assert (await t.ask(t.ana, t.general, "<@bot> how is the weather?")).text == WAITS
@@ -132,7 +132,7 @@ async def test_killed_between_the_yes_and_the_answer_it_runs_at_most_once(
 
 async def test_one_that_cannot_be_started_stops_nothing_and_is_reported(tmp_path: Path, small: Small) -> None:
     small.does(start="die")
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.service.environment["WEATHER_KEY"] = KEY
         t.configure(NO_MERGING, f"{AGENT}{small.stdio()}")
         code, out, _ = await t.service.run("status")

@@ -13,9 +13,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
-from tests.service.asking import rows
-from tests.service.running import ROOT
-from tests.service.towns import NO_MERGING, Town, town, until
+from tests.processes import ROOT
+from tests.service.approvals import rows
+from tests.service.live_service import NO_MERGING, Live, live_service, until
 from tests.wire.model import Answer, Slow
 
 GROUPS = """\
@@ -34,7 +34,7 @@ members = ["Vega"]
 
 
 @contextlib.asynccontextmanager
-async def calling(t: Town) -> AsyncIterator[Client]:
+async def calling(t: Live) -> AsyncIterator[Client]:
     """The client of another program, which starts `carina mcp`."""
     inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     own = {"CARINA_HOME": str(t.service.home), "CARINA_CONFIG": str(t.service.file), "EMBEDDING_MODEL": "none"}
@@ -53,7 +53,7 @@ async def called(client: Client, tool: str, **arguments: Any) -> tuple[str, bool
 
 
 async def test_what_it_offers_says_what_it_takes(tmp_path: Path) -> None:
-    async with town(tmp_path) as t, calling(t) as client:
+    async with live_service(tmp_path) as t, calling(t) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert sorted(tools) == ["read_block", "route_to_group", "search_memory"]
         assert tools["route_to_group"].input_schema["required"] == ["group", "message"]
@@ -63,7 +63,7 @@ async def test_what_it_offers_says_what_it_takes(tmp_path: Path) -> None:
 
 
 async def test_without_a_service_it_says_so_and_what_to_do(tmp_path: Path) -> None:
-    async with town(tmp_path) as t, calling(t) as client:
+    async with live_service(tmp_path) as t, calling(t) as client:
         for tool, arguments in (
             ("route_to_group", {"group": "Main", "message": "hello"}),
             ("search_memory", {"query": "cat"}),
@@ -76,7 +76,7 @@ async def test_without_a_service_it_says_so_and_what_to_do(tmp_path: Path) -> No
 
 
 async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.configure(NO_MERGING, GROUPS)
         await t.service.start()
         async with calling(t) as client:
@@ -101,7 +101,7 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
 
 
 async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         await t.ask(t.ana, t.ana.direct, "remember that my secret word is xylophone")
         await t.ask(t.ana, t.general, "<@bot> remember that the guild meets on Fridays")
@@ -121,7 +121,7 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
 
 
 async def test_an_answer_that_takes_too_long_is_said_at_the_terminal(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         await t.service.start()
         t.model.script(Slow(2, Answer("Here is the answer.")), Answer("And this."))
         async with calling(t) as client:
@@ -136,14 +136,14 @@ async def test_an_answer_that_takes_too_long_is_said_at_the_terminal(tmp_path: P
 
 
 async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         await t.service.start()
         async with calling(t) as client:
             await t.service.run("halt")
             text, ok = await called(client, "route_to_group", group="Main", message="Hello")
             assert not ok
             assert "everything is halted since" in text
-            await t.service.run("release")
+            await t.service.run("halt", "release")
             t.model.script(Slow(60, Answer("never")))
             asked = asyncio.create_task(called(client, "route_to_group", group="Main", message="Hello"))
             await t.model.wait_for(1)
@@ -158,7 +158,7 @@ async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Pa
 
 @pytest.mark.parametrize("fault", ["errand.take:before", "errand.take:after"])
 async def test_killed_as_the_answer_is_handed_over_nothing_is_lost(tmp_path: Path, fault: str) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()
         t.model.script(Answer("It is in the tin."), Answer("And this."))

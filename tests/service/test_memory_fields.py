@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.service.towns import Town, town
+from tests.service.live_service import Live, live_service
 from tests.wire.discord import Answered
 
 TOML = """
@@ -27,22 +27,22 @@ description = "How everything works."
 """
 
 
-async def opened(t: Town, field: str) -> Answered:
+async def opened(t: Live, field: str) -> Answered:
     return await t.olga.command("memory edit", {"label": "garden", "field": field}, t.general)
 
 
-async def shown(t: Town) -> str:
+async def shown(t: Live) -> str:
     return (await t.olga.command("memory show", {"label": "garden"}, t.general)).text
 
 
 async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.configure(toml=TOML)
         await t.service.start()
         named = await t.olga.autocomplete("memory edit", "field", "", t.general, options={"label": "garden"})
         assert [each.value for each in named] == ["notes", "harvest", "sky.rain", "sky.signs"]
         assert (
-            "harvest of block garden is written"
+            "Updated harvest. Block garden is now"
             in (
                 await t.olga.submit_modal(await opened(t, "harvest"), {"text": '{"what": "plums"}\n{"what": "pears"}'})
             ).text
@@ -50,7 +50,8 @@ async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
         assert "## harvest\n1. what: plums\n2. what: pears\n" in await shown(t)
         form = await opened(t, "sky.signs")
         assert (
-            "sky.signs of block garden is written" in (await t.olga.submit_modal(form, {"text": "gulls\nwind\n"})).text
+            "Updated sky.signs. Block garden is now"
+            in (await t.olga.submit_modal(form, {"text": "gulls\nwind\n"})).text
         )
         form = await opened(t, "sky.rain")
         assert "at version" in (await t.olga.submit_modal(form, {"text": "12.5"})).text
@@ -65,7 +66,7 @@ async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
 
 
 async def test_a_field_that_somebody_changed_meanwhile_stays(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.configure(toml=TOML)
         await t.service.start()
         first, second = await opened(t, "notes"), await opened(t, "notes")
@@ -77,7 +78,7 @@ async def test_a_field_that_somebody_changed_meanwhile_stays(tmp_path: Path) -> 
 
 
 async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.configure(toml=TOML)
         await t.service.start()
         for field, words in (("", "name a field"), ("sky.seen", "read only"), ("x", "x")):

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from bot.courier import MAX_ATTEMPTS, Courier, Office
-from bot.notices import Notices
-from memory import outbox
-from memory.audience import OWNER
-from memory.clock import utc_now
-from memory.database import Database
-from memory.faults import Kind as PointKind
-from memory.faults import Point
-from memory.ids import OutboxId, PlaceId
-from memory.migrations import Kind, prepare
-from memory.outbox import NewRow, Status
+from bot.agents.notices import Notices
+from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
+from memory.people.audience import OWNER
+from memory.queue import outbox
+from memory.queue.outbox import NewRow, Status
+from memory.store.clock import utc_now
+from memory.store.database import Database
+from memory.store.faults import Kind as PointKind
+from memory.store.faults import Point
+from memory.store.ids import OutboxId, PlaceId
+from memory.store.migrations import Kind, prepare
 from sources.base import MESSAGES, Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable
+from tests.bot.parts import unconcerned
 
 PLACE = PlaceId("discord:10")
 ADD = Point("tests.outages.add", PointKind.COMMIT)  # not one of the program's
@@ -64,7 +65,7 @@ class Platform:
 
 
 async def delivered(tmp_path: Path, platform: Platform, *, sending: bool = False) -> list[Status]:
-    """Run a courier over one row until it is settled; gives the states of all rows, notices included."""
+    """Run a delivery over one row until it is settled; gives the states of all rows, notices included."""
     path = tmp_path / "carina.db"
     prepare(path, Kind.CONSTELLATION)
     async with Database.open(path) as database:
@@ -74,12 +75,19 @@ async def delivered(tmp_path: Path, platform: Platform, *, sending: bool = False
         assert row is not None
         if sending:
             await database.write(ADD, lambda tx: outbox.mark_sending(tx, row, now))
-        office = Office(utc_now, Notices(PlaceId("terminal:local"), "terminal"), lambda: None, lambda: None)
-        courier = Courier(database, PLACE, platform, office)
-        task = asyncio.create_task(courier.run())
+        office = DeliveryDeps(
+            utc_now,
+            Notices(PlaceId("terminal:local"), "terminal"),
+            lambda: None,
+            lambda: None,
+            unconcerned,
+            unconcerned,
+        )
+        delivery = DeliveryWorker(database, PLACE, platform, office)
+        task = asyncio.create_task(delivery.run())
         async with asyncio.timeout(20):
             while not task.done():
-                courier.wake()
+                delivery.wake()
                 await asyncio.sleep(0.005)
         await task
         found = await database.read(lambda rows: [outbox.get(rows, row), outbox.of_key(rows, f"notice/outbox/{row}")])

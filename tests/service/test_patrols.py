@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.asking import pause_jobs, rows
-from tests.service.towns import NO_MERGING, Town, town, until
+from tests.service.approvals import pause_jobs, rows
+from tests.service.live_service import NO_MERGING, Live, live_service, until
 from tests.wire.model import Answer, Call, Calls, Request
 
 TOML = """\
@@ -22,19 +22,19 @@ JOB = "patrol:heartbeat"
 FIRE = "The kitchen is on fire."
 
 
-async def begun(t: Town) -> None:
+async def begun(t: Live) -> None:
     """The program is up, and no job comes due meanwhile."""
     t.configure(NO_MERGING, TOML)
     await t.service.start()
     pause_jobs(t)
 
 
-async def run_now(t: Town) -> None:
+async def run_now(t: Live) -> None:
     code, _out, error = await t.service.run("jobs", "run", JOB)
     assert code == 0, error
 
 
-async def told(t: Town) -> str:
+async def told(t: Live) -> str:
     """What the job says of its last run."""
     code, out, error = await t.service.run("jobs", "list", "--json")
     assert code == 0, error
@@ -42,7 +42,7 @@ async def told(t: Town) -> str:
 
 
 async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         await begun(t)
         t.model.script(Answer("SILENT"))
         await run_now(t)
@@ -66,7 +66,7 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
 
 
 async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_there(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         await begun(t)
         keep = Call("recall", {"operation": "insert", "content": "the stove was on"})
         t.model.script(Calls(keep), Answer("SILENT"), Answer("I wrote down that the stove was on."))
@@ -104,7 +104,7 @@ async def test_a_death_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> 
         kept = {"operation": "save", "key": "stove", "content": "it is on", "ttl_minutes": 60}
         return Calls(Call("working_memory", kept))
 
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.default = go_round
         await begun(t)
         await t.service.stop()
@@ -119,6 +119,6 @@ async def test_a_death_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> 
         done = "SELECT 1 FROM outbox WHERE status NOT IN ('sent', 'withdrawn')"
         await until(lambda: rows(t, done) == [], what="everything is sent")
         assert rows(t, "SELECT status FROM turns") == [("done",)]
-        assert rows(t, "SELECT key FROM working_memory") == [("patrol/heartbeat/stove",)]
+        assert rows(t, "SELECT key FROM items WHERE kind = 'working'") == [("patrol/heartbeat/stove",)]
         assert [each.text for each in t.olga.direct.from_bot] == [FIRE]
         await t.service.stop()

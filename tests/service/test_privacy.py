@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.asking import pause_jobs, rows
-from tests.service.towns import Town, files_holding, town, until
+from tests.service.approvals import pause_jobs, rows
+from tests.service.live_service import Live, files_holding, live_service, until
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
 
@@ -18,21 +18,21 @@ KEEP = Call("recall", {"operation": "insert", "content": f"Ana's llama is {WORD}
 
 
 @contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Town]:
-    async with town(folder, scripted=True) as made:
+async def started(folder: Path) -> AsyncIterator[Live]:
+    async with live_service(folder, scripted=True) as made:
         await made.service.start()
         pause_jobs(made)  # a backup by the clock would hold what is looked for
         yield made
         await made.service.stop()
 
 
-def holding(t: Town, word: str = WORD) -> list[str]:
+def holding(t: Live, word: str = WORD) -> list[str]:
     """The files of the data folder with that word in their bytes, whatever its case."""
     assert (t.service.home / "global.db").is_file()
     return files_holding(t.service.home, word)
 
 
-async def lived(t: Town) -> None:
+async def lived(t: Live) -> None:
     """Ana speaks in the channel and directly, and something is remembered; Olga speaks as well."""
     t.model.script(Calls(KEEP), Answer(f"I keep it: {WORD}."), Answer(f"A secret {WORD}."), Answer("Tortoise, yes."))
     await t.ask(t.ana, t.general, f"<@bot> my llama is called {WORD}")
@@ -47,7 +47,7 @@ async def asked_to_erase(person: Person, channel: Channel) -> Message:
     assert asked.ephemeral
     message = asked.message
     assert message is not None
-    assert [button["label"] for button in message.buttons] == ["Erase everything", "Keep it"]
+    assert [button["label"] for button in message.buttons] == ["Yes, do it", "No"]
     return message
 
 
@@ -67,7 +67,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(tmp_path: P
 
         question = await asked_to_erase(t.ana, t.general)
         assert holding(t)
-        answered = await t.ana.press(question, "Erase everything")
+        answered = await t.ana.press(question, "Yes, do it")
         assert answered.ephemeral
         assert "found in none of them" in answered.text
         assert WORD not in answered.text
@@ -106,12 +106,12 @@ FAULTS = ("privacy.begin:after", "privacy.erase:after", "privacy.identities:befo
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_an_erasure_that_dies_half_way_is_ended_at_the_next_start(tmp_path: Path, fault: str) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.service.environment["CARINA_FAULT"] = fault
         await t.service.start()
         await lived(t)
         question = await asked_to_erase(t.ana, t.general)
-        pressing = asyncio.create_task(t.ana.press(question, "Erase everything"))
+        pressing = asyncio.create_task(t.ana.press(question, "Yes, do it"))
         assert await t.service.ended() != 0
         pressing.cancel()
         await asyncio.gather(pressing, return_exceptions=True)

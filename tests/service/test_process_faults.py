@@ -9,21 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running import START_SECONDS, STOP_SECONDS
-from tests.service.towns import Town, answered_within, town, until
+from tests.processes import START_SECONDS
+from tests.service.live_service import Live, answered_within, live_service, until
+from tests.service.program import STOP_SECONDS
 from tests.wire.model import Answer, Hang, Slow
 
 HELD_UP = 8.0
 """Seconds that an end may take beyond twice what it takes with nothing under way: a container is killed after ten."""
 
 
-async def started_once(t: Town) -> float:
+async def started_once(t: Live) -> float:
     """A data folder with databases, and nobody on it; how many seconds such an end takes on this machine."""
     await t.service.start()
     return await end(t)
 
 
-async def end(t: Town) -> float:
+async def end(t: Live) -> float:
     """SIGTERM; how many seconds it takes to end in order."""
     began = time.monotonic()
     await t.service.stop()
@@ -31,7 +32,7 @@ async def end(t: Town) -> float:
 
 
 async def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         assert {event["front_end"] for event in t.service.logged_events("ready")} == {"terminal", "discord"}
         unset = {event["part"]: event["setting"] for event in t.service.logged_events("not_configured")}
@@ -51,7 +52,7 @@ async def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path) 
     ],
 )
 async def test_a_wrong_setting_is_named_and_the_exit_code_is_2(tmp_path: Path, toml: str, said: str) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.service.file.write_text(toml, "utf-8")
         code, _out, error = await t.service.run("run", "--log-json")
         assert code == 2
@@ -61,7 +62,7 @@ async def test_a_wrong_setting_is_named_and_the_exit_code_is_2(tmp_path: Path, t
 
 
 async def test_a_file_that_is_not_there_and_a_wrong_variable_are_named_too(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.service.file.unlink()
         t.service.environment |= {"CARINA_MODLE": "offline", "DISCORD_OWNER_ID": "olga", "CARINA_MODEL": "gpt"}
         code, _out, error = await t.service.run("run")
@@ -72,7 +73,7 @@ async def test_a_file_that_is_not_there_and_a_wrong_variable_are_named_too(tmp_p
 
 
 async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         code, _out, error = await t.service.run("run", "--log-json")
         assert code == 1
@@ -83,7 +84,7 @@ async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_p
 
 
 async def test_a_killed_process_leaves_a_folder_that_the_next_one_takes_over(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         for _ in range(2):
             await t.service.start()
             assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
@@ -93,7 +94,7 @@ async def test_a_killed_process_leaves_a_folder_that_the_next_one_takes_over(tmp
 
 
 async def test_a_database_of_a_newer_version_is_refused_with_the_version(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await started_once(t)
         for path in databases(t):
             set_version(path, 999)
@@ -105,7 +106,7 @@ async def test_a_database_of_a_newer_version_is_refused_with_the_version(tmp_pat
 
 
 async def test_a_database_of_an_older_version_asks_for_migration_with_3(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await started_once(t)
         path = next(path for path in databases(t) if path.name == "carina.db")
         needed = set_version(path, 0)
@@ -116,7 +117,7 @@ async def test_a_database_of_an_older_version_asks_for_migration_with_3(tmp_path
 
 
 async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await started_once(t)
         path = t.service.home / "global.db"
         for more in ("-wal", "-shm"):
@@ -129,8 +130,8 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Pa
 
 
 async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
-        t.service.expected_errors |= {"not_stored_yet", "waits_for_database"}
+    async with live_service(tmp_path) as t:
+        t.service.expected_errors |= {"not_stored_yet", "waits_for_database", "jobs_not_served"}
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
         form = await t.olga.command("memory edit", {"label": "persona"}, t.general)
@@ -160,7 +161,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
 async def test_sigterm_in_the_middle_of_a_turn_ends_in_bounded_time_and_it_is_answered_once_later(
     tmp_path: Path,
 ) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.script(Hang(), Answer("after the restart"))
         await t.service.start()
         said = await t.ana.say(t.general, "<@bot> hello")
@@ -175,7 +176,7 @@ async def test_sigterm_in_the_middle_of_a_turn_ends_in_bounded_time_and_it_is_an
 
 
 async def test_sigterm_lets_a_turn_that_is_nearly_done_come_to_its_end(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.script(Slow(1, Answer("in time")))
         await t.service.start()
         await t.ana.say(t.general, "<@bot> hello")
@@ -191,7 +192,7 @@ async def test_sigterm_lets_a_turn_that_is_nearly_done_come_to_its_end(tmp_path:
 
 
 async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_is_killed(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         usual = await started_once(t)
         t.model.script(Hang())
         await t.service.start()
@@ -211,7 +212,7 @@ async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_
 
 
 async def test_a_database_that_somebody_holds_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.service.expected_errors |= {"not_stored_yet", "waits_for_database"}
         usual = await started_once(t)
         await t.service.start()
@@ -229,7 +230,7 @@ async def test_a_database_that_somebody_holds_does_not_hold_up_the_end(tmp_path:
 
 
 async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         t.server.faults.delay("POST", "/webhooks/*", 2, times=1)
         asking = asyncio.create_task(t.olga.command("status"))
@@ -241,7 +242,7 @@ async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_pat
 
 
 async def test_sigterm_while_it_still_connects_ends_it(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.server.faults.hang("GET", "*", times=50)
         await t.service.launch()
         await t.service.logged("ready", front_end="terminal", within=START_SECONDS)
@@ -249,7 +250,7 @@ async def test_sigterm_while_it_still_connects_ends_it(tmp_path: Path) -> None:
 
 
 async def test_the_terminal_and_the_inbox_are_there_while_it_runs(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         await t.service.start()
         await t.ask(t.olga, t.olga.direct, "remember that my safe is under the stairs")
         code, out, _error = await t.service.run("chat", "--once", "where is my safe?")
@@ -262,7 +263,7 @@ async def test_the_terminal_and_the_inbox_are_there_while_it_runs(tmp_path: Path
 
 
 async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.default = lambda request: Answer(request.last_user.split("number ")[1].split("\n")[0])
         channels = [t.guild.text_channel(f"busy-{n}") for n in range(8)]
         people = [t.member(f"Person{n}") for n in range(5)]
@@ -277,7 +278,7 @@ async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path
         await t.service.stop()
 
 
-def databases(t: Town) -> list[Path]:
+def databases(t: Live) -> list[Path]:
     return [t.service.home / "global.db", *t.service.home.glob("constellations/*/carina.db")]
 
 

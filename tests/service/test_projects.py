@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.service.asking import refused, rows
+from tests.service.approvals import refused, rows
 from tests.service.test_archive import started
 from tests.wire.model import Answer
 
@@ -29,7 +29,6 @@ async def test_a_project_is_done_rated_and_shown_to_the_agent_in_later_turns(tmp
         assert "weak in the last projects, do better: visual" in prompt
         listed = (await t.olga.command("project list")).text
         assert "A game of snake" in listed
-        assert f" `{counted['id']}`" in listed
         offered = await t.olga.autocomplete("project forget", "which", "empty list")
         assert counted["id"] in [each.value for each in offered]
         assert await t.ana.autocomplete("project forget", "which", "snake", t.general) == []
@@ -43,7 +42,7 @@ async def test_the_owner_does_the_same_at_the_terminal_and_strangers_do_not(tmp_
     async with started(tmp_path) as t:
         refused(await t.ana.command("project prefer", {"text": "three.js"}), "Only people who are approved")
         _, out, _ = await t.service.run("project", "list")
-        assert "Nothing was learned from projects yet." in out
+        assert "Nothing was learned from projects yet that you may know here." in out
         await t.service.run("project", "prefer", "dark colours")
         await t.service.run("project", "done", "A clock", "--tech", "Python")
         _, out, _ = await t.service.run("project", "rate", "--engagement", "4", "--json")
@@ -52,4 +51,4 @@ async def test_the_owner_does_the_same_at_the_terminal_and_strangers_do_not(tmp_
         assert (code, "Rate with 1 to 5" in error) == (1, True)
         _, out, _ = await t.service.run("project", "list", "--json")
         assert [each["what"] for each in json.loads(out)] == ["dark colours", "A clock"]
-        assert rows(t, "SELECT DISTINCT audience FROM project_learnings") == [("owner",)]
+        assert rows(t, "SELECT DISTINCT audience FROM items") == [("owner",)]

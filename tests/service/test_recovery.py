@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from bot.quoting import estimate_tokens
-from bot.turns.recovery import HEAD, TOKENS
-from tests.service.towns import town
+from bot.agents.context.quotes import estimate_tokens
+from bot.agents.context.recovery import HEAD, TOKENS
+from tests.service.live_service import live_service
 from tests.wire.model import Answer, Hang
 
 
 async def test_a_process_killed_in_its_very_first_task_recovers_it_in_few_words(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.model.script(Hang(), Answer("The fence is drawn."))
         await t.service.start()
         said = await t.ana.say(t.general, "<@bot> Draw the garden fence anew.")

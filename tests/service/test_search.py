@@ -7,23 +7,24 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from memory import messages, summaries
-from memory.audience import Audience, Scope
-from memory.clock import utc_now
-from memory.database import Tx
-from memory.ids import AgentId, MessageId
-from memory.sqlite import connect
-from memory.summaries import Compaction
-from tests.service.asking import keep, rows, store
-from tests.service.towns import Town, town
+from memory.knowledge import summaries
+from memory.knowledge.summaries import Compaction
+from memory.people.audience import Audience, Scope
+from memory.queue import messages
+from memory.store.clock import utc_now
+from memory.store.database import Tx
+from memory.store.ids import AgentId, MessageId
+from memory.store.sqlite import connect
+from tests.service.approvals import keep, rows, store
+from tests.service.live_service import Live, live_service
 from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Calls
 
 
 @asynccontextmanager
-async def birds(folder: Path) -> AsyncIterator[Town]:
+async def birds(folder: Path) -> AsyncIterator[Live]:
     """Storks are spoken of in two channels and in direct messages, and the owner keeps something of them."""
-    async with town(folder, scripted=True) as t:
+    async with live_service(folder, scripted=True) as t:
         await t.service.start()
         pond = t.guild.text_channel("pond")
         for person, place, text in (
@@ -39,7 +40,7 @@ async def birds(folder: Path) -> AsyncIterator[Town]:
         await t.service.stop()
 
 
-async def searched(t: Town, *words: str) -> list[str]:
+async def searched(t: Live, *words: str) -> list[str]:
     """What the terminal finds, by its words."""
     code, out, error = await t.service.run("search", *words, "--json")
     assert code == 0, error
@@ -177,14 +178,14 @@ async def test_summaries_are_found_at_both_doors_by_those_who_may_know_them(tmp_
                 "SELECT id, audience FROM messages WHERE role = 'user' AND content LIKE '%the stork of%'"
             ):
                 short(tx, messages.by_ids(tx, [MessageId(row["id"])], Scope(Audience(row["audience"])))[0])
-        assert len(rows(t, "SELECT 1 FROM summary_texts")) == 3
+        assert len(rows(t, "SELECT 1 FROM items WHERE kind = 'conversation'")) == 3
         assert set(await searched(t, "stork", "--domain", "summaries")) == {
             "in short: the stork of general", "in short: the stork of the pond"
         }  # fmt: skip
         assert "in short" not in str(await searched(t, "stork", "--limit", "100"))
         told = await t.ana.command("search", {"text": "stork", "domain": "summaries"}, t.general)
         assert "of general" in told.text
-        assert "-# summary `conversation` by Carina, " in told.text
+        assert "-# summary conversation by Carina, " in told.text
         bea = await t.olga.command("search", {"text": "stork", "domain": "summaries"}, t.general)
         assert "direct message" not in bea.text
 
@@ -192,7 +193,7 @@ async def test_summaries_are_found_at_both_doors_by_those_who_may_know_them(tmp_
 def short(tx: Tx, heard: messages.Message) -> None:
     agent, end = AgentId(str(tx.all("SELECT id FROM agents")[0][0])), summaries.position(heard)
     made = Compaction(
-        f"sum_{heard.id}", agent, heard.place, "recursive_summarization",
+        agent, heard.place, "recursive_summarization",
         f"in short: {heard.text.removeprefix('<@bot> ').partition('> ')[2] or heard.text}", frozenset(), end, end, 1, 1,
         None, "", heard.audience, heard.trust, utc_now(),
     )  # fmt: skip

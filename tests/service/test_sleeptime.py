@@ -5,10 +5,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.checking_in import check_in
-from tests.service.asking import minutes_in, rows
+from tests.check_in_group import check_in
+from tests.service.approvals import minutes_in, rows
+from tests.service.live_service import Live, live_service
 from tests.service.test_schedule import eventually
-from tests.service.towns import Town, town
 from tests.wire.model import Answer, Reply, Request
 
 AGENTS = '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Anchor"\n'
@@ -20,7 +20,7 @@ def replies(request: Request) -> Reply:
     return Answer("Time for some water?" if looked else "Yes.")
 
 
-def spread(t: Town, minutes: int) -> None:
+def spread(t: Live, minutes: int) -> None:
     """Change what the program, which is not running, has stored: the last of these messages was said just now."""
     (path,) = t.service.home.glob("constellations/*/carina.db")
     sql = """UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (? * (SELECT count(*)
@@ -29,7 +29,7 @@ def spread(t: Town, minutes: int) -> None:
         raw.execute(sql, (minutes,))
 
 
-async def look(t: Town) -> None:
+async def look(t: Live) -> None:
     """Have the house's own job look now, and see that it did."""
     before = last(t)
     code, _, error = await t.service.run("jobs", "run", "sleeptime")
@@ -37,12 +37,12 @@ async def look(t: Town) -> None:
     await eventually(lambda: last(t) != before, "the job ran")
 
 
-def last(t: Town) -> Any:
+def last(t: Live) -> Any:
     return rows(t, "SELECT last_run_at FROM jobs WHERE id = 'sleeptime'")
 
 
 async def test_ninety_minutes_without_a_pause_are_noticed_and_told_once(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.configure(toml=AGENTS + check_in("Carina", "Anchor", f"discord:user:{t.olga.id}", 0.01))
         t.model.default = replies
         await t.service.start()

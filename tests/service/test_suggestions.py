@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.towns import NO_MERGING, Town, town
+from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.discord import Person
 
 TOML = """
@@ -33,7 +33,7 @@ async def chosen(person: Person, command: str, option: str, typed: str) -> str:
 
 
 async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         t.configure(NO_MERGING, TOML)
         await t.service.start()
         ana, olga = t.ana, t.olga
@@ -69,21 +69,21 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         await t.service.stop()
 
 
-async def test_entries_are_found_by_what_they_are_about(offline_archive: Town) -> None:
+async def test_entries_are_found_by_what_they_are_about(offline_archive: Live) -> None:
     t = offline_archive
     for text, label in (("The boat lies at the north pier.", "boat"), ("The car stands in the yard.", "car")):
         form = await t.olga.command("archival add")
         assert (await t.olga.submit_modal(form, {"text": text, "label": label})).text.startswith("Kept")
     found = await t.olga.command("archival search", {"text": "where is the boat?"})
     assert found.ephemeral
-    assert found.text.splitlines() == [
-        "- boat: The boat lies at the north pier.",
-        "-# Searched by words alone: switched off by EMBEDDING_MODEL.",
-    ]
-    assert "Nothing that is stored" in (await t.ana.command("archival search", {"text": "boat"})).text
+    said, entry, how = found.text.splitlines()
+    assert said == "> The boat lies at the north pier."
+    assert entry.startswith("-# entry boat, <t:")
+    assert how == "-# Searched by words alone: switched off by EMBEDDING\\_MODEL."
+    assert "Nothing was found." in (await t.ana.command("archival search", {"text": "boat"})).text
 
 
-async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Town) -> None:
+async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Live) -> None:
     t = offline_archive
 
     async def names(person: Person, command: str, option: str, **given: str) -> list[str]:
@@ -97,34 +97,34 @@ async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Town) -
     assert await names(t.olga, "memory revert", "writer", label=label) == ["system", f"person:discord:{t.olga.id}"]
     assert await names(t.olga, "memory revert", "writer", label="nothing of that name") == []
     reverted = {"label": label, "writer": f"person:discord:{t.olga.id}"}
-    assert "Taken back" in (await t.olga.command("memory revert", reverted, t.general)).text
+    assert "Undone: change" in (await t.olga.command("memory revert", reverted, t.general)).text
     assert await names(t.olga, "memory share", "agent", label=label) == ["Carina", "Vega"]
     assert await names(t.olga, "memory unshare", "agent", label=label) == []
     await t.olga.command("memory share", {"label": label, "agent": "Vega"}, t.general)
     assert await names(t.olga, "memory unshare", "agent", label=label) == ["Vega"]
     assert await names(t.ana, "memory unshare", "agent", label=label) == [], "she may not share it"
-    ours = await names(t.olga, "permits grant", "block", agent="Carina")
-    assert label.removeprefix("Carina/") in ours
+    ours = await names(t.olga, "permits grant", "what")
+    assert f"block:{label.removeprefix('Carina/')}" in ours
 
 
-async def test_one_agent_is_shown_with_its_model_tools_and_rules(offline_archive: Town) -> None:
+async def test_one_agent_is_shown_with_its_model_tools_and_rules(offline_archive: Live) -> None:
     t = offline_archive
-    assert await offered(t.olga, "status", "agent", "car") == ["Carina"]
-    assert await offered(t.ana, "status", "agent") == []
-    shown = (await t.olga.command("status", {"agent": "carina"})).text
+    assert await offered(t.olga, "agent show", "agent", "car") == ["Carina"]
+    assert await offered(t.ana, "agent show", "agent") == []
+    shown = (await t.olga.command("agent show", {"agent": "carina"})).text.replace("\\", "")
     assert "recall (asks first)" in shown
     assert "`recall` is used only with somebody's yes" in shown
     assert "Vega" not in shown
     assert (
-        "There is no agent 'Nobody'; there are: Carina, Vega."
-        in (await t.olga.command("status", {"agent": "Nobody"})).text
+        "there is no agent 'Nobody'; there are: Carina, Vega"
+        in (await t.olga.command("agent show", {"agent": "Nobody"})).text
     )
-    assert "Only my owner and admins" in (await t.ana.command("status", {"agent": "Carina"})).text
+    assert "Only an admin may" in (await t.ana.command("agent show", {"agent": "Carina"})).text
 
 
 @pytest.fixture
-async def offline_archive(tmp_path: Path) -> AsyncIterator[Town]:
-    async with town(tmp_path) as t:
+async def offline_archive(tmp_path: Path) -> AsyncIterator[Live]:
+    async with live_service(tmp_path) as t:
         t.configure(NO_MERGING, TOML)
         await t.service.start()
         yield t

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.checking_in import check_in
-from tests.service.asking import minutes_in, pause_jobs, refused, rows
-from tests.service.towns import Town, one_day, town, until
+from tests.check_in_group import check_in
+from tests.service.approvals import minutes_in, pause_jobs, refused, rows
+from tests.service.live_service import Live, live_service, one_day, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 AGENTS = """
@@ -60,8 +60,8 @@ def tells(request: Request) -> Reply:
 
 
 @contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Town]:
-    async with town(folder, scripted=True) as made:
+async def started(folder: Path) -> AsyncIterator[Live]:
+    async with live_service(folder, scripted=True) as made:
         made.configure(toml=AGENTS)
         made.model.default = tells
         await made.service.start()
@@ -71,7 +71,7 @@ async def started(folder: Path) -> AsyncIterator[Town]:
         await made.service.stop()
 
 
-def edit(t: Town, *statements: str) -> None:
+def edit(t: Live, *statements: str) -> None:
     """Change what the program, which is not running, has stored: as if time had passed."""
     (path,) = t.service.home.glob("constellations/*/carina.db")
     with closing(sqlite3.connect(path)) as raw, raw:
@@ -88,13 +88,13 @@ IDLE = "UPDATE agent_presence SET active = 0"
 DAYS, AGENTS_JOB = "summary.constellation", "summary.agents"
 
 
-def job(t: Town, identifier: str) -> tuple[object, object]:
+def job(t: Live, identifier: str) -> tuple[object, object]:
     """When a job ran last, and what came of it."""
     found = {row[0]: row[1:] for row in rows(t, "SELECT id, last_run_at, last_detail FROM jobs")}
     return found[identifier][0], found[identifier][1]
 
 
-async def ran(t: Town, identifier: str) -> str:
+async def ran(t: Live, identifier: str) -> str:
     """Run a job now; what came of it."""
     before, _ = job(t, identifier)
     code, _, error = await t.service.run("jobs", "run", identifier)
@@ -141,7 +141,7 @@ async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: P
         edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
         await t.service.start()
         await until(lambda: job(t, DAYS)[0], 30, what="the job")
-        told = rows(t, "SELECT span, summary FROM constellation_summaries ORDER BY span")
+        told = rows(t, "SELECT kind, text FROM items WHERE kind IN ('day', 'week') ORDER BY kind")
         assert told == [(span, "They spoke of the fence.") for span in SPANS]
         asked = rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'")
         assert asked == [(2 if fault == "summaries.day:before" else 1,)], "a week of one day is that day's words"
@@ -161,7 +161,7 @@ async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(tmp_path
         edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
         await t.service.start()
         await until(lambda: job(t, AGENTS_JOB)[0], 30, what="the job")
-        assert rows(t, "SELECT summary FROM agent_summaries") == [("They spoke of the fence.",)]
+        assert rows(t, "SELECT text FROM items WHERE kind = 'agent'") == [("They spoke of the fence.",)]
 
 
 @pytest.mark.parametrize("fault", ["", "night.undo:before", "night.undo:after"])
@@ -187,7 +187,7 @@ async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str)
         assert turn["wrote"] == ["in block notes (1 change): The fence matters."]
         assert turn["why"] == ["sync (medium priority): 1 message since the last run"]
         assert "The fence matters" not in (await t.ana.command("summary night", {"night": night}, t.general)).text
-        refused(await t.ana.command("summary undo-night", {"night": night}, t.general), "Only an admin may take back")
+        refused(await t.ana.command("summary undo-night", {"night": night}, t.general), "Only an admin may undo")
         code, out, _ = await t.service.run("summary", "undo-night", night, "--json")
         if fault:
             await t.service.ended()
@@ -195,7 +195,7 @@ async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str)
             await t.service.start()
             code, out, _ = await t.service.run("summary", "undo-night", night, "--json")
         assert code == 0
-        assert [item["state"] for item in json.loads(out)] == ["left" if fault.endswith("after") else "taken back"]
+        assert [item["state"] for item in json.loads(out)] == ["left" if fault.endswith("after") else "undone"]
         assert "fence matters" not in str(rows(t, written))
 
 
@@ -211,7 +211,7 @@ WHERE role = 'user'
 
 
 async def test_who_has_had_no_break_for_ninety_minutes_is_spoken_to_once(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         t.configure(toml=FOCUS + check_in("Carina", "Momentum", f"discord:{t.general.id}"))
         t.model.default = lambda request: Answer("Water?" if "You look after" in str(request.messages) else "Yes.")
         await t.service.start()

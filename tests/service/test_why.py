@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.towns import ANSWER_SECONDS, Town, answered_within, town
+from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, live_service
 from tests.wire.discord import Answered, Channel, Message, Person
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls
@@ -18,18 +18,18 @@ MENU, PICK = "Why did you say this?", "Choose a memory to change"
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def rows(t: Town, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+def rows(t: Live, sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """Read beside the running service."""
     path = next(t.service.home.glob("constellations/*/carina.db"))
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         return connection.execute(sql, values).fetchall()
 
 
-def entry_with(t: Town, content: str) -> str:
+def entry_with(t: Live, content: str) -> str:
     return str(rows(t, "SELECT id FROM archival_entries WHERE content = ?", content)[0][0])
 
 
-async def answered(t: Town, person: Person, channel: Channel, content: str, word: str) -> tuple[Message, Message]:
+async def answered(t: Live, person: Person, channel: Channel, content: str, word: str) -> tuple[Message, Message]:
     """Something is kept, and an answer made from it; gives what the person had said, and the answer."""
     t.model.script(
         Calls(Call("recall", {"operation": "insert", "content": content})),
@@ -60,7 +60,7 @@ def forge(shown: Message, label: str, custom_id: str) -> Message:
     return made
 
 
-async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(scripted: Town) -> None:
+async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(scripted: Live) -> None:
     t, content = scripted, "Ana keeps a quagga in the barn."
     channel = t.guild.text_channel("quagga")
     told, answer = await answered(t, t.ana, channel, content, "quagga")
@@ -95,7 +95,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     assert rows(t, "SELECT id FROM archival_entries WHERE id = ?", entry) == []
 
 
-async def test_others_see_it_and_can_do_nothing(scripted: Town) -> None:
+async def test_others_see_it_and_can_do_nothing(scripted: Live) -> None:
     t, content = scripted, "Ana keeps an okapi."
     channel, bea = t.guild.text_channel("okapi"), t.member("Bea")
     _told, answer = await answered(t, t.ana, channel, content, "okapi")
@@ -113,7 +113,7 @@ async def test_others_see_it_and_can_do_nothing(scripted: Town) -> None:
     assert rows(t, "SELECT content FROM archival_entries WHERE content = ?", content) == [(content,)]
 
 
-async def test_among_several_memories_one_is_chosen(scripted: Town) -> None:
+async def test_among_several_memories_one_is_chosen(scripted: Live) -> None:
     t = scripted
     channel = t.guild.text_channel("several")
     for number in ("one", "two"):
@@ -147,7 +147,7 @@ async def test_among_several_memories_one_is_chosen(scripted: Town) -> None:
         ("carina:why:forget:entry:{entry}'; --", None),
     ],
 )
-async def test_a_made_up_button_does_nothing(scripted: Town, custom_id: str, said: str | None) -> None:
+async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, said: str | None) -> None:
     t, content = scripted, f"Ana keeps a lynx ({custom_id})."
     channel, bea = t.guild.text_channel("lynx"), t.member("Bea")
     secret = f"Bea keeps a stoat ({custom_id})."
@@ -168,7 +168,7 @@ async def test_a_made_up_button_does_nothing(scripted: Town, custom_id: str, sai
     assert entry_with(t, secret)
 
 
-async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Town) -> None:
+async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Live) -> None:
     t = scripted
     channel = t.guild.text_channel("none")
     assert "no answer in this place" in (await t.ana.command("why", channel=channel)).text
@@ -191,7 +191,7 @@ async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Town) -> None
 
 @pytest.mark.asyncio(loop_scope="function")
 async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path) -> None:
-    async with town(tmp_path, scripted=True) as t:
+    async with live_service(tmp_path, scripted=True) as t:
         await t.service.start()
         _told, answer = await answered(t, t.ana, t.general, "Ana keeps a dodo.", "dodo")
         shown = shown_in(await t.ana.menu(MENU, answer))
@@ -208,7 +208,7 @@ async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path
 
 @pytest.mark.asyncio(loop_scope="function")
 async def test_at_the_terminal_why_explains_the_last_answer(tmp_path: Path) -> None:
-    async with town(tmp_path) as t:
+    async with live_service(tmp_path) as t:
         code, _out, error = await t.service.run("chat", "--once", "remember that my dodo is blue")
         assert (code, error) == (0, "")
         await t.service.run("chat", "--once", "what colour is my dodo?")

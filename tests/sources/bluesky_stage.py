@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from memory.ids import OutboxId, PersonId, PlaceId, snowflakes
 from memory.requests import Verdict
+from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
 from sources.base import Delivery, Kind, Notification
 from sources.bluesky.keys import person_id
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
-from sources.bluesky.wiring import Act, Wiring
+from sources.bluesky.wiring import Act, Held, Wiring
 from tests.wire.bluesky import BlueskyServer, Post, User
 
 
@@ -31,6 +31,9 @@ class Memory:
     stream_mark: str | None = None
     acts_mark: str | None = None
     acts: list[Act] = field(default_factory=list)
+    suspected: list[tuple[str, str]] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
+    """Posts whose answers were taken back."""
     denied: set[PersonId] = field(default_factory=set)
     allowed: set[PersonId] = field(default_factory=set)
     decided: list[tuple[PersonId, str, Verdict]] = field(default_factory=list)
@@ -41,6 +44,12 @@ class Memory:
     answers: int = 0
     stores: bool = True
     """Whether what is delivered arrives in the store."""
+
+    async def withdraw(self, message: str) -> None:
+        self.withdrawn.append(message)
+
+    async def suspect(self, root: str, name: str) -> None:
+        self.suspected.append((root, name))
 
     def keeping(self, name: str) -> tuple[Callable[[], Awaitable[str | None]], Callable[[str], Awaitable[None]]]:
         """What gives a mark, and what keeps it."""
@@ -79,6 +88,10 @@ class Ground:
         self.sources.append(source)
         return source
 
+    async def _held(self, limit: int) -> Sequence[Held]:
+        said = [each for each in reversed(self.heard) if each.kind is Kind.MESSAGE]
+        return [Held(each.external_id, each.place.id, each.at) for each in said[:limit]]
+
     def _wiring(self) -> Wiring:
         memory = self.memory
 
@@ -115,9 +128,13 @@ class Ground:
             return (found[0].external_id, found[0].place.id) if found else None
 
         acts_mark, set_acts_mark = memory.keeping("acts_mark")
+
         return Wiring(
             seen,
+            self._held,
+            memory.withdraw,
             pass_over,
+            memory.suspect,
             *memory.keeping("mark"),
             settled,
             opt,

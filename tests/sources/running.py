@@ -4,18 +4,51 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import SecretStr
 
-from memory.ids import PersonId, PlaceId
+from memory.queue.gaps import Gap, Span
+from memory.store.ids import PersonId, PlaceId
 from sources.base import Notification
+from sources.discord.catch_up import Known
 from sources.discord.client import Commands
-from sources.discord.readback import Known
+from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.source import DiscordSource, Wiring
-from sources.discord.speaking import DiscordEndpoint
 from tests.wire.discord.server import DiscordServer
+
+
+@dataclass
+class KeptGaps:
+    """Gaps that are tried again at once, for as long as the object lives."""
+
+    open: dict[Span, str] = field(default_factory=dict)
+    closed: dict[Span, str] = field(default_factory=dict)
+    tries: int = 0
+    pause: float = 0.05
+
+    async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
+        self.open.update(dict.fromkeys(spans, reason))
+
+    async def due(self) -> Sequence[Gap]:
+        now = datetime.now(UTC)
+        return [Gap(span, reason, self.tries, now, now) for span, reason in self.open.items()]
+
+    async def wait(self) -> float | None:
+        return self.pause if self.open else None
+
+    async def failed(self, span: Span, reason: str) -> None:
+        self.tries += 1
+        self.open[span] = reason
+
+    async def fill(self, span: Span) -> None:
+        self.open.pop(span, None)
+
+    async def close(self, span: Span, reason: str) -> None:
+        self.open.pop(span, None)
+        self.closed[span] = reason
 
 
 @dataclass
@@ -30,6 +63,12 @@ class Ear:
     commands: Commands | None = None
     withheld: set[PersonId] = field(default_factory=set)
     """Those who chose that nothing they say is heard."""
+    gaps: KeptGaps = field(default_factory=KeptGaps)
+    let_in: list[PersonId] = field(default_factory=list)
+    """People of whom no direct message was heard yet."""
+    begun: int | None = None
+    deaf: bool = False
+    """Whether nothing of what is heard is taken."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def deliver(self, notification: Notification) -> None:
@@ -40,6 +79,12 @@ class Ear:
 
     async def last_seen(self) -> Mapping[PlaceId, str]:
         return dict(self.cursors)
+
+    async def never_wrote(self) -> Mapping[PersonId, datetime | None]:
+        return dict.fromkeys(self.let_in)
+
+    async def began(self) -> int | None:
+        return self.begun
 
     async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
         return self.stored.get(place, [])
@@ -94,10 +139,14 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
     wiring = Wiring(
         ear.last_seen,
         ear.recently_stored,
+        ear.never_wrote,
+        ear.gaps,
+        ear.began,
         on_ready=lambda _: ear.ready.set(),
         on_missing=ear.missing.update,
         commands=ear.commands,
         withheld=lambda person: person in ear.withheld,
+        deaf=lambda: ear.deaf,
     )
     source = DiscordSource(settings_for(server, **changes), wiring)
     with server.patched():

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from memory.audience import OWNER, Trust, person_audience
-from memory.clock import utc_now
-from memory.ids import PersonId, PlaceId, RequestId
+from memory.people.audience import OWNER, Trust, person_audience
 from memory.requests import Verdict
+from memory.store.clock import utc_now
+from memory.store.ids import PersonId, PlaceId, RequestId
 from sources.base import Buttons, DeliveryFailed, DeliveryUnclear, PlaceKind
 from sources.bluesky.source import BlueskySource
 from tests.sources.bluesky_stage import Ground, delivery, ground

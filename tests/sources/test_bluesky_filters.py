@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from memory.ids import PersonId
+from memory.store.ids import PersonId
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
-from sources.bluesky.hearing import notifications
 from sources.bluesky.keys import POSTS
+from sources.bluesky.notifications import notifications
 from sources.bluesky.records import Account, Post, Reference
 from sources.bluesky.records import post as parsed
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.threads import Branch, Thread, lines
 
 ME, ANA, BOB, EVE = "did:plc:me", "did:plc:ana", "did:plc:bob", "did:plc:eve"
-US = Us(ME, lambda person: person == PersonId(f"bluesky:{EVE}"))
+US = Us(ME, lambda person: person == PersonId(f"bluesky:{EVE}"), lambda _person: False)
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 

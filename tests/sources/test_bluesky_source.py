@@ -12,13 +12,14 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from memory.audience import PUBLIC, Trust
-from memory.clock import to_text
-from memory.ids import PersonId
+from memory.people.audience import PUBLIC, Trust
+from memory.store.clock import to_text
+from memory.store.ids import PersonId
 from sources.base import Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
+from sources.bluesky.polling import Pace
 from sources.bluesky.session import LOGIN_PAUSE
-from tests.sources.bluesky_stage import Ground, ground
+from tests.sources.bluesky_stage import Ground, delivery, ground
 
 LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"
 LOGIN = "com.atproto.server.createSession"
@@ -384,7 +385,7 @@ async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Grou
 
 
 async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sources.bluesky.watching.EVERY", 0.0)
+    monkeypatch.setattr("sources.bluesky.answered_posts.EVERY", 0.0)
     source = here.source()
     await here.look(source)
     asked = here.mention("wait")
@@ -416,8 +417,8 @@ async def test_what_was_read_a_moment_ago_is_not_looked_for_at_once(here: Ground
 
 
 async def test_of_many_that_wait_each_is_looked_for(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sources.bluesky.watching._AT_ONCE", 2)
-    monkeypatch.setattr("sources.bluesky.watching.EVERY", 0.3)
+    monkeypatch.setattr("sources.bluesky.answered_posts._AT_ONCE", 2)
+    monkeypatch.setattr("sources.bluesky.answered_posts.EVERY", 0.3)
     source = here.source()
     await here.look(source)
     asked = [here.mention(f"number {number}") for number in range(4)]
@@ -617,3 +618,77 @@ async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
     assert [away._pace.failed() for _ in range(8)][-1] <= 60
     await here.look(here.source())
     assert here.texts == ["meanwhile 0", "meanwhile 1", "meanwhile 2"]
+
+
+async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is_told(tmp_path: Path) -> None:
+    async with ground(tmp_path) as sky:
+        source = sky.source()
+        await sky.look(source)
+        post = sky.mention("Tell me a long and winding story about the sea and all the fish that live in it, please.")
+        for number in range(6):
+            await sky.look(source)
+            post = sky.bot.post(f"Part {number} of the story.", reply_to=post)
+            post = sky.ana.post(
+                f"That was part {number} of a really good story, and I want to hear the next.", reply_to=post
+            )
+        heard = len(sky.heard)
+        await sky.look(source)
+        sky.ana.post("That was another part of a really good story, and I want to hear the next.", reply_to=post)
+        await sky.look(source, 2)
+        assert heard < 7
+        assert len(sky.heard) == heard
+        assert "machine" in sky.why
+        assert {name for _, name in sky.memory.suspected} == {"Ana"}
+        sky.mention("a new thread")
+        await sky.look(source)
+        assert len(sky.heard) == heard + 1
+
+
+async def test_a_page_is_asked_for_only_when_something_is_new(tmp_path: Path) -> None:
+    async with ground(tmp_path) as sky:
+        source = sky.source()
+        sky.mention("before")
+        await sky.look(source, 2)
+        sky.server.limits.clear()
+        await sky.look(source, 5)
+        assert sky.server.limits == [1] * 5
+        sky.mention("one")
+        sky.mention("two")
+        await sky.look(source, 2)
+        assert sky.server.limits[5:] == [1, 50, 1]
+        assert sky.texts == ["one", "two"]
+
+
+async def test_what_was_not_stored_is_read_again_though_it_is_the_newest(tmp_path: Path) -> None:
+    async with ground(tmp_path) as sky:
+        source = sky.source()
+        await sky.look(source)
+        sky.memory.stores = False
+        sky.mention("hello")
+        await sky.look(source)
+        sky.memory.stores = True
+        await sky.look(source)
+        assert sky.texts == ["hello", "hello"]
+
+
+async def test_what_follows_an_answer_is_heard_at_once(tmp_path: Path) -> None:
+    async with ground(tmp_path) as sky:
+        source = sky.source(batch_seconds=300)
+        await sky.look(source)
+        asked = sky.mention("one")
+        await sky.look(source)
+        sky.ana.post("@carina.test and this", reply_to=asked, mentions=(sky.bot,))
+        await sky.look(source)
+        assert sky.texts == ["one"]  # its answer is being made
+        heard = sky.heard[0]
+        await source.endpoint.send(delivery(heard.place.id, "Yes.", heard.external_id))
+        await sky.look(source)
+        assert sky.texts == ["one", "and this"]
+
+
+def test_nobody_waits_longer_than_the_setting_says_for_a_look() -> None:
+    pace = Pace(2.0)
+    assert pace.next(1_000.0, {}) == 2.0
+    pace.heard(1_000.0)
+    assert pace.next(1_010.0, {}) == 1.0
+    assert pace.next(9_000.0, {}) == 2.0

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ids import OutboxId, Snowflakes
+from memory.store.ids import OutboxId, Snowflakes
 from sources.bluesky.keys import author_of, message_id, record_key, uri_and_cid
 from sources.bluesky.richtext import MOST_BYTES, MOST_GRAPHEMES, facets, fits, graphemes, marks, posts
 

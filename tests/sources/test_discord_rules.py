@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import discord
@@ -10,17 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from memory.admission import Rule
-from memory.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
-from memory.ids import OutboxId
+from memory.people.access import Rule
+from memory.people.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
+from memory.store.ids import OutboxId
 from sources.base import Delivery, Kind, OutFile, PlaceKind, Quoted
 from sources.discord.attachments import Offered, decode, from_discord, looks_like_text
-from sources.discord.finding import Said, matched, prefixed
-from sources.discord.hearing import (
+from sources.discord.endpoint import allowed_mentions
+from sources.discord.history_match import Said, matched, prefixed
+from sources.discord.notifications import (
     Author,
     Heard,
     Surroundings,
     admitted,
+    blocks,
     hearing,
     readable,
     text_mark,
@@ -28,9 +31,9 @@ from sources.discord.hearing import (
     to_notification,
     trust_of,
 )
-from sources.discord.places import Spot, channel_number, guild_id, person_id, place_id, place_of, user_number
+from sources.discord.payloads import forwarded_lines
+from sources.discord.places import Spot, channel_number, guild_id, person_id, place_id, place_of, shortened, user_number
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
-from sources.discord.speaking import allowed_mentions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ME, ANA, OZ = 1, 2, 3
@@ -226,6 +229,39 @@ def test_the_text_is_what_readers_see(content: str, text: str) -> None:
 
 def test_stickers_and_forwards_are_lines_of_the_text() -> None:
     assert readable(message("", extras=("[sticker: Wave]",)), ME) == "[sticker: Wave]"
+
+
+def forwarded(content: str = "", **parts: Any) -> list[str]:
+    empty: dict[str, Any] = {"embeds": [], "stickers": [], "components": [], "attachments": []}
+    part: Any = SimpleNamespace(content=content, **(empty | parts))
+    return forwarded_lines(part)
+
+
+def test_of_a_forwarded_message_nothing_is_left_out_unsaid() -> None:
+    long = "word " * 790
+    assert forwarded(long) == [f"[forwarded: {long.strip()}]"]
+    assert forwarded("see", attachments=[object()]) == ["[forwarded: see]"]
+    assert forwarded(attachments=[object()]) == []
+    assert forwarded() == ["[forwarded: a message without words]"]
+    embeds = [discord.Embed(title="News", description="d" * 1_001), discord.Embed()]
+    news, other = forwarded(embeds=embeds)
+    assert news.endswith("… (cut: it has 1,007 characters)]")
+    assert other == "[forwarded embed: without words]"
+    more = forwarded(stickers=[SimpleNamespace(name="Wave")], components=[object()])
+    assert more == ["[forwarded sticker: Wave]", "[forwarded: buttons or other parts that only Discord shows]"]
+
+
+def test_what_is_cut_says_how_long_it_was() -> None:
+    assert shortened("x" * 300) == "x" * 300
+    assert shortened("x" * 301) == "x" * 299 + "… (cut: it has 301 characters)"
+
+
+@pytest.mark.parametrize(("count", "end"), [(20, "r19"), (23, "r19 and 3 more")])
+def test_roles_that_are_not_named_are_counted(count: int, end: str) -> None:
+    author = Author(ANA, "Ana", roles={number: f"r{number}" for number in range(count)})
+    where = spot()
+    user = blocks(author, Surroundings(ME, where, place_of(where, settings()), settings()))[1]
+    assert f"Roles here: {', '.join(f'r{n}' for n in range(19))}, {end}" in user.profile.splitlines()
 
 
 NAMES = st.text(max_size=40)

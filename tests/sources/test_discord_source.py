@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -10,15 +11,15 @@ import discord
 import pytest
 from pydantic import SecretStr
 
-from memory.audience import guild_audience
-from memory.ids import OutboxId
+from memory.people.audience import guild_audience
+from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source
 from sources.discord.client import Commands, Tree, intents
 from sources.discord.errors import GatewayRefused, WrongToken
 from sources.discord.invite import application_of, invite_url, permissions
 from sources.discord.places import direct_place, guild_id, place_id
 from sources.discord.settings import Mode
-from sources.discord.watch import Watch
+from sources.discord.watchdog import Watch
 from tests.sources.running import Ear, connected
 from tests.wire.discord.server import DiscordServer
 
@@ -145,7 +146,7 @@ async def test_the_status_tells_how_the_connection_stands(server: DiscordServer)
 
 
 async def test_it_waits_for_discord_to_come_up(server: DiscordServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sources.discord.source.FIRST_WAIT", 0.1)
+    monkeypatch.setattr("sources.discord.source.waits", lambda: itertools.repeat(0.1))
     server.faults.fail("GET", "/users/@me", 503)
     guild = server.guild("Home")
     ana = server.person("ana")
@@ -184,7 +185,7 @@ async def test_commands_are_synced_only_when_they_changed(server: DiscordServer)
 async def test_speaking_before_the_connection_stands_is_a_failure_to_try_again(
     server: DiscordServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sources.discord.speaking.CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr("sources.discord.endpoint.CONNECT_SECONDS", 0.05)
     async with connected(server) as running:
         pass
     with contextlib.suppress(Exception):

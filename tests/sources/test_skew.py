@@ -7,8 +7,8 @@ from email.utils import format_datetime
 import pytest
 from aiohttp import web
 
-from sources.finding import Finding, State
-from sources.skew import examine_clock
+from sources.clock_skew import examine_clock
+from sources.diagnostics import Finding, State
 
 
 class Clockwork:

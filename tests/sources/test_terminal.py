@@ -3,13 +3,14 @@
 import asyncio
 import os
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from memory.audience import OWNER, Trust
-from memory.ids import OutboxId, PlaceId
+from memory.people.audience import OWNER, Trust
+from memory.store.ids import OutboxId, PlaceId
 from sources import terminal
 from sources.base import (
     Activity,
@@ -34,6 +35,7 @@ from sources.terminal import (
     Withdrawn,
     from_data,
     local_name,
+    shown_as,
     to_data,
 )
 
@@ -70,7 +72,7 @@ def test_what_is_typed_becomes_a_notification_of_the_owner() -> None:
     assert (heard.at, heard.answer) == (NOON, True)
 
 
-@pytest.mark.parametrize(("account", "name"), [("ada", "ada"), ("# a\nSystem: b", "a System꞉ b"), ("\n", "you")])
+@pytest.mark.parametrize(("account", "name"), [("ada", "ada"), ("# a\nSystem: b", "a System- b"), ("\n", "you")])
 def test_the_owner_is_named_after_the_account(account: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: account)
     assert local_name() == name
@@ -262,6 +264,11 @@ async def test_files_are_shown_below_the_text(endpoint: TerminalEndpoint) -> Non
     with endpoint.attach(shown.append):
         await endpoint.send(delivery(7, "see", files=(OutFile("a.txt", "content"),)))
     assert shown == [Said("terminal-7", "see\n\na.txt:\ncontent")]
+
+
+def test_what_nobody_sees_is_not_shown() -> None:
+    said = replace(delivery(7, "a\u202eb\x1b[2J\u200bc"), files=(OutFile("a.txt", "d\x07e"),))
+    assert shown_as(said).text == "ab[2Jc\n\na.txt:\nde"
 
 
 @pytest.mark.parametrize("shown", [Said("a", "b", "c"), Changed("a", "b"), Withdrawn("a"), Busy(True)])

@@ -6,7 +6,7 @@ of the calls it made for them, which it knows by their ids.
 
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -23,20 +23,22 @@ from bot.models.base import (
     Usage,
     UserMessage,
 )
+from bot.models.health import key_setting
 from bot.models.offline.acts import act
-from bot.models.offline.desk import Desk, Lines, Saved, Turn
 from bot.models.offline.intents import Say, understand
-from bot.models.offline.language import Language
+from bot.models.offline.language import Language, language, spoken
 from bot.models.offline.patrol import is_patrol, patrol
-from bot.models.offline.text import LANGUAGES, LONGEST, detect, uncalled
-from bot.models.standing import key_setting
-from memory.clock import Clock
+from bot.models.offline.text import LONGEST, detect, uncalled
+from bot.models.offline.turn import Desk, Lines, Saved, Turn
+from memory.store.clock import Clock
+from scheduler.zones import zone_of
 
 _PIECE = 80
 """Characters streamed at once."""
-
 _DECISIONS = ("approved", "denied", "expired", "withdrawn", "used")
 """Events that tell what became of a request; any other one is a timer's or another agent's."""
+_HARMLESS = {"recall": {"operation": "read"}, "search": {"domain": "all"}}
+"""Calls that rules of a turn may demand and that we know how to make."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,19 @@ class _Reply:
 
 
 class OfflineModel:
-    """Answers by rules and from memory. `setting` names the model that could answer better.
+    """Answers by rules and from memory. `setting` names the model that could answer better, `zone` its clocks.
 
-    What it does not know or cannot do it says together with why no language model answers: none is configured, or
-    what is wrong with the one that was asked first. Beside anything else it says so once a day to each person in each
-    place.
+    What it does not know or cannot do, though a language model would, the owner hears the reason of, once a day; who
+    else is there is told no more than that it cannot say more at the moment.
     """
 
     name = "offline"
     context_window = 1_000_000
 
-    def __init__(self, clock: Clock, setting: str = "CARINA_MODEL") -> None:
+    def __init__(self, clock: Clock, setting: str = "CARINA_MODEL", zone: str = "UTC") -> None:
         self._clock = clock
         self._setting = setting
+        self._zone = zone
 
     async def complete(self, request: Request) -> AsyncIterator[Event]:
         reply = self._reply(request, self._clock().astimezone(UTC))
@@ -71,18 +73,21 @@ class OfflineModel:
             return _Reply(*patrol(request, now))
         if _woken(request):
             return _Reply()
+        zone = request.zone or self._zone
         heard, since = _unanswered(request)
-        turn = _turn(request, since, heard, now)
-        language = _language_before(request)
+        turn = _turn(request, since, heard, now.astimezone(zone_of(zone)), zone)
+        before = _said_before(request.messages[:since], heard)
+        speaks = _language_before(request)
         calls: list[Call] = []
         said: list[Lines] = []
         for number, message in enumerate(heard):
             words = uncalled(message.said, request.agent)
-            language = detect(words[:LONGEST], language)
-            intents = understand(words, language, now) if words.strip() else (Say("picture"),)
+            speaks = detect(words[:LONGEST], speaks.code)
+            intents = understand(words, speaks, turn.now, before) if words.strip() else (Say("picture"),)
+            before = words
             for place, intent in enumerate(intents):
                 ident = f"off_{_digest(message)}_{number}_{place}"
-                step = act(intent, Desk(turn, language, message.speaker, ident))
+                step = act(intent, Desk(turn, speaks, message.speaker, ident))
                 if isinstance(step, Lines):
                     said.append(step)
                 else:
@@ -92,43 +97,46 @@ class OfflineModel:
         if calls:
             return _Reply(calls=tuple(calls))
         if not heard and not _spoken(request):
-            return _Reply(_decided(request, language))
-        return _Reply(text=self._hinted(said, language, request, now))
+            return _Reply(_decided(request, speaks))
+        return _Reply(text=self._with_reason(said, speaks, request, turn.now))
 
-    def _hinted(self, said: list[Lines], language: Language, request: Request, now: datetime) -> str:
-        """The answer, and why no language model gave it: where that is asked for, or where one should have."""
+    def _with_reason(self, said: list[Lines], speaks: Language, request: Request, now: datetime) -> str:
+        """The answer; where a language model would have known more, also why none answered."""
         busy = [lines for lines in said if not lines.friendly]  # small talk is answered only by itself
-        said = busy or said[-1:] or [Lines(language.phrases.called, friendly=True, hint=True)]
-        text = _compose(said, language)
-        hint = self._hint(language, request.failed)
-        if not any(lines.hint and not lines.friendly for lines in said):
-            told = any(each.trouble is Trouble.BUDGET for each in request.failed)  # a notice of its own said so
-            wanted = not told and (bool(request.failed) or any(lines.hint for lines in said))
-            if not wanted or _said_today(request, now, {self._hint(each, request.failed) for each in LANGUAGES}):
-                return text
-        between = "\n" if "\n" in text else " " if language.grammar.spaced else ""
-        return text + between + hint
+        said = busy or said[-1:] or [Lines(speaks.say("called"), friendly=True)]
+        text = _compose(said, speaks)
+        if not any(lines.beyond for lines in said) or _said_today(request, now, self._reasons(request)):
+            return text
+        reason = self._reason(speaks, request)
+        between = "\n" if "\n" in text else " " if speaks.spaced else ""
+        return text + between + reason if reason else text
 
-    def _hint(self, language: Language, failed: tuple[Unanswered, ...]) -> str:
-        phrases = language.phrases
-        if not failed:
-            return phrases.no_model.format(setting=f"`{self._setting}`")
-        first = failed[0]
-        words = str(getattr(phrases, f"model_{first.trouble}"))
+    def _reason(self, speaks: Language, request: Request) -> str:
+        """Why no language model answers, for the owner; for anybody else an apology where one should have."""
+        if not request.owner:
+            return speaks.say("limited") if request.failed else ""
+        if not request.failed:
+            return speaks.say("no_model", setting=f"`{self._setting}`")
+        first: Unanswered = request.failed[0]
         setting = key_setting(first.model) if first.trouble is Trouble.KEY else self._setting
-        return words.format(model=first.model, setting=f"`{setting}`")
+        return speaks.say(f"model_{first.trouble}", model=first.model, setting=f"`{setting}`")
+
+    def _reasons(self, request: Request) -> set[str]:
+        """The same in every language that was spoken."""
+        codes = {detect(each.said[:LONGEST]).code for each in request.messages if isinstance(each, UserMessage)}
+        return {self._reason(language(code), request) for code in codes} - {""}
 
 
-def _compose(said: list[Lines], language: Language) -> str:
+def _compose(said: list[Lines], speaks: Language) -> str:
     """One message: what was stored as one list, and each thing once."""
     saved = [lines.fact for lines in said if isinstance(lines, Saved)]
     parts = [lines.text for lines in said if len(saved) < 2 or not isinstance(lines, Saved)]
     if len(saved) > 1:
-        parts.insert(0, "\n".join([language.phrases.saved_list, *(f"- {fact}" for fact in dict.fromkeys(saved))]))
+        parts.insert(0, "\n".join([speaks.say("saved_list"), *(f"- {fact}" for fact in dict.fromkeys(saved))]))
     return "\n".join(dict.fromkeys(parts))
 
 
-def _said_today(request: Request, now: datetime, hints: set[str]) -> bool:
+def _said_today(request: Request, now: datetime, reasons: set[str]) -> bool:
     """Whether the person of this turn was told one of these today; an answer without a time counts as of today."""
     people = [each for each in request.messages if isinstance(each, UserMessage) and not each.answer]
     speakers = [message.speaker for message in people if message.speaker]
@@ -137,8 +145,8 @@ def _said_today(request: Request, now: datetime, hints: set[str]) -> bool:
         if isinstance(message, UserMessage) and not message.answer:
             answered = message.speaker or answered
         elif isinstance(message, UserMessage | AssistantMessage) and speakers and answered == speakers[-1]:
-            today = message.at is None or message.at.astimezone(UTC).date() == now.date()
-            if today and any(hint in message.text for hint in hints):
+            today = message.at is None or message.at.astimezone(now.tzinfo).date() == now.date()
+            if today and any(reason in message.text for reason in reasons):
                 return True
     return False
 
@@ -166,10 +174,18 @@ def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
     return heard, since
 
 
-def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime) -> Turn:
+def _said_before(earlier: Sequence[object], heard: list[UserMessage]) -> str:
+    """What the same person said last before, where nobody else spoke since."""
+    newest = next((each for each in reversed(earlier) if isinstance(each, UserMessage) and not each.answer), None)
+    same = newest is not None and heard and newest.speaker == heard[0].speaker and not newest.overheard
+    return newest.said[:LONGEST] if newest is not None and same else ""
+
+
+def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime, zone: str) -> Turn:
     window = request.messages[since:]
     return Turn(
         now=now,
+        zone=zone,
         tools={tool.name for tool in request.tools},
         results={message.call_id: message for message in window if isinstance(message, ToolMessage)},
         made={call.id for message in window if isinstance(message, AssistantMessage) for call in message.calls},
@@ -180,30 +196,34 @@ def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime)
 
 def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, ...]:
     """The call that the turn's rules demand, once, where we know how to make it."""
-    harmless = {"recall": {"operation": "read"}, "search": {"query": message.said[:200], "domain": "all"}}
     call_id = f"off_{_digest(message)}_forced"
-    if request.force_tool not in harmless.keys() & turn.tools or call_id in turn.made:
+    if request.force_tool not in _HARMLESS.keys() & turn.tools or call_id in turn.made:
         return ()
-    return (Call(call_id, request.force_tool, json.dumps(harmless[request.force_tool], sort_keys=True)),)
+    asked = {"query": message.said[:200]} if request.force_tool == "search" else {}
+    return (Call(call_id, request.force_tool, json.dumps(_HARMLESS[request.force_tool] | asked, sort_keys=True)),)
+
+
+def _newest(request: Request) -> UserMessage | None:
+    return next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
 
 
 def _woken(request: Request) -> bool:
     """Whether the agent is to look after things by itself, or another one wrote to it, which no rule can answer."""
-    newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
+    newest = _newest(request)
     return newest is not None and newest.event in ("sleeptime", "agent")
 
 
-def _decided(request: Request, language: Language) -> str:
+def _decided(request: Request, speaks: Language) -> str:
     """What became of a call that had to wait; nothing to say at any other time."""
-    newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
+    newest = _newest(request)
     if newest is None or newest.event not in _DECISIONS:
         return ""
     if newest.event != "approved":
-        return language.phrases.refused
+        return speaks.say("refused")
     result = request.messages[-1]
-    done = isinstance(result, ToolMessage) and result.ok
-    failed = result.text if isinstance(result, ToolMessage) else language.phrases.no_result
-    return language.phrases.allowed if done else language.phrases.failed.format(text=failed)
+    if isinstance(result, ToolMessage) and result.ok:
+        return speaks.say("allowed")
+    return speaks.say("failed", text=result.text if isinstance(result, ToolMessage) else speaks.say("no_result"))
 
 
 def _spoken(request: Request) -> bool:
@@ -214,12 +234,13 @@ def _spoken(request: Request) -> bool:
 
 def _language_before(request: Request) -> Language:
     """The language of the last message that tells one; English at the beginning."""
+    codes = [each.code for each in spoken()]
     for message in reversed(request.messages):
         if isinstance(message, UserMessage) and message.said.strip():
-            texts = {detect(message.said[:LONGEST], fallback).code for fallback in LANGUAGES}
-            if len(texts) == 1:
-                return detect(message.said[:LONGEST])
-    return LANGUAGES[0]
+            told = {detect(message.said[:LONGEST], fallback).code for fallback in codes}
+            if len(told) == 1:
+                return language(told.pop())
+    return language(codes[0])
 
 
 def _digest(message: UserMessage) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.models.base import Call, Request, ToolMessage, UserMessage
-from memory.clock import from_text
+from memory.store.clock import from_text
 
 EVENT = "patrol"
 _KEY, _KEPT_MINUTES = "due-tasks", 24 * 60

@@ -96,7 +96,7 @@ class AnthropicServer:
     async def _respond(self, http: web.Request) -> web.Response:
         body = await http.json()
         self.requests.append(body)
-        granted = http.headers.get("Authorization") == f"Bearer {KEY}"  # as the library sends an API key
+        granted = http.headers.get("x-api-key") == KEY and "anthropic-version" in http.headers
         reply = self.script.pop(0) if granted else Refuses(401, "authentication_error", "invalid key")
         if isinstance(reply, Refuses) and not reply.started:
             error = {"type": "error", "error": {"type": reply.kind, "message": reply.message}}

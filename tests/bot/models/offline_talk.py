@@ -20,7 +20,7 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.offline import OfflineModel
-from memory import fulltext
+from memory.store import fulltext
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 TOOLS = tuple(
@@ -122,13 +122,23 @@ class Talk:
     tools: tuple[ToolSpec, ...] = TOOLS
     failed: tuple[Unanswered, ...] = ()
     agent: str = ""
+    owner: bool = True
+    zone: str = ""
 
     def say(self, *said: str, speaker: str = "Ana", late: tuple[str, ...] = ()) -> str:
         """Messages of one turn; those in `late` arrive after its first step."""
         self.hear(*said, speaker=speaker)
         model = OfflineModel(lambda: self.memory.now)
         for _ in range(MOST_STEPS):
-            request = Request("", tuple(self.messages), self.tools, failed=self.failed, agent=self.agent)
+            request = Request(
+                "",
+                tuple(self.messages),
+                self.tools,
+                failed=self.failed,
+                agent=self.agent,
+                zone=self.zone,
+                owner=self.owner,
+            )
             streamed, answer = complete(model, request)
             assert (streamed, answer) == complete(model, request)
             assert streamed == answer.text

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from bot.models.access import Access, Limits
-from bot.models.anthropic import connect
 from bot.models.base import (
     Answer,
     AssistantMessage,
@@ -22,7 +21,8 @@ from bot.models.base import (
     ToolSpec,
     UserMessage,
 )
-from bot.models.provider import ProviderModel
+from bot.models.http_model import HttpModel
+from bot.models.messages import connect
 from tests.bot.models.anthropic_server import KEY, AnthropicServer, Refuses, Says, call, text
 from tests.bot.models.scripted import HELLO, events, last
 
@@ -39,13 +39,13 @@ async def server() -> AsyncIterator[AnthropicServer]:
 
 
 @pytest.fixture
-async def model(server: AnthropicServer) -> AsyncIterator[ProviderModel]:
+async def model(server: AnthropicServer) -> AsyncIterator[HttpModel]:
     model = connect(Access(NAME, Limits(attempt=5, silence=3), KEY, server.base_url))
     async with model.provider:
         yield model
 
 
-async def test_text_is_streamed_and_priced(server: AnthropicServer, model: ProviderModel) -> None:
+async def test_text_is_streamed_and_priced(server: AnthropicServer, model: HttpModel) -> None:
     tokens = {
         "input_tokens": 100,
         "output_tokens": 20,
@@ -61,7 +61,7 @@ async def test_text_is_streamed_and_priced(server: AnthropicServer, model: Provi
     assert answer.usage.cost_usd == pytest.approx((100 * 1 + 900 * 0.1 + 20 * 5) / 1_000_000)
 
 
-async def test_calls_and_a_failed_result_go_round(server: AnthropicServer, model: ProviderModel) -> None:
+async def test_calls_and_a_failed_result_go_round(server: AnthropicServer, model: HttpModel) -> None:
     server.script = [
         Says([text("Wait."), call("toolu_1", "recall", {"query": "x"})], stop="tool_use"),
         Says([text("Sorry.")]),
@@ -77,7 +77,7 @@ async def test_calls_and_a_failed_result_go_round(server: AnthropicServer, model
     assert (results["content"][0]["tool_use_id"], results["content"][0]["is_error"]) == ("toolu_1", True)
 
 
-async def test_the_stable_beginning_is_marked_for_the_cache(server: AnthropicServer, model: ProviderModel) -> None:
+async def test_the_stable_beginning_is_marked_for_the_cache(server: AnthropicServer, model: HttpModel) -> None:
     server.script = [Says([text("hi")])]
     await last(model, replace(TOOLS, force_tool="recall", temperature=0.5))
     [sent] = server.requests
@@ -104,7 +104,7 @@ async def test_the_stable_beginning_is_marked_for_the_cache(server: AnthropicSer
     ],
 )
 async def test_every_fault_has_a_type_and_words(
-    server: AnthropicServer, model: ProviderModel, reply: Says | Refuses, kind: type[ModelError], words: str
+    server: AnthropicServer, model: HttpModel, reply: Says | Refuses, kind: type[ModelError], words: str
 ) -> None:
     server.script = [reply]
     with pytest.raises(kind, match=words) as caught:
@@ -121,7 +121,7 @@ async def test_a_wrong_key_is_refused(server: AnthropicServer) -> None:
 
 
 @pytest.mark.parametrize(("stop", "finish"), [("max_tokens", "length"), ("refusal", "filter"), ("end_turn", "stop")])
-async def test_finishes_are_told(server: AnthropicServer, model: ProviderModel, stop: str, finish: str) -> None:
+async def test_finishes_are_told(server: AnthropicServer, model: HttpModel, stop: str, finish: str) -> None:
     server.script = [Says([], stop=stop)]
     answer = await last(model)
     assert (answer.finish, answer.text) == (finish, "")

@@ -18,7 +18,7 @@ from bot.models.base import (
     Trouble,
 )
 from bot.models.breaker import PAUSE, BreakerModel
-from bot.models.standing import State
+from bot.models.health import State
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, events, last, says
 
 BUSY, GARBAGE, REFUSED = ModelBusy("busy"), ModelGarbage("html"), ModelRefused("refused (HTTP 401)")

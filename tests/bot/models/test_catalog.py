@@ -12,8 +12,8 @@ from bot.errors import ConfigError
 from bot.models.access import Limits
 from bot.models.base import Restarted, TextDelta, ToolSpec, Trouble, Unanswered
 from bot.models.catalog import ModelCatalog, build_models
+from bot.models.health import State
 from bot.models.lazy import ADAPTERS
-from bot.models.standing import State
 from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
 from tests.wire import model as wire
 from tests.wire.model import ModelServer

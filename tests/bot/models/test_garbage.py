@@ -8,7 +8,7 @@ from aiohttp import web
 
 from bot.models.access import Access, Limits
 from bot.models.base import Answer, Event, ModelBusy, ModelError, ModelGarbage
-from bot.models.openai import connect
+from bot.models.chat_completions import connect
 from tests.bot.models.scripted import events
 
 

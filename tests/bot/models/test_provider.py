@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bot.models import other
+from bot.models import other_providers
 from bot.models.access import Access, Limits
 from bot.models.base import (
     Answer,
@@ -27,8 +27,8 @@ from bot.models.base import (
     ToolSpec,
     UserMessage,
 )
-from bot.models.openai import connect
-from bot.models.provider import ProviderModel
+from bot.models.chat_completions import connect
+from bot.models.http_model import HttpModel
 from tests.bot.models.scripted import HELLO, events, last
 from tests.wire import PATIENCE
 from tests.wire import model as wire
@@ -57,19 +57,19 @@ async def server() -> AsyncIterator[ModelServer]:
 @asynccontextmanager
 async def connected(
     server: ModelServer, *, name: str = "openai:scripted", key: str = "", limits: Limits = LIMITS
-) -> AsyncIterator[ProviderModel]:
+) -> AsyncIterator[HttpModel]:
     model = connect(Access(name, limits, key or server.api_key, server.base_url))
     async with model.provider:
         yield model
 
 
 @pytest.fixture
-async def model(server: ModelServer) -> AsyncIterator[ProviderModel]:
+async def model(server: ModelServer) -> AsyncIterator[HttpModel]:
     async with connected(server) as model:
         yield model
 
 
-async def test_text_is_streamed_in_order_and_comes_whole_at_the_end(server: ModelServer, model: ProviderModel) -> None:
+async def test_text_is_streamed_in_order_and_comes_whole_at_the_end(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("one two three", chunks=3, tokens=wire.Tokens(900, 30, cached=700, written=50)))
     *pieces, answer = await events(model)
     assert pieces == [TextDelta("one "), TextDelta("two "), TextDelta("three")]
@@ -92,7 +92,7 @@ async def test_the_price_of_a_known_model_is_told(server: ModelServer) -> None:
         assert (await last(model)).usage.cost_usd is None
 
 
-async def test_settings_reach_the_server(server: ModelServer, model: ProviderModel) -> None:
+async def test_settings_reach_the_server(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("hi"), wire.Answer("hi"))
     await last(model, replace(TOOLS, temperature=0.25, max_tokens=77, force_tool="search"))
     await last(model, replace(TOOLS, force_tool="no_such_tool"))
@@ -112,14 +112,14 @@ async def test_settings_reach_the_server(server: ModelServer, model: ProviderMod
     assert sent[0]["parameters"]["properties"] == RECALL.parameters["properties"]
 
 
-async def test_the_same_request_is_sent_the_same_byte_for_byte(server: ModelServer, model: ProviderModel) -> None:
+async def test_the_same_request_is_sent_the_same_byte_for_byte(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("hi"), wire.Answer("hi"))
     await last(model, TOOLS)
     await last(model, TOOLS)
     assert json.dumps(server.requests[0].body) == json.dumps(server.requests[1].body)
 
 
-async def test_calls_come_back_and_their_results_are_sent(server: ModelServer, model: ProviderModel) -> None:
+async def test_calls_come_back_and_their_results_are_sent(server: ModelServer, model: HttpModel) -> None:
     server.script(
         wire.Calls(wire.Call("recall", {"query": "x"}, id="c1"), wire.Call("search", id="c2"), text="Wait.", chunks=2),
         wire.Answer("It is on Elm Street."),
@@ -138,7 +138,7 @@ async def test_calls_come_back_and_their_results_are_sent(server: ModelServer, m
 
 @pytest.mark.parametrize("call", [wire.Call("recall", '{"query": '), wire.Call("unknown tool!", {"a": 1})])
 async def test_bad_calls_are_handed_on_and_can_be_answered(
-    server: ModelServer, model: ProviderModel, call: wire.Call
+    server: ModelServer, model: HttpModel, call: wire.Call
 ) -> None:
     server.script(wire.Calls(call), wire.Answer("sorry"))
     answer = await last(model, TOOLS)
@@ -165,7 +165,7 @@ FIRST, SECOND = ToolMessage("c1", "recall", "one"), ToolMessage("x" * 50, "searc
     ],
 )
 async def test_a_history_that_would_be_refused_is_mended(
-    server: ModelServer, model: ProviderModel, messages: tuple[Message, ...], roles: list[str]
+    server: ModelServer, model: HttpModel, messages: tuple[Message, ...], roles: list[str]
 ) -> None:
     server.script(wire.Answer("hi"))
     await last(model, replace(TOOLS, messages=(*HELLO.messages, *messages)))
@@ -175,7 +175,7 @@ async def test_a_history_that_would_be_refused_is_mended(
     assert all(len(call_id) <= 40 for call_id in ids)
 
 
-async def test_half_characters_are_mended_both_ways(server: ModelServer, model: ProviderModel) -> None:
+async def test_half_characters_are_mended_both_ways(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("a\ud83d\ude00b\ud83d", chunks=4))
     broken = "b\ud83dc \ud83d\ude00"
     tool = replace(RECALL, description=broken, parameters={"type": "object", "description": broken})
@@ -187,7 +187,7 @@ async def test_half_characters_are_mended_both_ways(server: ModelServer, model: 
     assert server.requests[0].system == "b\ufffdc 😀"
 
 
-async def test_images_are_named_to_a_server_that_may_not_see(server: ModelServer, model: ProviderModel) -> None:
+async def test_images_are_named_to_a_server_that_may_not_see(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("hi"))
     await last(model, replace(HELLO, messages=(UserMessage("look", images=("https://cdn.example/cat.png",)),)))
     assert server.requests[0].last_user == "look\n[image that you cannot see: cat.png]"
@@ -195,8 +195,8 @@ async def test_images_are_named_to_a_server_that_may_not_see(server: ModelServer
 
 async def test_images_are_shown_to_a_model_that_sees(server: ModelServer) -> None:
     server.script(wire.Answer("hi"))
-    async with connected(server) as blind:
-        seeing = ProviderModel(blind._access, blind._model, blind.provider, sees=True)
+    seeing = connect(Access("openai:scripted", LIMITS, server.api_key, server.base_url), sees=True)
+    async with seeing.provider:
         await last(seeing, replace(HELLO, messages=(UserMessage("look", images=("https://cdn.example/a?ex=1",)),)))
     assert server.requests[0].messages[1]["content"] == [
         {"type": "text", "text": "look"},
@@ -213,7 +213,7 @@ async def test_images_are_shown_to_a_model_that_sees(server: ModelServer) -> Non
     ],
 )
 async def test_silence_and_cut_answers_are_answers(
-    server: ModelServer, model: ProviderModel, reply: wire.Answer, finish: str, text: str
+    server: ModelServer, model: HttpModel, reply: wire.Answer, finish: str, text: str
 ) -> None:
     server.script(reply)
     answer = await last(model)
@@ -252,7 +252,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.kind.__name__}-{fault.words[:12]}")
-async def test_every_fault_has_a_type_and_words(server: ModelServer, model: ProviderModel, fault: Fault) -> None:
+async def test_every_fault_has_a_type_and_words(server: ModelServer, model: HttpModel, fault: Fault) -> None:
     server.script(fault.reply)
     stream = model.complete(HELLO)
     for _ in range(fault.streamed):
@@ -300,10 +300,10 @@ async def test_no_error_quotes_the_key(server: ModelServer) -> None:
                 await events(model)
             assert key not in caught.value.reason
             assert caught.value.__cause__ is None
-            assert caught.value.__suppress_context__
+            assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-async def test_cancelling_hangs_up_at_once(server: ModelServer, model: ProviderModel) -> None:
+async def test_cancelling_hangs_up_at_once(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("a b c d", chunks=4, pace=5), wire.Answer("still here"))
     asking = asyncio.create_task(events(model))
     [request] = await server.wait_for(1)
@@ -315,7 +315,7 @@ async def test_cancelling_hangs_up_at_once(server: ModelServer, model: ProviderM
     await hung_up(request)
 
 
-async def test_a_listener_that_leaves_hangs_up(server: ModelServer, model: ProviderModel) -> None:
+async def test_a_listener_that_leaves_hangs_up(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("abcd", chunks=4, pace=0.5), wire.Answer("still here"))
     stream = model.complete(HELLO)
     assert await anext(stream) == TextDelta("a")
@@ -324,7 +324,7 @@ async def test_a_listener_that_leaves_hangs_up(server: ModelServer, model: Provi
     await hung_up(server.requests[0])
 
 
-async def test_many_calls_run_at_the_same_time(server: ModelServer, model: ProviderModel) -> None:
+async def test_many_calls_run_at_the_same_time(server: ModelServer, model: HttpModel) -> None:
     server.default = lambda _: wire.Held(lambda: len(server.requests) == 20, wire.Answer("hi", chunks=2))
     answers = await asyncio.gather(*(last(model) for _ in range(20)))
     assert {answer.text for answer in answers} == {"hi"}
@@ -332,7 +332,7 @@ async def test_many_calls_run_at_the_same_time(server: ModelServer, model: Provi
 
 async def test_any_provider_that_the_library_knows_can_be_asked(server: ModelServer) -> None:
     server.script(wire.Answer("hi"))
-    model = other.connect(Access("ollama:llama3.2", LIMITS, server.api_key, server.base_url))
+    model = other_providers.connect(Access("ollama:llama3.2", LIMITS, server.api_key, server.base_url))
     async with model.provider:
         answer = await last(model)
     assert (answer.text, answer.model, server.requests[0].model) == ("hi", "ollama:llama3.2", "llama3.2")

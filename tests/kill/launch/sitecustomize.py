@@ -8,6 +8,9 @@ KILL_TEST_TRACE          file to which each reached point is appended, one "name
 KILL_TEST_NONCE_SECONDS  how long Discord's endpoint relies on nonces
 KILL_TEST_PREVIEW        seconds until an answer is shown while it is written or worked on, and between edits
 KILL_TEST_LOOK           seconds between looks for requests whose time is over
+KILL_TEST_PAUSES         seconds between tries that ended with the process, by their number
+KILL_TEST_HEALTHY        the same for what had all its tries
+KILL_TEST_WINDOW         seconds of the hour for which people's limits hold
 KILL_TEST_STUMBLE        the first turn fails by an error in the program itself
 """
 
@@ -59,6 +62,19 @@ def _look_often(module: Any) -> None:
         module._LOOK_SECONDS = float(_LOOK)
 
 
+def _hurry_tries(module: Any) -> None:
+    if "KILL_TEST_PAUSES" in os.environ:
+        module.PAUSES = tuple(map(float, os.environ["KILL_TEST_PAUSES"].split()))
+        module.HEALTHY = tuple(
+            module.timedelta(seconds=float(each)) for each in os.environ["KILL_TEST_HEALTHY"].split()
+        )
+
+
+def _shorten_window(module: Any) -> None:
+    if "KILL_TEST_WINDOW" in os.environ:
+        module.WINDOW = module.timedelta(seconds=float(os.environ["KILL_TEST_WINDOW"]))
+
+
 def _stumble_once(module: Any) -> None:
     if "KILL_TEST_STUMBLE" not in os.environ:
         return
@@ -72,12 +88,14 @@ def _stumble_once(module: Any) -> None:
 
 
 _CHANGES = {
-    "bot.turns.context": _stumble_once,
-    "memory.faults": _note_points,
-    "sources.discord.speaking": _forget_nonces,
-    "bot.preview": _hurry_previews,
-    "bot.progress": _hurry_previews,
-    "bot.desks.approving": _look_often,
+    "bot.agents.context.prompt": _stumble_once,
+    "bot.agents.rate_limits": _shorten_window,
+    "memory.queue.attempts": _hurry_tries,
+    "memory.store.faults": _note_points,
+    "sources.discord.endpoint": _forget_nonces,
+    "bot.runtime.previews": _hurry_previews,
+    "bot.runtime.progress": _hurry_previews,
+    "bot.services.approvals": _look_often,
 }
 
 
@@ -105,3 +123,5 @@ class _Finder:
 
 if "KILL_TEST_TRACE" in os.environ:
     sys.meta_path.insert(0, _Finder())
+    for name in _CHANGES.keys() & sys.modules.keys():  # in a fork of a process that has loaded them
+        _CHANGES[name](sys.modules[name])

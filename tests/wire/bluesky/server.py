@@ -37,6 +37,8 @@ class BlueskyServer(World):
         self.headers: dict[str, dict[str, str]] = {}
         """Headers of faulty answers, by method."""
         self.page = 50
+        self.limits: list[int] = []
+        """How many notifications were asked for, each time."""
         self.token_seconds = 7_200.0
         self.revoked: set[str] = set()
         self.expired: set[str] = set()
@@ -182,6 +184,7 @@ class BlueskyServer(World):
     def list_notifications(self, user: User, data: Json) -> Json:
         reasons = set(data.get("reasons", ()))
         found = [each for each in self.notifications(user) if not reasons or each["reason"] in reasons]
+        self.limits.append(int(data["limit"][0]))
         limit, start = min(int(data["limit"][0]), self.page), int(data.get("cursor", ["0"])[0])
         page = {"notifications": found[start : start + limit]}
         return {**page, "cursor": str(start + limit)} if len(found) > start + limit else page
@@ -223,6 +226,7 @@ class BlueskyServer(World):
         post = self.posts.get(f"at://{user.did}/{data['collection']}/{data['rkey']}")
         if post is not None:
             post.delete()
+        user.records.pop((data["collection"], data["rkey"]), None)
         return {}
 
     def resolve_handle(self, _user: User, data: Json) -> Json:
@@ -236,6 +240,20 @@ class BlueskyServer(World):
         shown = members[start : start + self.page]
         page: Json = {"items": [{"subject": self.author_view(each, user)} for each in shown]}
         return {**page, "cursor": str(start + self.page)} if len(members) > start + self.page else page
+
+    def get_feed(self, user: User, data: Json) -> Json:
+        """What a feed shows: of everybody, of a list's members, of one account, or of those who are followed."""
+        authors = set(self.users)
+        if "list" in data:
+            authors = {each.did for each in self.lists[data["list"][0]]}
+        elif "actor" in data:
+            authors = {self.named(data["actor"][0]).did}
+        elif "feed" not in data:
+            follows = [each["value"] for (kind, _), each in user.records.items() if kind == "app.bsky.graph.follow"]
+            authors = {each["subject"] for each in follows}
+        found = [each for each in self.posts.values() if each.author.did in authors]
+        newest = list(reversed(found))[: int(data["limit"][0])]
+        return {"feed": [{"post": self.post_view(each, user)} for each in newest]}
 
     def search_posts(self, user: User, data: Json) -> Json:
         words = data["q"][0].casefold()
@@ -251,6 +269,10 @@ _CALLS: dict[str, Callable[..., Json]] = {
     "app.bsky.feed.getPostThread": BlueskyServer.get_thread,
     "app.bsky.feed.getPosts": BlueskyServer.get_posts,
     "app.bsky.feed.searchPosts": BlueskyServer.search_posts,
+    "app.bsky.feed.getFeed": BlueskyServer.get_feed,
+    "app.bsky.feed.getListFeed": BlueskyServer.get_feed,
+    "app.bsky.feed.getAuthorFeed": BlueskyServer.get_feed,
+    "app.bsky.feed.getTimeline": BlueskyServer.get_feed,
     "app.bsky.graph.getList": BlueskyServer.get_list,
     "app.bsky.actor.getProfile": BlueskyServer.get_profile,
     "com.atproto.repo.createRecord": BlueskyServer.create_record,

@@ -237,6 +237,7 @@ class World:
             "cid": post.cid,
             "author": self.author_view(post.author, viewer),
             "record": post.record,
+            **_pictures(post.record),
             **({} if quoted is None else {"embed": self.quote_view(quoted, viewer)}),
             "indexedAt": post.indexed_at,
             "viewer": ({"replyDisabled": True} if closed else {})
@@ -279,6 +280,15 @@ class World:
                 view = self.post_view(post, viewer)
                 found.append({**{key: view[key] for key in ("uri", "cid", "author", "record")}, **each})
         return found
+
+
+def _pictures(record: Json) -> Json:
+    """How a post's pictures are shown: each as a small version that everybody can fetch, and what it shows in words."""
+    shown = [
+        {"thumb": f"https://pictures.test/small/{number}", "alt": each["alt"]}
+        for number, each in enumerate(record.get("embed", {}).get("images", ()), 1)
+    ]
+    return {"embed": {"$type": "app.bsky.embed.images#view", "images": shown}} if shown else {}
 
 
 def _quoted(record: Json) -> str:

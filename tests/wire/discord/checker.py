@@ -6,6 +6,7 @@ the tolerances below, each of which discord.py (or Discord itself) needs.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,23 +36,33 @@ EXTRA: dict[str, tuple[str, ...]] = {
 """Keys beyond the description that are let through, by schema."""
 
 
-class Checker:
-    """Collects what deviates from the description."""
+class Description:
+    """What is read of the file, with a validator for each place that was needed; every server checks by the same."""
 
     def __init__(self, path: Path) -> None:
         document: Json = json.loads(path.read_text("utf-8"))
         _tolerate(document)
         _forbid_unknown(document)
-        self._paths: dict[str, Json] = document["paths"]
+        self.paths: dict[str, Json] = document["paths"]
         resource: Resource[Any] = Resource.from_contents(document, default_specification=DRAFT202012)
-        self._registry: Registry[Any] = Registry().with_resource(_ROOT, resource).crawl()
-        self._validators: dict[str, Draft202012Validator] = {}
+        self.registry: Registry[Any] = Registry().with_resource(_ROOT, resource).crawl()
+        self.validators: dict[str, Draft202012Validator] = {}
+
+
+_describe = functools.cache(Description)
+
+
+class Checker:
+    """Collects what deviates from the description."""
+
+    def __init__(self, path: Path) -> None:
+        self._description = _describe(path)
         self.violations: list[str] = []
         self.own_faults: list[str] = []
 
     def check_request(self, call: Request) -> None:
         """The request's body against its operation; refused with 50035 unless only keys are unknown."""
-        operation = self._paths.get(call.template, {}).get(call.method.lower())
+        operation = self._description.paths.get(call.template, {}).get(call.method.lower())
         if operation is None:
             self.violations.append(f"{call.method} {call.template}: not in the description")
             return
@@ -71,7 +82,7 @@ class Checker:
 
     def check_answer(self, call: Request, reply: Reply) -> None:
         """Our own answer against the operation's answer for its status."""
-        operation = self._paths.get(call.template, {}).get(call.method.lower(), {})
+        operation = self._description.paths.get(call.template, {}).get(call.method.lower(), {})
         described = operation.get("responses", {}).get(str(reply.status))
         name = f"{call.method} {call.path} -> {reply.status}"
         if described is None:
@@ -86,11 +97,11 @@ class Checker:
             self.own_faults.append(f"{name}: a body where none belongs")
 
     def _errors(self, place: str, value: Any) -> Iterable[ValidationError]:
-        validator = self._validators.get(place)
+        validator = self._description.validators.get(place)
         if validator is None:
             schema = {"$ref": f"{_ROOT}#/{place}/schema"}
-            validator = Draft202012Validator(schema, registry=self._registry)
-            self._validators[place] = validator
+            validator = Draft202012Validator(schema, registry=self._description.registry)
+            self._description.validators[place] = validator
         return validator.iter_errors(value)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from tests.wire.discord.gateway import Gateway, Session
+from tests.wire.discord.gateway import Gateway, Handshake, Session
 from tests.wire.discord.listener import Listener
 
 
@@ -54,7 +54,14 @@ class Hang:
     applied: bool
 
 
-Effect = RateLimit | Failure | Unanswered | Delay | Hang
+@dataclass(frozen=True)
+class Odd:
+    """Answer 200 with an empty object, which no description allows, having done what was asked or not."""
+
+    applied: bool
+
+
+Effect = RateLimit | Failure | Unanswered | Delay | Hang | Odd
 
 
 @dataclass
@@ -124,6 +131,10 @@ class Faults:
     ) -> Rule:
         """An error answer: 500, 502, 503, 403 with code 50013, ..."""
         return self._add(Rule(method, path, Failure(status, code, message), times, skip))
+
+    def answer_oddly(self, method: str, path: str, *, applied: bool = False, times: int = 1, skip: int = 0) -> Rule:
+        """200 with `{}`, as no client expects it."""
+        return self._add(Rule(method, path, Odd(applied), times, skip))
 
     def cut_after_applying(self, method: str, path: str, *, times: int = 1, skip: int = 0) -> Rule:
         """Do what is asked, then break the connection instead of answering."""
@@ -225,6 +236,10 @@ class Faults:
 
     async def accept_gateway(self) -> None:
         await self._gateway_door.open()
+
+    def meet(self, handshake: Handshake) -> None:
+        """Meet every new gateway connection like this, until it is "good" again."""
+        self._gateway.handshake = handshake
 
     async def refuse_rest(self) -> None:
         """Close the REST port and every connection to it, until `accept_rest`."""

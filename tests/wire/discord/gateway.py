@@ -7,9 +7,11 @@ import base64
 import importlib
 import json
 import secrets
+import socket as socket_module
+import struct
 import zlib
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
@@ -19,6 +21,10 @@ from tests.wire.discord.people import Member
 from tests.wire.discord.world import Event, World
 
 T = TypeVar("T")
+
+Handshake = Literal["good", "reset", "502", "silent", "op 7", "op 9"]
+"""How a new connection is met: as it should be; broken at once; refused over HTTP; without a HELLO; asked to reconnect
+instead of a HELLO; the IDENTIFY answered with an invalid session."""
 
 INTENT_MEMBERS, INTENT_PRESENCES, INTENT_CONTENT = 1 << 1, 1 << 8, 1 << 15
 _PRIVILEGED = {"members": INTENT_MEMBERS, "presences": INTENT_PRESENCES, "message_content": INTENT_CONTENT}
@@ -146,6 +152,8 @@ class Gateway:
         self.identifies = 0
         self.resumes = 0
         self.refuse_resume = False
+        self.handshake: Handshake = "good"
+        self.handshakes = 0
         self.answer_heartbeats = True
         self.presences: list[Json] = []
         world.publish = self.publish
@@ -170,13 +178,23 @@ class Gateway:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One websocket from HELLO to its end."""
+        self.handshakes += 1
+        self.world.changes.notify()
+        if self.handshake == "reset":
+            _reset(request)
+            return web.Response(status=500)
+        if self.handshake == "502":
+            return web.Response(status=502, text="bad gateway")
         socket = web.WebSocketResponse(autoping=True, timeout=0.5)
         await socket.prepare(request)
         kind = request.query.get("compress")
         connection = Connection(socket, request, compressor(kind) if kind else None)
         self.connections.add(connection)
         writer = asyncio.create_task(connection.write())
-        connection.send({"op": 10, "d": {"heartbeat_interval": self._heartbeat()}})
+        if self.handshake == "op 7":
+            connection.send({"op": 7, "d": None})
+        elif self.handshake != "silent":
+            connection.send({"op": 10, "d": {"heartbeat_interval": self._heartbeat()}})
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
@@ -226,6 +244,9 @@ class Gateway:
             connection.close(code)
             return
         self.identifies += 1
+        if self.handshake == "op 9":
+            connection.send({"op": 9, "d": False})
+            return
         shard = data.get("shard") or [0, 1]
         session = Session((shard[0], shard[1]), data.get("intents", 0))
         session.connection = connection
@@ -296,6 +317,14 @@ class Gateway:
         if data.get("nonce"):
             chunk["nonce"] = data["nonce"]
         session.dispatch("GUILD_MEMBERS_CHUNK", chunk)
+
+
+def _reset(request: web.Request) -> None:
+    """Break the TCP connection with an RST instead of answering."""
+    if request.transport is not None:
+        raw = request.transport.get_extra_info("socket")
+        raw.setsockopt(socket_module.SOL_SOCKET, socket_module.SO_LINGER, struct.pack("ii", 1, 0))
+        request.transport.abort()
 
 
 def _search(members: list[Member], data: Json) -> list[Member]:

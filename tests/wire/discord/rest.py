@@ -17,7 +17,7 @@ from tests.wire.discord import routes_webhooks as webhooks
 from tests.wire.discord.calls import Answer, Reply, Request, read
 from tests.wire.discord.checker import Checker
 from tests.wire.discord.errors import DiscordError, refuse
-from tests.wire.discord.faults import Delay, Effect, Failure, Faults, Hang, RateLimit, Unanswered
+from tests.wire.discord.faults import Delay, Effect, Failure, Faults, Hang, Odd, RateLimit, Unanswered
 from tests.wire.discord.world import World
 
 Route = Callable[[World, Request], Answer]
@@ -126,7 +126,7 @@ class Rest:
             call.status, call.answer = reply.status, reply.json
             self.world.changes.notify()
             await self._after(request, effect)
-            return _respond(call, reply)
+            return _json(200, {}, request.path) if isinstance(effect, Odd) else _respond(call, reply)
 
         return serve
 
@@ -159,6 +159,8 @@ class Rest:
             case Failure(status, code, message):
                 body = {"code": code, "message": message or f"{status}: injected"}
                 return _json(status, body, request.path)
+            case Odd():
+                return _json(200, {}, request.path)
             case Unanswered():
                 _cut(request)
                 return web.Response(status=500)
@@ -203,7 +205,7 @@ class Rest:
 
 def _applies(effect: Effect | None) -> bool:
     """Whether the effect lets the request happen before it strikes."""
-    return effect is None or (isinstance(effect, Unanswered | Delay | Hang) and effect.applied)
+    return effect is None or (isinstance(effect, Unanswered | Delay | Hang | Odd) and effect.applied)
 
 
 def _cut(request: web.Request) -> None:

@@ -55,8 +55,10 @@ def gateway(world: World, request: Request) -> Answer:
 
 
 def gateway_bot(world: World, request: Request) -> Answer:
-    limit = {"total": 1000, "remaining": 999, "reset_after": 0, "max_concurrency": 1}
-    return {"url": world.gateway_url, "session_start_limit": limit, "shards": world.settings.shards}
+    settings = world.settings
+    reset = round(settings.starts_reset * 1000)
+    limit = {"total": 1000, "remaining": settings.starts_left, "reset_after": reset, "max_concurrency": 1}
+    return {"url": world.gateway_url, "session_start_limit": limit, "shards": settings.shards}
 
 
 def open_direct(world: World, request: Request) -> Answer:

@@ -31,6 +31,9 @@ class Settings:
     token_seconds: float = 900.0
     heartbeat_interval: float = 41.25
     shards: int = 1
+    starts_left: int = 999
+    starts_reset: float = 0.0
+    """Seconds until the session starts of a day are whole again."""
     granted_privileged: set[Privileged] = field(default_factory=lambda: {"members", "presences", "message_content"})
 
 

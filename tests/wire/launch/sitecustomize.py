@@ -106,4 +106,6 @@ def _run_next() -> None:
 
 if "DISCORD_TEST_REST" in os.environ:
     sys.meta_path.insert(0, _Finder())
+    for name in _CHANGES.keys() & sys.modules.keys():  # in a fork of a process that has loaded them
+        _CHANGES[name](sys.modules[name])
 _run_next()

@@ -1,0 +1,1 @@
+"""Turns of agents: the prompt, the next step, tool calls, permissions, groups."""

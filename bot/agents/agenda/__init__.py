@@ -1,0 +1,1 @@
+"""Reminders and events of people: set, listed, and said when they are due."""

@@ -1,0 +1,225 @@
+"""Events: writing them down, listing what comes, and reminding of them some minutes before, exactly once each time."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from bot.agents.agenda.reminders import ANNOUNCED, Reminding, Wanted, lateness, require_speaking_later
+from memory import jobs
+from memory.agenda import calendar
+from memory.agenda.calendar import Event, NewEvent
+from memory.jobs import NewJob
+from memory.people import quiet_hours
+from memory.queue import outbox
+from memory.store.clock import to_text
+from memory.store.database import Tx
+from memory.store.errors import Refused
+from memory.store.ids import EventId, PersonId, place_source
+from scheduler import triggers
+from scheduler.dates import read_when
+from scheduler.descriptions import rule_words
+from scheduler.jobs import Done, Firing, Kinds, Queueing
+from scheduler.triggers import At, Recurring, Trigger
+from scheduler.zones import zone_of
+
+EVENT = "event"
+REMINDER_MINUTES = 15
+_MOST_MINUTES = 60 * 24 * 31
+_GRACE = timedelta(hours=12)  # what began long ago is not announced any more
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens when; `wanted.text` is the title. `ends` in words or ISO 8601, on the day on which it begins."""
+
+    wanted: Wanted
+    ends: str = ""
+    minutes: int = REMINDER_MINUTES
+    """Before it, 0 for at that moment; -1: not reminded."""
+
+
+def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
+    """Keep an event with its job. Raises Refused, in words."""
+    if not -1 <= given.minutes <= _MOST_MINUTES:
+        raise Refused(f"a reminder comes 0 to {_MOST_MINUTES:,} minutes before an event")
+    wanted = given.wanted
+    if given.minutes >= 0:
+        require_speaking_later(wanted.place)
+    zone = quiet_hours.of(tx, people).zone or default_zone
+    trigger = read_when(wanted.when, now, zone)
+    first = triggers.require(trigger, now)
+    ends = None if not given.ends else _end(given.ends, first, now, zone)
+    new = NewEvent(
+        title=wanted.text,
+        person=wanted.person,
+        place=wanted.place,
+        audience=wanted.scope.audience,
+        trust=wanted.trust,
+        trigger=triggers.dump(trigger),
+        zone=zone,
+        starts_at=first,
+        ends_at=ends,
+        reminder_minutes=None if given.minutes < 0 else given.minutes,
+        agent=wanted.agent,
+    )
+    kept = calendar.add(tx, new, now)
+    if given.minutes >= 0:
+        _remember(tx, kept, trigger, now)
+    return kept
+
+
+def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
+    """When an event ends: a time alone on the day it begins, a day as if it was said now. Raises Refused."""
+    moments = [triggers.next_run(read_when(said, now, zone), now)]
+    if not _names_a_day(said, now, zone):
+        moments += [_since(said, since, zone) for since in (_midnight(first, zone), first)]
+    ends = min((moment for moment in moments if moment is not None and moment > first), default=None)
+    if ends is None:
+        raise Refused("it would end before it begins")
+    return ends
+
+
+def _names_a_day(said: str, now: datetime, zone: str) -> bool:
+    """Whether a time is of a certain day: at midnight it is of another one, and no span, which is as long then."""
+    midnight = _midnight(now, zone)
+    early, late = _since(said, midnight, zone), _since(said, now, zone)
+    if early is None or late is None or early - midnight == late - now:
+        return False
+    return early.astimezone(zone_of(zone)).date() != midnight.date()
+
+
+def _midnight(moment: datetime, zone: str) -> datetime:
+    return moment.astimezone(zone_of(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _since(said: str, since: datetime, zone: str) -> datetime | None:
+    """What a time means when it is said then; None for what lies before."""
+    with suppress(Refused):
+        return triggers.next_run(read_when(said, since, zone), since)
+    return None
+
+
+def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
+    """Keep the job that announces it; what begins sooner than that is announced at once."""
+    ahead = timedelta(minutes=event.reminder_minutes or 0)
+    planned = event.starts_at - ahead
+    first = max(planned, now + timedelta(seconds=1))
+    payload: dict[str, Any] = {"event": event.id}
+    before: Trigger = At(first)
+    if isinstance(trigger, Recurring):
+        before = replace(trigger, ahead=ahead)
+        payload |= {"sooner": to_text(first)} if first > planned else {}
+    named, made = calendar.job_id(event.id), triggers.dump(before)
+    job = NewJob(named, EVENT, made, first, payload, event.person, event.audience, _GRACE)
+    jobs.put(tx, job, now)
+
+
+def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[datetime, Event]]:
+    """Those that happen within so many days, with when, the next first; one that repeats with its next time."""
+    until = now + timedelta(days=days)
+    timed = [(triggers.next_run(triggers.load(each.trigger), now), each) for each in found]
+    return sorted(
+        ((at, each) for at, each in timed if at is not None and at <= until), key=lambda one: (one[0], one[1].id)
+    )
+
+
+def lines(found: list[tuple[datetime, Event]], zone: str) -> list[str]:
+    """Events for a person, on their clocks as they are now."""
+    return [
+        f"- {_clock(at, zone)}{_until(at, each, zone)} {each.title}{_again(each)} `{each.id}`" for at, each in found
+    ]
+
+
+def end_of(at: datetime, event: Event) -> datetime | None:
+    """When it ends, of the time that begins then."""
+    return None if event.ends_at is None else at + (event.ends_at - event.starts_at)
+
+
+def on_clocks(at: datetime, event: Event, zone: str) -> str:
+    """When it happens on the clocks of a zone, with its name, and how it repeats."""
+    span = f"{at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}{_until(at, event, zone)} {zone}"
+    return ", ".join(filter(None, (span, repetition(event))))
+
+
+def _until(at: datetime, event: Event, name: str) -> str:
+    """Until when: the time, and the day where it is another one."""
+    if (ends := end_of(at, event)) is None:
+        return ""
+    zone = zone_of(name)
+    same = ends.astimezone(zone).date() == at.astimezone(zone).date()
+    return f"–{ends.astimezone(zone):%H:%M}" if same else f" to {_clock(ends, name)}"
+
+
+def meant(found: list[Event], which: str) -> Event:
+    """The one that is meant by its number or words of its title. Raises Refused, naming those that could be."""
+    wanted = which.strip().lstrip("#").casefold()
+    exact = [each for each in found if str(each.id) == wanted]
+    fitting = exact or [each for each in found if all(part in each.title.casefold() for part in wanted.split())]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in (fitting or found)[:10])
+    what = "Several events fit" if fitting else "No event is called"
+    raise Refused(f"{what} {which!r}. There are: {listed or 'none'}.")
+
+
+@dataclass(frozen=True)
+class Announcing:
+    """Says what is about to happen, by the rules of reminders."""
+
+    reminding: Reminding
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the kind known to the scheduler."""
+        kinds.add(Queueing(EVENT, self.announce))
+
+    def announce(self, tx: Tx, firing: Firing) -> Done:
+        """Queue the words."""
+        event = calendar.by_id(tx, EventId(firing.job.payload["event"]))
+        if event is None or event.person is None or event.cancelled:
+            return Done("not wanted any more")
+        if self.reminding.opted_out(event.person):
+            calendar.cancel(tx, event, firing.now)
+            return Done("its person opted out")
+        if (held := self.reminding.quiet_until(tx, event.person, firing.now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        at = _announced(event, firing)
+        place, audience, mention = self.reminding.where(tx, event.person, event.place, event.audience)
+        zone = quiet_hours.zone_for(tx, self.reminding.selves(event.person), event.zone)
+        text = f"📅 {_clock(at, zone)}: {event.title}{lateness(firing, zone)}"
+        if mention and place_source(place) == "discord":
+            text = f"<@{event.person.partition(':')[2]}> {text}"
+        row = outbox.NewRow(
+            key=f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}",
+            place=place,
+            source=place_source(place),
+            content=text,
+            audience=audience,
+            person=event.person,
+            detail=outbox.TextDetail(mentions=(event.person,) if mention else ()),
+        )
+        outbox.add(tx, row, firing.now)
+        return Done("said")
+
+
+def _announced(event: Event, firing: Firing) -> datetime:
+    """The time of the event that a due time is about."""
+    first = firing.job.payload.get("sooner") == to_text(firing.due)  # announced with less time than was wanted
+    if first or not isinstance(triggers.load(event.trigger), Recurring):
+        return event.starts_at
+    return firing.due + timedelta(minutes=event.reminder_minutes or 0)
+
+
+def _clock(moment: datetime, zone: str) -> str:
+    return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M}"
+
+
+def repetition(event: Event) -> str:
+    """How it repeats, in words; empty where it does not."""
+    trigger = triggers.load(event.trigger)
+    return rule_words(trigger.rule) if isinstance(trigger, Recurring) else ""
+
+
+def _again(event: Event) -> str:
+    words = repetition(event)
+    return f" ({words})" if words else ""

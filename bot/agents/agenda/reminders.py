@@ -1,0 +1,345 @@
+"""Setting reminders and saying them: when one is due its words are queued in the transaction that completes its job.
+
+It is said where it was set, if those who hear that place now may know it, else to its person alone. Who opted out is
+told nothing; quiet hours hold it back unless it is urgent; what nobody acknowledges is said once more and no more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+
+from bot.agents.notices import Notices
+from memory import jobs
+from memory.agenda import reminders
+from memory.agenda.reminders import NewReminder, Reminder, Status, job_id
+from memory.jobs import NewJob
+from memory.knowledge.working import PATROL
+from memory.people import quiet_hours
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.people.quiet_hours import Times
+from memory.queue import inbox, outbox
+from memory.queue.outbox import OutRow
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
+from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, place_source
+from scheduler import triggers
+from scheduler.dates import read_when, shown
+from scheduler.descriptions import rule_words
+from scheduler.due import Quiet
+from scheduler.jobs import Done, Firing, Kinds, Queueing
+from scheduler.triggers import At, Recurring
+from scheduler.zones import zone_of
+from sources.bluesky.keys import NAME as BLUESKY
+from sources.bluesky.keys import user_of
+from sources.terminal import PLACE
+
+REMIND = "reminder"
+ANNOUNCED = "event"
+"""As keys of outbox rows begin: a reminder that is said, and an event that is announced."""
+ESCALATE = "reminder.again"
+OFFERS = ("snooze", "done")
+SNOOZE_MINUTES = 10
+ESCALATE_MINUTES = 30
+LATE = timedelta(seconds=30)
+"""From when on what is said is called late; what is due is said at once, and a busy minute is no outage."""
+_MOST_MINUTES = 60 * 24 * 31
+_SHOWN = 8  # of what was said of one reminder, those that are changed when it is done
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody wants to be told. `scope` is that in which it was said, `when` in words or ISO 8601."""
+
+    text: str
+    when: str
+    person: PersonId
+    place: PlaceId
+    scope: Scope
+    trust: Trust
+    agent: AgentId | None = None
+    urgent: bool = False
+    escalate_minutes: int = ESCALATE_MINUTES
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A reminder that is kept: when it comes, in words on its person's clocks, and what else is to be said of that."""
+
+    reminder: Reminder
+    at: datetime
+    when: str
+    note: str = ""
+
+
+def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Planned:
+    """Keep a reminder with its job. `people` are all accounts of its person. Raises Refused, in words."""
+    require_speaking_later(wanted.place)
+    if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
+        raise Refused(f"saying it once more takes 0 (not) to {_MOST_MINUTES:,} minutes")
+    times = quiet_hours.of(tx, people)
+    zone = times.zone or default_zone
+    trigger = read_when(wanted.when, now, zone)
+    first = triggers.require(trigger, now)
+    new = NewReminder(
+        text=wanted.text,
+        person=wanted.person,
+        place=wanted.place,
+        audience=wanted.scope.audience,
+        trust=wanted.trust,
+        trigger=triggers.dump(trigger),
+        zone=zone,
+        agent=wanted.agent,
+        urgent=wanted.urgent,
+        escalate_minutes=wanted.escalate_minutes,
+    )
+    kept = reminders.add(tx, new, now)
+    jobs.put(tx, _job(kept, first, ""), now)
+    return Planned(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=wanted.urgent))
+
+
+def require_speaking_later(place: PlaceId) -> None:
+    """Raises Refused, in words, where nothing can be said to somebody later: a post is for everybody."""
+    if place_source(place) == BLUESKY and not user_of(place):
+        raise Refused(
+            "in a thread on Bluesky I cannot remind anybody, since everybody would read it: ask me on Discord or in a "
+            "direct message"
+        )
+
+
+def quiet_of(times: Times, default_zone: str) -> Quiet | None:
+    """The quiet hours that somebody set."""
+    if not times.quiet_from or not times.quiet_until:
+        return None
+    begin, end = time.fromisoformat(times.quiet_from), time.fromisoformat(times.quiet_until)
+    return Quiet(begin, end, times.zone or default_zone)
+
+
+def snooze(tx: Tx, reminder: Reminder, minutes: int, now: datetime) -> datetime:
+    """Say it again in so many minutes; gives when. Raises Refused when it is over already."""
+    if reminder.status in (Status.DONE, Status.CANCELLED):
+        raise Refused("that is done already")
+    if not 1 <= minutes <= _MOST_MINUTES:
+        raise Refused(f"a reminder is put off by 1 to {_MOST_MINUTES:,} minutes")
+    at = now + timedelta(minutes=minutes)
+    jobs.drop(tx, job_id(reminder.id, "again"))
+    jobs.put(tx, _job(reminder, at, "later"), now)
+    if reminder.status is not Status.WAITING:
+        reminders.set_status(tx, reminder.id, Status.WAITING, now)
+    return at
+
+
+def finish(tx: Tx, reminder: Reminder, now: datetime) -> None:
+    """It is acknowledged; one that repeats comes again at its next time. What was said of it shows that."""
+    if isinstance(triggers.load(reminder.trigger), Recurring):
+        for suffix in ("again", "later"):
+            jobs.drop(tx, job_id(reminder.id, suffix))
+        reminders.set_status(tx, reminder.id, Status.WAITING, now)
+    else:
+        reminders.end(tx, reminder, Status.DONE, now)
+    _show(tx, reminder, "✓ ", now)
+
+
+def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
+    """It is not wanted any more, nor any repetition of it."""
+    reminders.end(tx, reminder, Status.CANCELLED, now)
+    _show(tx, reminder, "✗ ", now)
+
+
+def meant(found: list[Reminder], which: str) -> Reminder:
+    """The one that is meant by its number or words in it. Raises Refused, naming those that could be."""
+    wanted = which.strip().lstrip("#").casefold()
+    exact = [each for each in found if str(each.id) == wanted]
+    fitting = exact or [each for each in found if all(part in each.text.casefold() for part in wanted.split())]
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in (fitting or found)[:10])
+    if not fitting:
+        raise Refused(f"No open reminder is called {which!r} here. There are: {listed or 'none'}.")
+    raise Refused(f"Several reminders fit {which!r}: say which by its number, {listed}.")
+
+
+def lateness(firing: Firing, zone: str) -> str:
+    """What is said behind words that come later than was promised, when nobody was there to say them; else nothing.
+
+    Words that quiet hours kept were promised for the end of these.
+    """
+    held = firing.job.held_until
+    promised = firing.due if held is None else max(firing.due, held)
+    if firing.asked or firing.now - promised < LATE:
+        return ""
+    return f" (this was for {_clock(promised, zone)}; I was not running then)"
+
+
+def lines(found: list[tuple[Reminder, datetime | None]], zone: str) -> list[str]:
+    """Open reminders for a person, on their clocks as they are now, with their numbers."""
+    return [f"- {each.text} ({_state(each, at, zone)}) `{each.id}`" for each, at in found]
+
+
+@dataclass(frozen=True)
+class Reminding:
+    """Says what is due. `opted_out` are those who want nothing; what was set at the terminal is told as notices are."""
+
+    notices: Notices
+    zone: str
+    opted_out: Callable[[PersonId], bool]
+    selves: Callable[[PersonId], tuple[PersonId, ...]]
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the kinds known to the scheduler."""
+        kinds.add(Queueing(REMIND, self.remind))
+        kinds.add(Queueing(ESCALATE, self.escalate))
+
+    def remind(self, tx: Tx, firing: Firing) -> Done:
+        """Queue the words, and plan to say them once more."""
+        reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
+        if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
+            return Done("not wanted any more")
+        if self.opted_out(reminder.person):
+            reminders.end(tx, reminder, Status.CANCELLED, firing.now)
+            return Done("its person opted out")
+        if (held := self._held_until(tx, reminder, firing.now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
+        key = f"reminder/{reminder.id}/{to_text(firing.due)}"
+        self._say(tx, reminder, f"⏰ {reminder.text}{lateness(firing, zone)}", key, firing.now)
+        reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
+        if reminder.escalate_minutes:
+            again = firing.now + timedelta(minutes=reminder.escalate_minutes)
+            jobs.put(tx, _job(reminder, again, "again", ESCALATE), firing.now)
+        return Done("said")
+
+    def escalate(self, tx: Tx, firing: Firing) -> Done:
+        """Say it once more when nobody did anything about it."""
+        reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
+        if reminder is None or reminder.person is None or reminder.status is not Status.TOLD:
+            return Done("not needed")
+        if self.opted_out(reminder.person):
+            reminders.end(tx, reminder, Status.CANCELLED, firing.now)
+            return Done("its person opted out")
+        if (held := self._held_until(tx, reminder, firing.now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        key = f"{reminder.told_key}/again"
+        self._say(tx, reminder, f"⏰ Still open: {reminder.text}", key, firing.now)
+        reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
+        return Done("said once more")
+
+    def _held_until(self, rows: Rows, reminder: Reminder, now: datetime) -> datetime | None:
+        return None if reminder.urgent or reminder.person is None else self.quiet_until(rows, reminder.person, now)
+
+    def quiet_until(self, rows: Rows, person: PersonId, now: datetime) -> datetime | None:
+        """When the quiet hours end in which somebody is now; None when they are in none."""
+        quiet = quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
+        return None if quiet is None else quiet.until(now)
+
+    def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
+        person = reminder.person or PersonId("")
+        place, audience, mention = self.where(tx, person, reminder.place, reminder.audience)
+        press = outbox.PressButtons(REMIND, reminder.id, OFFERS)
+        if mention and place_source(place) == "discord":
+            text = f"<@{person.partition(':')[2]}> {text}"
+        row = outbox.NewRow(
+            key=key,
+            place=place,
+            source=place_source(place),
+            content=text,
+            audience=audience,
+            person=reminder.person,
+            agent=reminder.agent,
+            detail=outbox.TextDetail(mentions=(person,) if mention and person else (), press=press),
+        )
+        outbox.add(tx, row, now)
+
+    def where(self, rows: Rows, person: PersonId, place: PlaceId, heard_by: Audience) -> tuple[PlaceId, Audience, bool]:
+        """Where it is said what was set in a place before these ears: who hears it, and whether to name its person."""
+        if place == PLACE.id or place_source(place) == PATROL:
+            return self.notices.place, OWNER, False
+        known = inbox.place(rows, place)
+        if known is not None and known.kind != "direct":
+            hearers = Scope(known.audience, frozenset(known.within))
+            if hearers.may_use(heard_by):
+                return known.id, known.audience, True
+        return _own(person), OWNER if heard_by == OWNER else person_audience(person), False
+
+
+def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
+    """Say to its person alone what the place where it was set does not take; False where there is nothing to do."""
+    what, _, rest = row.key.partition("/")
+    if what not in (REMIND, ANNOUNCED) or not isinstance(row.detail, outbox.TextDetail) or not row.detail.mentions:
+        return False
+    person = row.detail.mentions[0]
+    words = row.content.removeprefix(f"<@{person.partition(':')[2]}> ")
+    own, key = _own(person), f"{row.key}/alone"
+    new = outbox.NewRow(
+        key=key,
+        place=own,
+        source=place_source(own),
+        content=f"{words} (I cannot say it where you set it any more)",
+        audience=person_audience(person),
+        person=person,
+        detail=replace(row.detail, mentions=()),
+    )
+    outbox.add(tx, new, now)
+    outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, row.last_error)
+    if what == REMIND:
+        reminders.follow(tx, ReminderId(int(rest.partition("/")[0])), row.key, key)
+    return True
+
+
+def _own(person: PersonId) -> PlaceId:
+    source, _, name = person.partition(":")
+    return PlaceId(f"{source}:user:{name}")
+
+
+def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> NewJob:
+    trigger = triggers.dump(At(at)) if suffix else reminder.trigger
+    payload = {"reminder": reminder.id}
+    return NewJob(job_id(reminder.id, suffix), kind, trigger, at, payload, reminder.person, reminder.audience)
+
+
+def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
+    """Mark what was said of it, and take the buttons away; what is not sent yet is not sent any more.
+
+    Of one that repeats only what was said last is marked: what came before it was not done by that.
+    """
+    repeats = isinstance(triggers.load(reminder.trigger), Recurring)
+    last = "/".join(reminder.told_key.split("/")[:3])
+    said = [
+        row for row in outbox.of_prefix(tx, f"{REMIND}/{reminder.id}/") if not isinstance(row.detail, outbox.EditDetail)
+    ]
+    for row in said[-_SHOWN:]:
+        if outbox.withdraw(tx, row.id) or not row.content:
+            continue
+        shown = row.content if repeats and not row.key.startswith(last) else f"{mark}{row.content}"
+        new = outbox.NewRow(
+            f"{row.key}/shown", row.place, row.source, shown, row.audience, person=reminder.person,
+            detail=outbox.EditDetail(row.key),
+        )  # fmt: skip
+        outbox.add(tx, new, now)
+
+
+def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:
+    quiet = None if urgent else quiet_of(times, zone)
+    until = None if quiet is None else quiet.until(at)
+    return "" if until is None else f"That is within your quiet hours: I say it at {_clock(until, zone)}."
+
+
+def _clock(moment: datetime, zone: str) -> str:
+    return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
+
+
+def repetition(reminder: Reminder) -> str:
+    """How it repeats, in words; empty where it does not."""
+    trigger = triggers.load(reminder.trigger)
+    return rule_words(trigger.rule) if isinstance(trigger, Recurring) else ""
+
+
+def on_clocks(moment: datetime | None, zone: str) -> str:
+    """A moment as somebody's clocks show it, with the zone; empty for None."""
+    return "" if moment is None else f"{_clock(moment, zone)} {zone}"
+
+
+def _state(reminder: Reminder, at: datetime | None, zone: str) -> str:
+    told = "" if reminder.status is Status.WAITING else "said, not done yet"
+    due = "" if at is None else _clock(at, zone)
+    return "; ".join(filter(None, (due, repetition(reminder), told, "urgent" if reminder.urgent else "")))

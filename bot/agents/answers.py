@@ -1,0 +1,67 @@
+"""An answer as the messages that say it: split for the platform, or a file when it is very long."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import regex
+
+from memory.queue.outbox import File
+from sources.base import MESSAGES, Form
+
+MAX_PIECES = MESSAGES.most_pieces
+"""More messages than this in a row are a flood; the text goes out as a file instead."""
+
+_CLUSTER = regex.compile(r"\X")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One message: its text and, if any, the text of a file that goes with it."""
+
+    text: str
+    file_name: str = ""
+    file_text: str = ""
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        return (File(self.file_name, self.file_text),) if self.file_name else ()
+
+
+def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES) -> list[Piece]:
+    """The pieces of an answer, in order; none for an empty one. Where there are no files a flood is cut short."""
+    if not text.strip():
+        return []
+    parts = split(text)
+    if len(parts) <= form.most_pieces:
+        return [Piece(part) for part in parts]
+    if not form.takes_files:
+        return [Piece(part) for part in split(_beginning(text, split, form))]
+    note = f"(My answer is {len(text):,} characters long: the whole of it is in the file.)"
+    return [Piece(parts[0]), Piece(note, "answer.md", text)]
+
+
+def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:
+    """What to tell the model when nothing could hold its answer whole; empty when something can."""
+    if form.takes_files or len(split(text)) <= form.most_pieces:
+        return ""
+    room = len(_beginning(text, split, form))
+    return f"Your answer was not sent: it has {len(text):,} characters, and here at most about {room:,} fit."
+
+
+def _beginning(text: str, split: Callable[[str], list[str]], form: Form) -> str:
+    """As much of a text as its messages can say, with an ellipsis: up to a word's end where one is not far."""
+    ends = [found.end() for found in _CLUSTER.finditer(text)]
+    least, most = 0, len(ends)
+    while most - least > 1:
+        middle = (least + most) // 2
+        if len(split(_cut(text, ends[middle]))) <= form.most_pieces:
+            least = middle
+        else:
+            most = middle
+    end = ends[least]
+    word = max((at for at in range(end // 2 + 1, end + 1) if text[at : at + 1].isspace()), default=end)
+    return _cut(text, word)
+
+
+def _cut(text: str, end: int) -> str:
+    return f"{text[:end].rstrip()} …"

@@ -1,0 +1,278 @@
+"""What may be spent on language models: reserved before a call, settled with its answer, and less is done in time.
+
+Each limit is for one subject in each day or month (UTC), in money or in tokens. As what is left runs out, calls get
+smaller in steps that the person is told of once: a cheaper model, then short answers without tools, then the offline
+model or a refusal. A budget of zero asks no provider. Where a model's price is not known, its calls count in tokens
+only, and are shown as such: unknown is not zero.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import IntEnum
+from typing import Literal
+
+from bot.agents.context.quotes import estimate_tokens
+from bot.models.base import Request, Trouble, Unanswered
+from bot.models.prices import price
+from memory import agents, budgets
+from memory.agents import Agent
+from memory.budgets import Filter, Limit, Period, Spender, Sum
+from memory.knowledge.working import PATROL
+from memory.queue import outbox
+from memory.queue.turns import Turn
+from memory.store.database import Rows, Tx
+from memory.store.ids import place_source
+from memory.usage import guild_of
+
+OFFLINE = "offline"
+_SHORT_TOKENS = 300  # of an answer, when only short ones are given
+_USUAL_TOKENS = 800  # of an answer, when nothing else is said: for the reservation alone
+_BRIEFLY = "\n\n## Now\nThe budget is nearly spent: answer in two or three sentences, without any tool."
+
+_PARTS = {"cast_ballot", "choose_members"}
+
+
+class BudgetLevel(IntEnum):
+    """How much is done for a call, from all to nothing."""
+
+    FULL = 0
+    CHEAPER = 1
+    SHORT = 2
+    OFFLINE = 3
+    REFUSED = 4
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """When less is done: shares of a limit, and what happens when it is spent."""
+
+    cheaper_model: str = ""
+    cheaper_at: float = 0.8
+    short_at: float = 0.95
+    when_spent: Literal["offline", "refuse"] = "offline"
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a call may be: by which agent's settings, and what was reserved for it."""
+
+    rung: BudgetLevel
+    agent: Agent
+    reservation: int | None = None
+    words: str = ""
+    """For the person, when the call is refused."""
+
+    def request(self, request: Request) -> Request:
+        """The request as it may be made."""
+        if self.rung is not BudgetLevel.FULL and self.agent.model == OFFLINE:
+            return replace(request, failed=(Unanswered("", Trouble.BUDGET),))
+        if self.rung is not BudgetLevel.SHORT:
+            return request
+        most = min(request.max_tokens or _SHORT_TOKENS, _SHORT_TOKENS)
+        if request.tools and {tool.name for tool in request.tools} <= _PARTS:
+            return replace(request, max_tokens=most)  # who is asked for a ballot can give it by that tool alone
+        return replace(request, system=request.system + _BRIEFLY, tools=(), force_tool="", max_tokens=most)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One limit as it stands: what was spent of it, and where it was said."""
+
+    limit: Limit
+    spent: Sum
+    ends: datetime
+    by_command: bool
+
+    @property
+    def share(self) -> float:
+        """Of the limit that is used up most; 1 and more when it is spent."""
+        return _share(self.limit, self.spent)
+
+
+@dataclass
+class Budgets:
+    """The limits of one constellation; `decided` are those by command, kept as the store has them."""
+
+    configured: Mapping[tuple[str, Period], Limit] = field(default_factory=dict)
+    ladder: Ladder = field(default_factory=Ladder)
+    default_model: str = OFFLINE
+    decided: dict[tuple[str, Period], Limit] = field(default_factory=dict)
+
+    @property
+    def limits(self) -> list[Limit]:
+        """Every limit that holds."""
+        return list({**self.configured, **self.decided}.values())
+
+    def concerns(self, agent: Agent) -> bool:
+        """Whether a call of this agent has to be asked for at all."""
+        return bool(self.limits) and self.model_of(agent) != OFFLINE
+
+    def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowed:
+        """Decide what a call may be, and reserve what it will probably cost; tells the person when it became less."""
+        spender = Spender(turn.id, agent.id, turn.person, guild_of(turn.scope))
+        tokens, cost = self._estimate(agent, request)
+        rung, limit = self._rung_for(tx, spender, agent, (cost, tokens), now)
+        patrol = place_source(turn.place) == PATROL
+        if patrol and rung is BudgetLevel.SHORT:
+            rung = BudgetLevel.OFFLINE  # without its tools a model could only pretend to have looked
+        if limit is not None and rung is not BudgetLevel.FULL and not patrol:
+            _tell(tx, turn, rung, limit, now)
+        match rung:
+            case BudgetLevel.REFUSED if limit is not None:
+                return Allowed(rung, agent, words="" if patrol else _words(rung, limit, now))
+            case BudgetLevel.OFFLINE:
+                return Allowed(rung, replace(agent, model=OFFLINE))
+        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(rung) else agent
+        if chosen.model == OFFLINE:
+            return Allowed(rung, chosen)
+        return Allowed(rung, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+
+    def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowed | None:
+        """Decide whether a call may be made that nobody waits for, and reserve it; None where it may not.
+
+        It is made at the first two rungs alone: what is left from there on is kept for people.
+        """
+        tokens, cost = self._estimate(agent, request)
+        rung, _limit = self._rung_for(tx, spender, agent, (cost, tokens), now)
+        if rung > BudgetLevel.CHEAPER:
+            return None
+        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(rung) else agent
+        if chosen.model == OFFLINE:
+            return None
+        return Allowed(rung, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+
+    def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
+        """What a call will probably take, in tokens and in money; None where the price is not known."""
+        tokens = _tokens(request)
+        return tokens, price(self.model_of(agent), tokens - _answer(request), _answer(request))
+
+    def _rung_for(
+        self, rows: Rows, spender: Spender, agent: Agent, call: tuple[float | None, int], now: datetime
+    ) -> tuple[BudgetLevel, Limit | None]:
+        """The lowest rung that a limit asks for, for a call of that cost and so many tokens."""
+        found = [(limit, _spent(rows, limit, spender, now)) for limit in self.limits if _is_for(limit, spender, agent)]
+        return self._rung(found, *call)
+
+    def standings(self, rows: Rows, now: datetime) -> list[Standing]:
+        """How the limits stand; one for each person or each guild is of whoever spent most of it."""
+        return [
+            Standing(limit, _most_spent(rows, limit, now), budgets.period_end(limit.period, now), self._said(limit))
+            for limit in self.limits
+        ]
+
+    def model_of(self, agent: Agent) -> str:
+        """The model that answers for an agent: its own, else the service's."""
+        return agent.model or self.default_model
+
+    def _said(self, limit: Limit) -> bool:
+        return (limit.subject, limit.period) in self.decided
+
+    def _cheaper(self, rung: BudgetLevel) -> bool:
+        return rung >= BudgetLevel.CHEAPER and bool(self.ladder.cheaper_model)
+
+    def _rung(
+        self, found: list[tuple[Limit, Sum]], cost: float | None, tokens: int
+    ) -> tuple[BudgetLevel, Limit | None]:
+        """The lowest rung that a limit asks for, and which limit that is."""
+        lowest: tuple[BudgetLevel, Limit | None] = (BudgetLevel.FULL, None)
+        for limit, spent in found:
+            after = replace(spent, usd=spent.usd + (cost or 0), tokens=spent.tokens + tokens)
+            rung = self._of_share(max(_share(limit, after), 2 if _share(limit, spent) >= 1 else 0))
+            if rung > lowest[0]:
+                lowest = rung, limit
+        return lowest
+
+    def _of_share(self, share: float) -> BudgetLevel:
+        if share > 1:
+            return BudgetLevel.OFFLINE if self.ladder.when_spent == "offline" else BudgetLevel.REFUSED
+        if share > self.ladder.short_at:
+            return BudgetLevel.SHORT
+        return BudgetLevel.CHEAPER if share > self.ladder.cheaper_at and self.ladder.cheaper_model else BudgetLevel.FULL
+
+
+def _spent(rows: Rows, limit: Limit, spender: Spender, now: datetime) -> Sum:
+    kind = limit.subject.partition(":")[0]
+    of = {
+        "agent": Filter(agent=spender.agent),
+        "person": Filter(person=spender.person),
+        "guild": Filter(guild=spender.guild),
+    }
+    return budgets.spent(rows, of.get(kind, Filter()), budgets.period_start(limit.period, now), now)
+
+
+def _is_for(limit: Limit, spender: Spender, agent: Agent) -> bool:
+    kind, _, name = limit.subject.partition(":")
+    match kind:
+        case "agent":
+            return name.casefold() == agent.name.casefold()
+        case "person":
+            return spender.person is not None and name in ("", spender.person)
+        case "guild":
+            return spender.guild is not None and name in ("", spender.guild.partition(":")[2])
+        case _:
+            return True
+
+
+def _share(limit: Limit, spent: Sum) -> float:
+    """How much of a limit is used; more than all of one that is zero."""
+    pairs = ((spent.usd, limit.usd), (spent.tokens, limit.tokens))
+    return max((used / most if most else 2.0) for used, most in pairs if most is not None)
+
+
+def _tokens(request: Request) -> int:
+    """An estimate of what a call takes in and gives."""
+    said = "".join([request.system, *(message.text for message in request.messages), *map(str, request.tools)])
+    return estimate_tokens(said) + _answer(request)
+
+
+def _answer(request: Request) -> int:
+    return request.max_tokens or _USUAL_TOKENS
+
+
+def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:
+    """What was spent of a limit; of one for each person or guild by the one who spent most."""
+    kind, _, name = limit.subject.partition(":")
+    since = budgets.period_start(limit.period, now)
+    match kind:
+        case "agent":
+            named = agents.agent_named(rows, name)
+            filters = [] if named is None else [Filter(agent=named.id)]
+        case "person":
+            filters = [Filter(person=each) for each in ([name] if name else budgets.spenders(rows, "person_id", since))]
+        case "guild":
+            found = [f"guild:{name}"] if name else budgets.spenders(rows, "guild_id", since)
+            filters = [Filter(guild=each) for each in found]
+        case _:
+            filters = [Filter()]
+    return max(
+        (budgets.spent(rows, of, since, now) for of in filters),
+        key=lambda each: _share(limit, each),
+        default=Sum(0, 0, 0),
+    )
+
+
+def _tell(tx: Tx, turn: Turn, rung: BudgetLevel, limit: Limit, now: datetime) -> None:
+    """Say it to the person, once in a period, place and rung. A refusal is said as the answer itself."""
+    if turn.person is None or rung is BudgetLevel.REFUSED:
+        return
+    began = budgets.period_start(limit.period, now)
+    key = f"budget/{limit.subject}/{limit.period}/{began:%Y-%m-%d}/{rung}/{turn.person}/{turn.place}"
+    words = _words(rung, limit, now)
+    source = place_source(turn.place)
+    outbox.add(tx, outbox.NewRow(key, turn.place, source, words, turn.scope.audience, person=turn.person), now)
+
+
+def _words(rung: BudgetLevel, limit: Limit, now: datetime) -> str:
+    """What the person is told; not how much money it is about."""
+    until = f"{budgets.period_end(limit.period, now):%Y-%m-%d %H:%M} UTC"
+    span = "today" if limit.period == "day" else "this month"
+    match rung:
+        case BudgetLevel.CHEAPER:
+            return f"What may be spent on answers {span} is running out: a smaller model answers until {until}."
+        case BudgetLevel.SHORT:
+            return f"What may be spent on answers {span} is nearly gone: my answers are short until {until}."
+        case BudgetLevel.OFFLINE:
+            return f"What may be spent on answers {span} is spent: until {until} I answer from memory alone."
+        case _:
+            return f"I am sorry: what may be spent on answers {span} is spent. Ask me again after {until}."

@@ -1,0 +1,67 @@
+"""The units that change what a turn answers: messages that come late join it, and the last says the answer."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from bot.agents import learned_facts, patrols, transcript, turn_log
+from bot.agents.context import recovery
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.deps import TurnDeps
+from bot.agents.groups.member_turns import end_part
+from bot.agents.groups.team import is_observer
+from bot.agents.patrols import is_patrol, is_silence
+from memory import groups
+from memory.queue import inbox, turns
+from memory.queue.inbox import InRow
+from memory.queue.payloads import Brought
+from memory.queue.turns import Turn
+from memory.store.database import Rows, Tx
+from memory.store.ids import PlaceId, place_source
+
+
+def heard_at(turn_deps: TurnDeps, turn: Turn) -> PlaceId:
+    """Where a turn's answer is heard: what a patrol found is told the owner."""
+    return turn_deps.owner.place if is_patrol(turn.place) else turn.place
+
+
+def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now: datetime) -> None:
+    """Say the answer, or hand a part's result on; whatever the turn stands on is as it is in this unit."""
+    turn, patrol = material.turn, is_patrol(material.turn.place)
+    if not patrol:  # nobody's logs are to be full of what happens every half hour
+        turn_log.write(tx, material, now, turn_deps.checkpoints, turn_deps.names(material.agent))
+    if material.part is not None:
+        end_part(tx, material, material.part, text, now)
+        return
+    place = heard_at(turn_deps, turn)
+    heard = all(isinstance(each.payload, Brought) for each in material.asked)  # an observer is told of events alone
+    silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
+    said = "" if silent else text
+    pieces = turn_deps.package(place_source(place), said)
+    transcript.write(tx, transcript.Ended(material, said, place, tuple(pieces)), now)
+    learned_facts.learn(tx, material, turn_deps.tools, now)
+    recovery.over(tx, turn)
+    if patrol:
+        patrols.note(tx, turn.place, material.steps, said)
+    groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)
+    inbox.finish(tx, turn.id, now)
+    turns.end(tx, turn.id, "done", now)
+
+
+def arrivals(rows: Rows, claimed: Sequence[InRow]) -> list[InRow]:
+    """What the speaker of a turn's rows said since, and no turn has claimed yet."""
+    return inbox.joinable(rows, claimed[-1]) if claimed and not claimed[0].alone else []
+
+
+def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
+    """Take what the same speaker said meanwhile into the turn; whether there was anything."""
+    joined = arrivals(tx, inbox.of_turn(tx, turn.id))
+    if not joined:
+        return False
+    inbox.claim(tx, joined, turn.id)
+    said = [row.message for row in joined if row.message is not None]
+    turns.add_joined(tx, turn, said, now)
+    for part in groups.parts(tx, turn.id):
+        if part.kind == "observe" and (listening := turns.get(tx, part.turn)) is not None:
+            turns.add_joined(tx, listening, said, now)
+    turn_log.note_asked(tx, turn, joined, now)
+    return True

@@ -1,0 +1,81 @@
+"""What of the long-term memory comes to mind by itself: found for a person's words, and shown with them.
+
+Nothing remembers what was shown before. An entry is shown whenever it fits and the words that it was learned from are
+not in view, so it comes again once they have left the window. Only what stood before the turn began is shown: the
+turn's steps all see the same, and a provider's cache of the prompt holds.
+"""
+
+from collections.abc import Sequence, Set
+
+from bot.agents.context.quotes import Quoted, joined, say
+from memory.knowledge import archival, graph
+from memory.knowledge.archival import Entry
+from memory.queue.messages import Message
+from memory.queue.turns import Turn
+from memory.search.hybrid import search
+from memory.search.query import Domain, Nearness, Query
+from memory.store.database import Rows
+from memory.store.fulltext import content_words
+from memory.store.ids import AgentId, EntryId, MessageId
+
+MOST, UNASKED = 8, 5
+"""Entries shown for a person's words; and the newest ones, on the first turn in a place where nothing fits."""
+LINKED = 3
+"""Entries beside these that the graph leads to."""
+_SPARE = 2 * MOST  # found, since some may be in view
+_EARLIER = 2  # messages before the newest whose words are looked for too
+_SHOWN = 600  # characters of one entry
+
+
+def recalled(
+    rows: Rows,
+    turn: Turn,
+    agent: AgentId,
+    asked: Sequence[str],
+    history: Sequence[Message],
+    meaning: Nearness | None = None,
+) -> list[Entry]:
+    """The agent's entries that fit what is said, best first, as far as those who hear the turn may know them.
+
+    `asked` are the words that the turn answers, `meaning` theirs, `history` what else is in view. Nothing is looked for
+    when no word of content was said; the first turn in a place then shows the newest entries.
+    """
+    in_view = {message.id for message in history}
+    found: list[Entry] = []
+    if any(content_words(text) for text in asked):
+        earlier = [message.text for message in history if message.role == "user"][-_EARLIER:]
+        text = "\n".join([*reversed(asked), *reversed(earlier)])
+        domain = frozenset[Domain]({"archival"})
+        query = Query(text, agent, domain, until=turn.started_at, limit=_SPARE, meaning=meaning)
+        hits = [EntryId(hit.id) for hit in search(rows, query, turn.scope).hits]
+        found = _not_in_view(archival.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
+        found += _linked(rows, turn, agent, text, {entry.id for entry in found}, in_view)
+    if found or history:
+        return found
+    newest = archival.latest(rows, agent, turn.scope, limit=UNASKED, before=turn.started_at)
+    return _not_in_view(newest, in_view)
+
+
+def _linked(
+    rows: Rows, turn: Turn, agent: AgentId, text: str, known: Set[EntryId], in_view: Set[MessageId]
+) -> list[Entry]:
+    """Entries that the graph leads to from what is named, the nearest first; none that were found by their words."""
+    links = graph.linked(rows, agent, text, turn.scope, turn.started_at)
+    others = dict.fromkeys(link.entry for link in links if link.entry not in known)
+    return _not_in_view(archival.by_ids(rows, agent, others, turn.scope), in_view)[:LINKED]
+
+
+def _not_in_view(entries: Sequence[Entry], in_view: Set[MessageId]) -> list[Entry]:
+    return [entry for entry in entries if not entry.messages or not in_view >= set(entry.messages)]
+
+
+def recalled_lines(entries: Sequence[Entry]) -> Quoted:
+    """One line for each: id, day, category, words."""
+    return joined(map(_line, entries))
+
+
+def _line(entry: Entry) -> Quoted:
+    words = " ".join(entry.content.split())
+    words = words if len(words) <= _SHOWN else f"{words[:_SHOWN]}… (recall read shows all)"
+    when = f"{entry.created_at:%Y-%m-%d}, {entry.category}".removesuffix(", ")
+    return say("- {id} ({when}): {words}", id=entry.id, when=when, words=words)

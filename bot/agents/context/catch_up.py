@@ -1,0 +1,164 @@
+"""What an agent is told that was away for more than an hour: what happened, was decided and is open, and who did what.
+
+How much of it hangs on how long it was away and on its role in the group: who leads is told more.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.agents.context.quotes import Quoted, display_name, line, say
+from memory import activity, coordination
+from memory.activity import Kind, Wanted
+from memory.coordination import Note
+from memory.knowledge import summaries
+from memory.knowledge.summaries import AgentSummary, ConstellationSummary
+from memory.presence import Neighbour
+from memory.queue.turns import Turn
+from memory.store.database import Rows
+
+AWAY = timedelta(hours=1)
+"""Who was away for less is told nothing."""
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+_SUMMARIES = 20  # that are looked at
+_WORDS = 300  # characters of a decision, a thread or a summary
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many lines of each kind are told."""
+
+    happened: int
+    decisions: int
+    threads: int
+    agents: int
+
+
+@dataclass(frozen=True)
+class CatchUp:
+    """What an agent missed in the time it was away."""
+
+    at: datetime
+    away: timedelta
+    happened: tuple[str, ...]
+    decisions: tuple[Note, ...]
+    threads: tuple[str, ...]
+    agents: tuple[tuple[Neighbour, AgentSummary], ...]
+
+
+def size_for(away: timedelta, role: str) -> Size:
+    """How much is told: more after a day and after a week; twice as much to a supervisor, half to who only listens."""
+    steps = 1 + (away >= _DAY) + (away >= _WEEK)
+    times = {"supervisor": 2.0, "observer": 0.5}.get(role, 1.0)
+    return Size(*(max(1, int(count * steps * times)) for count in (3, 3, 2, 2)))
+
+
+def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbour]) -> CatchUp | None:
+    """What the turn's agent missed that those who hear the turn may know; None when that is nothing."""
+    if turn.away_since is None or turn.started_at - turn.away_since <= AWAY:
+        return None
+    away = turn.started_at - turn.away_since
+    size = size_for(away, _role(rows, turn))
+    found = CatchUp(
+        turn.started_at,
+        away,
+        tuple(_happened(rows, turn))[: size.happened],
+        tuple(coordination.notes(rows, turn.scope, size.decisions, turn.away_since, "medium", turn.started_at)),
+        tuple(_threads(rows, turn, size.threads)),
+        tuple(_did(rows, turn, others))[: size.agents],
+    )
+    return found if found.happened or found.decisions or found.threads or found.agents else None
+
+
+def _role(rows: Rows, turn: Turn) -> str:
+    row = rows.one("SELECT role FROM group_members WHERE group_id = ? AND agent_id = ?", (turn.group, turn.agent))
+    return "regular" if row is None else str(row["role"])
+
+
+def _happened(rows: Rows, turn: Turn) -> Iterator[str]:
+    if turn.away_since is None:
+        return
+    wanted = Wanted(turn.away_since, others_than=turn.agent, before=turn.id)
+    counted = activity.counted(rows, wanted, turn.scope)
+    if received := sum(n for _, _, kind, n in counted if kind is Kind.RECEIVED):
+        yield f"{_many(received, 'message')} processed across the constellation"
+    completed, new = coordination.tasks_between(rows, turn.away_since, turn.started_at, turn.scope)
+    if completed or new:
+        yield f"{_many(completed, 'task')} completed, {_many(new, 'new task')} created"
+    for _agent, name, kind, n in counted:
+        if what := _DONE.get(kind):
+            yield f"{name or 'People'} {what[0]} {_many(n, what[1])}"
+
+
+_DONE = {
+    Kind.SENT: ("gave", "answer"),
+    Kind.BLOCK: ("made", "change of memory blocks"),
+    Kind.HANDOFF: ("left", "handoff note"),
+}
+
+
+def _many(count: int, what: str) -> str:
+    """ "3 answers": the first word that can takes the plural."""
+    first, _, rest = what.partition(" of ")
+    plural = first if count == 1 else f"{first}s"
+    return f"{count} {plural}{f' of {rest}' if rest else ''}"
+
+
+def _told(rows: Rows, turn: Turn) -> list[ConstellationSummary]:
+    """What was told of all when the turn began, the newest first; of several audiences that hear it."""
+    return summaries.constellation_summaries(rows, turn.scope, _SUMMARIES, turn.started_at)
+
+
+def _threads(rows: Rows, turn: Turn, limit: int) -> list[str]:
+    """What is open: as the newest summaries say, then tasks of others; the agent's own are shown anyway."""
+    newest = {each.audience: each for each in reversed(_told(rows, turn))}
+    named = dict.fromkeys(thread for summary in newest.values() for thread in summary.threads)
+    tasks = [
+        task
+        for task in coordination.open_tasks(rows, turn.scope, 4 * limit, before=turn.started_at)
+        if task.to not in (None, turn.agent)
+    ]
+    return [*named, *(f"task {task.id} for {task.to_name}: {task.description}" for task in tasks)][:limit]
+
+
+def _did(rows: Rows, turn: Turn, others: Sequence[Neighbour]) -> Iterator[tuple[Neighbour, AgentSummary]]:
+    by_id = {each.id: each for each in others}
+    for summary in summaries.agent_summaries(rows, turn.scope):
+        if summary.agent in by_id and summary.generated_at <= turn.started_at:
+            yield by_id.pop(summary.agent), summary
+
+
+def catch_up_lines(missed: CatchUp) -> Iterator[Quoted]:
+    """As the model reads it."""
+    yield say("## Constellation Update (you were last active {ago})", ago=_ago(missed.away))
+    yield from _part("What's Happened", missed.happened)
+    yield from _part("Key Decisions", (f"{note.text}{_by(note)}" for note in missed.decisions))
+    yield from _part("Open Threads", missed.threads)
+    if missed.agents:
+        yield say("\n### Agent Activity")
+    for agent, summary in missed.agents:
+        since = "" if agent.last_active is None else f"(last active: {_ago(missed.at - agent.last_active)})"
+        yield (
+            say("**{name}** {since}", name=display_name(agent.name), since=since)
+            if since
+            else say("**{name}**", name=display_name(agent.name))
+        )
+        yield line(summary.summary, _WORDS)
+
+
+def _by(note: Note) -> str:
+    return f" ({note.importance}, noted by {note.by_name})" if note.by_name else f" ({note.importance})"
+
+
+def _part(title: str, lines: Iterable[str]) -> Iterator[Quoted]:
+    found = [say("- {line}", line=line(each, _WORDS)) for each in lines]
+    if found:
+        yield from (say("\n### {title}", title=title), *found)
+
+
+def _ago(away: timedelta) -> str:
+    hours = int(away.total_seconds() // 3600)
+    if not hours:
+        return "within the last hour"
+    count, name = (hours, "hour") if hours < 48 else (hours // 24, "day")
+    return f"{count} {name}{'s' if count > 1 else ''} ago"

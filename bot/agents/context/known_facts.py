@@ -1,0 +1,135 @@
+"""What a turn is shown of what was learned: the weightiest facts of its agent and of all, and what projects taught.
+
+They share a bound with the roster, and stand behind it in the tail of the newest message. What does not fit is cut by
+rank; the order stays the same as long as nothing is learned.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_tokens, joined, line, quotation, say
+from memory.knowledge import facts, projects
+from memory.knowledge.facts import Fact
+from memory.knowledge.items import Item, Kind
+from memory.knowledge.projects import Learned
+from memory.people.audience import Trust
+from memory.queue.turns import Turn
+from memory.store.clock import to_text
+from memory.store.database import Rows
+from memory.store.ids import FactId
+from memory.store.plurals import many
+
+TOKENS = 330
+"""Of facts and roster together."""
+MOST_OWN, MOST_SHARED = 10, 5
+_SHARED_TOKENS = 100
+_PROJECT_TOKENS = 100
+OWN_HEAD, SHARED_HEAD = "what you learned", "what all agents learned"
+PROJECTS_HEAD = "learned from previous projects"
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What an agent learned by itself, and what all know; the weightiest first."""
+
+    own: tuple[Fact, ...] = ()
+    shared: tuple[Fact, ...] = ()
+    projects: Learned = field(default_factory=Learned)
+
+    @property
+    def ids(self) -> list[FactId]:
+        """Of all of them."""
+        return [fact.id for fact in (*self.own, *self.shared)]
+
+
+def knowledge(rows: Rows, turn: Turn) -> Knowledge:
+    """What was learned before a turn that those who hear it may know."""
+    own = facts.known_to(rows, turn.agent, turn.scope, MOST_OWN, turn.person, turn.started_at)
+    shared = facts.known_to_all(rows, turn.scope, MOST_SHARED, turn.started_at)
+    return Knowledge(tuple(own), tuple(shared), projects.learned(rows, turn.scope, turn.started_at))
+
+
+def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, Quoted]]:
+    """The parts of a prompt's tail: where each is quoted from, and its lines; `roster` is what stands there already."""
+    room = TOKENS - (estimate_tokens(roster) if roster else 0)
+    shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS)))
+    if shared:
+        room -= estimate_tokens(quotation(SHARED_HEAD, joined(shared)))
+    taught = list(_within(project_lines(known.projects), PROJECTS_HEAD, min(room, _PROJECT_TOKENS)))
+    if taught:
+        room -= estimate_tokens(quotation(PROJECTS_HEAD, joined(taught)))
+    if own := list(_fitting(known.own, OWN_HEAD, room)):
+        yield OWN_HEAD, joined(own)
+    if shared:
+        yield SHARED_HEAD, joined(shared)
+    if taught:
+        yield PROJECTS_HEAD, joined(taught)
+
+
+def _fitting(found: Sequence[Fact], head: str, room: int) -> Iterator[Quoted]:
+    return _within(map(fact_line, found), head, room)
+
+
+def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
+    """The first of them that fit."""
+    text = str(quotation(head, ""))
+    for each in lines:
+        text += f"{each}\n"
+        if estimate_tokens(text) > room:
+            return
+        yield each
+
+
+def project_lines(found: Learned) -> Iterator[Quoted]:
+    """What projects taught, what weighs most first: where it was weak, what reviews find again, what is wanted."""
+    if found.weak:
+        yield say("- weak in the last projects, do better: {axes}", axes=", ".join(found.weak))
+    yield from map(project_line, (*found.issues, *found.wishes, *found.rated))
+
+
+def project_line(each: Item) -> Quoted:
+    """One thing that was learned from projects."""
+    text = line(each.text, projects.LONGEST)
+    match each.kind:
+        case Kind.REVIEW:
+            return say("- found in {often}: {text}", often=many(each.strength, "review"), text=text)
+        case Kind.PREFERENCE:
+            return say("- wanted for projects: {text}", text=text)
+        case _:
+            made, ratings = projects.tech_of(each), projects.ratings_of(each)
+            tech = f"({made})" if made else ""
+            rated = ", ".join(f"{axis} {ratings[axis]}/5" for axis in projects.AXES if axis in ratings)
+            done = f"project rated {rated}" if rated else "project"
+            return line(say("- {done}: {text} {tech}", done=done, text=text, tech=line(tech, projects.LONGEST_TECH)))
+
+
+def fact_line(fact: Fact) -> Quoted:
+    """A fact in one line: what kind it is, who said it, and whether that is to be doubted."""
+    by = say(" ({who})", who=display_name(fact.speaker, 24)) if fact.speaker else NOTHING
+    doubt = say("" if fact.trust >= Trust.APPROVED else " [from somebody who is not approved, or the web]")
+    text = line(fact.text, facts.LONGEST)
+    return say("- {label}{by}: {text}{doubt}", label=fact.label, by=by, text=text, doubt=doubt)
+
+
+def numbered_line(fact: Fact) -> Quoted:
+    """A fact in one line, with its number and how often it was said."""
+    often = many(fact.reinforcements, "session")
+    shared = f", known to all, confirmed by {len(fact.confirmed_by)}" if fact.shared else ""
+    return say("{line} ({often}) {id}", line=fact_line(fact), often=f"{often}{shared}", id=fact.id)
+
+
+def fact_data(fact: Fact) -> dict[str, Any]:
+    """A fact as plain data."""
+    return {
+        "id": str(fact.id),
+        "category": fact.category.value,
+        "text": fact.text,
+        "by": fact.speaker,
+        "person": fact.person or "",
+        "sessions": fact.reinforcements,
+        "shared": fact.shared,
+        "confirmed_by": [*fact.confirmed_by],
+        "audience": fact.audience,
+        "last_seen": to_text(fact.last_seen),
+    }

@@ -1,0 +1,211 @@
+"""What an agent is told of work that was cut off: by the end of the process, a failure, or because it was not wanted.
+
+A turn that is taken up again goes on with its own steps; beside them stands once, in the tail, what it was doing. When
+its steps are lost (given up, cancelled) the next turn of the agent in that place is told.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from bot.agents.context.quotes import estimate_tokens
+from memory import groups
+from memory.knowledge import sessions, work
+from memory.knowledge.facts import actions
+from memory.knowledge.sessions import Session
+from memory.queue import inbox, messages, turns
+from memory.queue.messages import Message
+from memory.queue.steps import (
+    Answered,
+    CallDone,
+    CallEnded,
+    CallFailed,
+    CallStarted,
+    CallWaits,
+    CutOff,
+    Joined,
+    Step,
+    StepBody,
+    TakenUp,
+    Wordings,
+    WorkState,
+    is_lasting,
+)
+from memory.queue.turns import Turn
+from memory.store.database import Rows, Tx
+from memory.store.errors import RowUnreadable
+from memory.store.ids import TurnId
+from sources.text import one_line
+
+TOKENS = 180
+"""Of the whole text."""
+HEAD = "what you were doing"
+_PROMPT, _LINE = 500, 150  # characters that are kept of what was asked, and shown of a line
+_WIDE_LINE = 45  # the same of a script whose characters are each a token
+_CUTS = {
+    "interrupted": "was interrupted",
+    "failed": "failed and was given up",
+    "cancelled": "was cancelled",
+}
+_CAUTION = "This is not the whole history: ask when you are unsure of a detail."
+
+
+def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) -> WorkState:
+    """How far a turn came, as its steps say. Pure."""
+    bodies = [step.body for step in steps]
+    results = [body for body in bodies if isinstance(body, CallEnded)]
+    calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
+    told = "\n".join(body.text for body in bodies if isinstance(body, Answered))
+    given = "\n".join(body.text for body in results if body.ok)
+    uses = [_used(body, calls.get(body.call, "")) for body in results]
+    ended = {body.call for body in results}
+    begun = [body.name for body in bodies if isinstance(body, CallStarted) and body.call not in ended]
+    arguments = " ".join(calls.values())
+    did = [actions.first_sentence(told), f"used {', '.join(uses)}" if uses else ""]
+    return WorkState(
+        status=status,
+        prompt=" ".join(asked.split())[:_PROMPT],
+        summary="; ".join(part for part in did if part),
+        decisions=tuple(actions.decisions(told)),
+        next_steps=tuple(actions.next_steps(told)),
+        unfinished=(*(f"{name} had begun, and nobody saw how it ended" for name in begun), *actions.unfinished(told)),
+        files=tuple(actions.files(f"{told}\n{arguments}")),
+        commits=tuple(actions.commits(f"{told}\n{given}")),
+        last_activity=next(iter((*begun, *uses[-1:])), ""),
+        at=steps[-1].at if steps else at,
+    )
+
+
+def _used(result: CallEnded, arguments: str) -> str:
+    """A tool that was used, with its operation, and whether that failed."""
+    given = json.loads(arguments or "{}")
+    operation = given.get("operation") if isinstance(given, dict) else None
+    words = f"{result.name}{f' ({operation})' if operation else ''}"
+    return words if result.ok else f"{words}, which failed"
+
+
+def recovery_text(state: WorkState, last: Session | None = None) -> str:
+    """The text, at most `TOKENS` long: the task and what was done come first, the session before it last. Pure."""
+    lines = [f"Your work here {_CUTS[state.status]}. What is known of it:"]
+    caution = [_CAUTION]
+    for name, words in _parts(state, last):
+        line = f"- {name}: {one_line(words, _WIDE_LINE if _is_wide(words) else _LINE)}"
+        if estimate_tokens("\n".join([*lines, line, *caution])) <= TOKENS:
+            lines.append(line)
+    return "\n".join([*lines, *caution])
+
+
+def _is_wide(text: str) -> bool:
+    return estimate_tokens(text) > len(text) / 2
+
+
+def _parts(state: WorkState, last: Session | None) -> Iterator[tuple[str, str]]:
+    """What is told, the most important first."""
+    yield "Task", state.prompt or "it was taken back"
+    yield "Did", state.summary or "nothing yet that is stored"
+    yield from (
+        (name, "; ".join(dict.fromkeys(found)))
+        for name, found in (
+            ("Unfinished", (*state.unfinished, *state.next_steps)),
+            ("Files", state.files),
+            ("Commits", state.commits),
+            ("Decisions", state.decisions),
+        )
+        if found
+    )
+    if last is not None and last.what:
+        yield "Before that", last.what
+
+
+def take_up(tx: Tx, identifier: TurnId, now: datetime) -> None:
+    """Write beside the steps of a turn that goes on, and of members at work in it, what each was doing.
+
+    Its next request tells it. After a failure that had done nothing yet there is nothing to tell, and nothing to a
+    member that had only been asked.
+    """
+    turn, claimed = turns.get(tx, identifier), inbox.of_turn(tx, identifier)
+    if turn is None or turn.status != "running":
+        return
+    asked = _asked(tx, turn)
+    failed = any(row.last_error for row in claimed)
+    status: CutOff = "failed" if failed else "interrupted"
+    _take_up(tx, turn, asked, (_words(asked), status), now, even_if_idle=not failed)
+    for part in groups.parts(tx, identifier):
+        mine = turns.get(tx, part.turn) if part.status == "running" else None
+        if mine is not None and mine.status == "running":
+            _take_up(tx, mine, asked, (part.task or _words(asked), status), now, even_if_idle=False)
+
+
+def _take_up(
+    tx: Tx, turn: Turn, asked: Sequence[Message], told: tuple[str, CutOff], now: datetime, *, even_if_idle: bool
+) -> None:
+    (task, status), steps = told, without_notes(turns.steps(tx, turn.id))
+    if not even_if_idle and all(isinstance(step.body, Joined) for step in steps):
+        return
+    state = state_of(task, steps, status, now)
+    wordings = tuple((message.id, message.revision) for message in asked)
+    turns.add_step(tx, turn, TakenUp(state, wordings), now)
+
+
+def stopped(steps: Sequence[Step], wordings: Wordings) -> WorkState | None:
+    """What a turn was doing when it was taken up again; None when the words it answers are others since then."""
+    found = [step.body for step in steps if isinstance(step.body, TakenUp)]
+    return found[-1].recovery if found and found[-1].of == wordings else None
+
+
+def without_notes(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps without what is kept here beside them."""
+    return tuple(step for step in steps if not isinstance(step.body, TakenUp))
+
+
+def told(rows: Rows, turn: Turn, state: WorkState | None) -> str:
+    """What a turn is told: of itself, else of what came to nothing in this place before; empty when all went well."""
+    found = state or work.left(rows, turn)
+    if found is None:
+        return ""
+    last = sessions.recent(rows, turn.scope, 1, turn.agent)
+    return recovery_text(found, last[0] if last else None)
+
+
+def over(tx: Tx, turn: Turn) -> None:
+    """A turn came to its end: what came to nothing before it is no matter any more."""
+    work.clear(tx, turn)
+
+
+def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
+    """Keep how far a turn came, before its steps go. What was taken back is not repeated."""
+    turn = turns.get(tx, identifier)
+    if turn is None:
+        return
+    try:
+        steps = without_notes(turns.steps(tx, identifier))
+    except RowUnreadable:  # the turn is given up because of that
+        return
+    asked = _words(_asked(tx, turn))
+    if not asked:  # deleted: only which tools were used is left to say, where that had an effect
+        if not any(is_lasting(step.body) for step in steps):
+            return
+        steps = tuple(replace(step, body=_without_words(step.body)) for step in steps)
+    claimed = [row.message for row in inbox.of_turn(tx, identifier) if row.message is not None]
+    work.keep(tx, turn, state_of(asked, steps, status, now), claimed)
+
+
+def _without_words(body: StepBody) -> StepBody:
+    match body:
+        case Answered(calls=calls):
+            return replace(body, text="", calls=tuple(replace(call, arguments="{}") for call in calls))
+        case CallDone() | CallWaits() | CallFailed():
+            return replace(body, text="")
+        case _:
+            return body
+
+
+def _asked(rows: Rows, turn: Turn) -> list[Message]:
+    """The messages that a turn answers."""
+    ids = [row.message for row in inbox.of_turn(rows, turn.id) if row.message is not None]
+    return messages.by_ids(rows, ids, turn.scope)
+
+
+def _words(asked: Iterable[Message]) -> str:
+    return "\n".join(message.text for message in asked if message.text)

@@ -1,0 +1,170 @@
+"""What is around a turn: who else is there, what happened lately, what waits for its agent, what it missed.
+
+Everything is read through the turn's scope and as it stood when the turn began, so that all steps of a turn see the
+same; it stands in the tail of the newest message, so that what comes before stays the same from turn to turn.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
+from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, place_name, say
+from memory import activity, coordination, presence
+from memory.activity import Event, Kind, Wanted
+from memory.coordination import Handoff, Task
+from memory.people.audience import Trust
+from memory.presence import Neighbour
+from memory.queue.turns import Turn
+from memory.store.database import Rows
+
+SHOWN_FOR = timedelta(hours=24)
+MOST_EVENTS, MOST_OWN = 20, 3
+"""Events that are shown, and how many of them may be the agent's own."""
+_PASSED = 100  # of its own newest ones, most of them messages of this very place
+ROSTER = "who else is here"
+ROSTER_CHARACTERS = 480
+"""Of all its lines together, about 130 tokens: with the facts, 330 are for both."""
+_MOST_TASKS, _MOST_HANDOFFS = 5, 5
+_DID = 60  # characters of what another agent did last
+_WORDS = 160  # characters of an event, a description or a message that are shown
+_LINE = 600  # characters of a task or handoff note
+_NOW, _DAY = timedelta(minutes=30), timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a turn is shown of them."""
+
+    at: datetime
+    others: tuple[Neighbour, ...] = ()
+    events: tuple[Event, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    """Open ones of the turn's agent, and those for anyone."""
+    handoffs: tuple[Handoff, ...] = ()
+    missed: CatchUp | None = None
+
+
+def around(rows: Rows, turn: Turn) -> Surroundings:
+    """Read what is around a turn."""
+    others = tuple(presence.others(rows, turn.agent, turn.scope))
+    return Surroundings(
+        at=turn.started_at,
+        others=others,
+        events=tuple(_events(rows, turn)),
+        tasks=tuple(reversed(coordination.open_tasks(rows, turn.scope, _MOST_TASKS, turn.agent, turn.started_at))),
+        handoffs=tuple(coordination.unread(rows, turn, _MOST_HANDOFFS)),
+        missed=catch_up(rows, turn, others),
+    )
+
+
+def _events(rows: Rows, turn: Turn) -> list[Event]:
+    """What happened in the last day elsewhere, newest first.
+
+    What was said in this very place is in view, and which tools the agent used here stands in its log.
+    """
+    since = turn.started_at - SHOWN_FOR
+    wanted = Wanted(since, others_than=turn.agent, before=turn.id, unless_in=turn.place)
+    found = activity.recent(rows, wanted, turn.scope, MOST_EVENTS)
+    mine = Wanted(since, agent=turn.agent, before=turn.id, unless_in=turn.place, passed=_PASSED)
+    own = [each for each in activity.recent(rows, mine, turn.scope, 4 * MOST_OWN) if _worth_telling(each, turn)]
+    both = sorted([*found, *own[:MOST_OWN]], key=lambda event: (event.at, event.id), reverse=True)
+    return both[:MOST_EVENTS]
+
+
+def _worth_telling(event: Event, turn: Turn) -> bool:
+    """Whether an event of the agent's own says anything that does not stand before it anyway."""
+    if event.kind in (Kind.ACTIVATED, Kind.DEACTIVATED):
+        return False
+    return not (event.kind is Kind.TOOL and event.audience == turn.scope.audience)
+
+
+# ----------------------------------------------------------------------------------------------------- as words
+
+
+def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, Quoted]]:
+    """The parts of a prompt's tail: where each is quoted from, and its lines."""
+    if found.others:
+        yield ROSTER, joined(roster_lines(found.others, found.at))
+    if found.missed is not None:
+        yield "what happened while you were away", joined(catch_up_lines(found.missed))
+    if found.events:
+        lines = (
+            say("- [{ago}] {event}", ago=ago(found.at - event.at), event=event_line(event)) for event in found.events
+        )
+        yield "what happened lately", joined(lines)
+    if found.tasks:
+        yield "open tasks of yours and for anyone (coord complete ends one)", joined(map(task_line, found.tasks))
+    if found.handoffs:
+        yield "handoff notes for you, shown once", joined(map(handoff_line, found.handoffs))
+
+
+def roster_lines(others: Sequence[Neighbour], now: datetime) -> list[Quoted]:
+    """A line for each other agent, as many as there is room for."""
+    lines: list[Quoted] = []
+    room = ROSTER_CHARACTERS
+    for number, each in enumerate(others):
+        about = say(": {it}", it=line(each.description, 80)) if each.description else NOTHING
+        did = say('; last: "{did}"', did=line(each.did, _DID)) if each.did else NOTHING
+        lately = _lately(each.last_active, now)
+        shown = say("- {name}{about}{lately}{did}", name=display_name(each.name), about=about, lately=lately, did=did)
+        room -= len(shown) + 1
+        if room < 0:
+            return [*lines, say("- and {more} more", more=len(others) - number)]
+        lines.append(shown)
+    return lines
+
+
+def _lately(last_active: datetime | None, now: datetime) -> Quoted:
+    """Coarsely, so that it seldom changes."""
+    if last_active is None:
+        return NOTHING
+    away = now - last_active
+    if away < _NOW:
+        return say(" (active now)")
+    return say(" (active today)") if away < _DAY else say(" (last active {ago})", ago=ago(away))
+
+
+def event_line(event: Event) -> Quoted:
+    """An event in one line: who, what, where, and how the message began."""
+    who, here = display_name(event.agent_name) or "Somebody", event.kind in (Kind.RECEIVED, Kind.SENT) and event.said
+    told = say("{who} {words}", who=who, words=line(event.words, 2 * _WORDS))
+    if event.kind is Kind.RECEIVED and event.said and event.speaker:
+        told = say("{told} of {speaker}", told=told, speaker=display_name(event.speaker))
+    if here:
+        told = say("{told} in {place}", told=told, place=place_name(event.place_name))
+    if event.said:
+        told = say('{told}: "{said}"', told=told, said=line(event.said, _WORDS))
+    if event.kind is Kind.NOTABLE and event.importance:
+        told = say("{told} ({importance})", told=told, importance=event.importance)
+    return say("{told}{doubt}", told=told, doubt=_doubt(event.trust))
+
+
+def task_line(task: Task) -> Quoted:
+    """A task in one line."""
+    to = display_name(task.to_name) or "anyone"
+    by = say(", from {who}", who=display_name(task.by_name)) if task.by_name else NOTHING
+    head = say("- {id} ({priority}, for {to}{by})", id=task.id, priority=task.priority, to=to, by=by)
+    return say("{head}: {what}{doubt}", head=head, what=line(task.description, _LINE), doubt=_doubt(task.trust))
+
+
+def handoff_line(note: Handoff) -> Quoted:
+    """A handoff note in one line."""
+    by, to = display_name(note.from_name) or "somebody", display_name(note.to_name) or "anyone"
+    return say("- {by} to {to}: {text}{doubt}", by=by, to=to, text=line(note.content, _LINE), doubt=_doubt(note.trust))
+
+
+def _doubt(trust: Trust) -> Quoted:
+    return say(" [from a turn with somebody who is not approved]" if trust < Trust.APPROVED else "")
+
+
+def ago(away: timedelta) -> str:
+    """How long ago, as people say it."""
+    minutes = max(int(away.total_seconds() // 60), 0)
+    if minutes < 1:
+        return "just now"
+    for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size:
+            count = minutes // size
+            return "yesterday" if (count, name) == (1, "day") else f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"

@@ -1,0 +1,111 @@
+"""What every turn is given: the parts that composition makes once."""
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.agents import events
+from bot.agents.answers import Piece
+from bot.agents.budgets import Budgets
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.permissions.broker import Broker
+from bot.agents.rate_limits import NO_LIMITS, Rates
+from bot.agents.tools.base import Toolset
+from bot.models.base import Model
+from memory.agents import Agent
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.search.query import Nearness
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows
+from memory.store.ids import PlaceId
+from sources.terminal import PLACE
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`max_steps` model calls a turn; seconds for one model call with all its retries, and for one tool."""
+
+    max_steps: int = 25
+    model_seconds: float = 180
+    tool_seconds: float = 60
+
+
+def never_quiet(_rows: Rows, _now: datetime) -> datetime | None:
+    """There are no quiet hours."""
+
+
+@dataclass(frozen=True)
+class OwnersSide:
+    """Where the owner is told what nobody asked for, and until when they are not to be disturbed, if now is such a
+    time."""
+
+    place: PlaceId = PLACE.id
+    quiet: Callable[[Rows, datetime], datetime | None] = never_quiet
+
+
+async def words_alone(_text: str) -> Nearness | None:
+    """Rows are found by words."""
+    return None
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What finds rows of like meaning to a text; or, without, why words alone decide."""
+
+    meaning: Nearness | None = None
+    why: str = ""
+
+
+async def not_understood(_text: str) -> Understood:
+    """Rows are found by words, and nobody expected more."""
+    return Understood()
+
+
+def anything_fits(_source: str, _text: str) -> str:
+    """Where a file can hold what is long."""
+    return ""
+
+
+async def all_there(_agent: Agent, _call: str) -> None:
+    """Which tools there are is known from the beginning."""
+
+
+async def nothing_leaves(_database: Database, _material: PromptInputs) -> bool:
+    """Conversations stay as they are."""
+    return False
+
+
+@dataclass(frozen=True)
+class TurnDeps:
+    """What every turn needs; made once by composition."""
+
+    model: Callable[[Agent], Awaitable[Model]]
+    tools: Callable[[Agent], Toolset]
+    package: Callable[[str, str], list[Piece]]
+    """(source, text) -> the messages of that source that say it."""
+    redact: Callable[[str], str]
+    """Takes loaded secrets out of a text."""
+    clock: Clock
+    limits: Limits
+    broker: Broker
+    rates: Rates = NO_LIMITS
+    too_long: Callable[[str, str], str] = anything_fits
+    """(source, text) -> what to tell the model of an answer that does not fit there; empty where it does."""
+    budgets: Budgets = field(default_factory=Budgets)
+    owner: OwnersSide = field(default_factory=OwnersSide)
+    apology: str = ""
+    """What strangers read in public where no language model answers; empty for nothing."""
+    meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
+    """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+    """How what is written in blocks is kept."""
+    watch: events.Watch = events.unwatched
+    ready: Callable[[Agent, str], Awaitable[None]] = all_there
+    """(agent, name of the tool to be called, or "") -> waits a while for tools that others offer to be known as they
+    are now."""
+    shrink: Callable[[Database, PromptInputs], Awaitable[bool]] = nothing_leaves
+    """Compacts the conversation of a turn for which a model takes no more; whether anything left its view."""
+
+    def names(self, agent: Agent) -> Collection[str]:
+        """The names of all tools that an agent has now, those of MCP servers too."""
+        return self.tools(agent).tools.keys()

@@ -1,0 +1,313 @@
+"""Files of folders for agents: listed, read by windows, searched by pattern and by words, written.
+
+Everything goes by the scope of the turn: of a folder that its hearers may not know of, it is not even said that it is
+there. Disks are read in a thread of their own, for a bounded time.
+"""
+
+import asyncio
+import functools
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bot.errors import ToolError
+from memory import folders
+from memory.folders import Attached, File, disk
+from memory.folders.passages import type_of
+from memory.folders.paths import parts_of
+from memory.folders.windows import Match, Pattern, TooSlow, Window, binary, blocks_of, compiled, matching, until, window
+from memory.people.audience import OWNER, Trust, may_write_down
+from memory.queue import turns
+from memory.queue.turns import Turn
+from memory.search.hybrid import search
+from memory.search.query import Hit, Nearness, Query
+from memory.store.clock import utc_now
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from memory.store.plurals import many
+
+_WRITE = commit_point("filing.write")
+
+MOST_MATCHES = 50
+_GREP_SECONDS = 5.0
+_READ_SECONDS = 20.0
+_INDEX_SECONDS = 1.0  # for bringing one folder up to date before it is searched
+
+
+@dataclass(frozen=True)
+class Located:
+    """A path as an agent gives it, "folder/path": in which of its folders, and what stands where in it."""
+
+    attached: Attached
+    path: str
+
+    @property
+    def whole(self) -> str:
+        """The path as the agent gives it."""
+        name = self.attached.folder.name
+        return f"{name}/{self.path}" if self.path else name
+
+    def at(self, path: str) -> "Located":
+        """Another path of the same folder."""
+        return replace(self, path=path)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One file: a window of it, and what it is."""
+
+    window: Window
+    size: int
+    content_type: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file of a folder, with its size in bytes."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Matches:
+    """What a pattern found; `stopped` says why that is not everything, `skipped` are files that are no text."""
+
+    found: tuple[Match, ...]
+    files: int
+    skipped: int
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found; `missing` says what could not be searched as it is now."""
+
+    hits: tuple[Hit, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Filing:
+    """The folders of a turn's agent, as far as those who hear the turn may know of them."""
+
+    database: Database
+    turn: Turn
+
+    async def attached(self) -> list[Attached]:
+        """The folders."""
+        turn = self.turn
+        return await self.database.read(lambda rows: folders.attached(rows, turn.agent, turn.scope))
+
+    async def locate(self, given: str) -> Located:
+        """The folder and the path in it that are meant. Raises ToolError."""
+        name, _, path = given.strip().strip("/").partition("/")
+        known = await self.attached()
+        for each in known:
+            if each.folder.name == name:
+                if path:
+                    parts_of(path)
+                return Located(each, path)
+        names = ", ".join(each.folder.name for each in known) or "none that may be used here"
+        raise ToolError(f"There is no folder {name!r} here. A path begins with the name of a folder: {names}.")
+
+    async def listing(self, located: Located) -> list[Listed]:
+        """The files of a folder, or below a directory in it, by name."""
+        folder, below = located.attached.folder, f"{located.path}/" if located.path else ""
+        if folder.kind == "local":
+            root = self._root(located)
+            seen = await asyncio.to_thread(lambda: list(disk.walk(root)))
+            found = [Listed(each.name, each.size) for each in seen]
+        else:
+            found = [Listed(each.name, each.size) for each in await self._files(located)]
+        return [each for each in found if each.name.startswith(below) or each.name == located.path]
+
+    async def show(self, located: Located, first: int, count: int) -> Shown:
+        """Lines of a file. Raises ToolError or Refused."""
+        _require_file(located)
+        deadline = time.monotonic() + _READ_SECONDS
+        if located.attached.folder.kind == "local":
+            root = self._root(located)
+            return await asyncio.to_thread(_show_local, root, located.path, (first, count), deadline)
+        file, content = await self._stored(located)
+        return Shown(_text_window(file.name, content, first, count), file.size, file.content_type)
+
+    async def grep(self, pattern: str, places: Sequence[Located]) -> Matches:
+        """The lines that a regular expression is found in. Raises Refused for one that is none."""
+        expression, deadline = compiled(pattern), time.monotonic() + _GREP_SECONDS
+        found: list[Match] = []
+        files = skipped = 0
+        for place in places:
+            async for path, look in self._looks(place):
+                files += 1
+                search_one = functools.partial(look, expression, deadline, MOST_MATCHES - len(found))
+                try:
+                    found += await asyncio.to_thread(search_one)
+                except TooSlow as error:
+                    return Matches(tuple(found), files, skipped, f"{error}; name a file or a simpler pattern")
+                except Refused:
+                    skipped += 1
+                if len(found) >= MOST_MATCHES:
+                    return Matches(tuple(found), files, skipped, f"these are the first {MOST_MATCHES}, up to {path}")
+        return Matches(tuple(found), files, skipped)
+
+    async def search(self, text: str, places: Sequence[Located], path: str, limit: int, near: Nearness | None) -> Found:
+        """The passages that a text finds, in local folders as they are now."""
+        missing = [words for place in places if (words := await self._refresh(place))]
+        query = Query(text, self.turn.agent, frozenset({"files"}), path=path, limit=limit, meaning=near)
+        results = await self.database.read(lambda rows: search(rows, query, self.turn.scope))
+        return Found(tuple(results.hits), tuple(missing))
+
+    async def set_text(self, located: Located, text: str, *, append: bool) -> int:
+        """Write a file or add to one; its size in bytes. Raises ToolError or Refused."""
+        self._require_writable(located)
+        if located.attached.folder.kind == "local":
+            root = self._root(located)
+            return await asyncio.to_thread(_write_local, root, located.path, text, append=append)
+        return await self.database.write(_WRITE, lambda tx: self._store(tx, located, text, append=append))
+
+    # ------------------------------------------------------------------------------------------------------ inside
+
+    def _root(self, located: Located) -> Path:
+        root = Path(located.attached.folder.path)
+        if root in self.database.path.parents:
+            raise Refused(f"the folder {located.attached.folder.name} holds Carina's own data by now and is not opened")
+        return root
+
+    async def _files(self, located: Located) -> list[File]:
+        folder, scope = located.attached.folder.id, self.turn.scope
+        return await self.database.read(lambda rows: folders.files(rows, folder, scope, limit=disk.MOST_FILES))
+
+    async def _stored(self, located: Located) -> tuple[File, bytes]:
+        found = await self.database.read(lambda rows: self._held(rows, located))
+        if found is None:
+            raise Refused(f"there is no file {located.whole}; list shows what is there")
+        return found
+
+    def _held(self, rows: Rows, located: Located) -> tuple[File, bytes] | None:
+        scope = self.turn.scope
+        file = folders.file(rows, located.attached.folder.id, located.path, scope)
+        held = None if file is None else folders.content(rows, file.id, scope)
+        return None if file is None or held is None else (file, held)
+
+    async def _looks(self, place: Located) -> AsyncIterator[tuple[str, Callable[..., list[Match]]]]:
+        """The files below a path, each with what looks through it: (pattern, deadline, most matches)."""
+        local = place.attached.folder.kind == "local"
+        for each in await self.listing(place):
+            one = place.at(each.name)
+            if local:
+                yield one.whole, functools.partial(_grep_local, self._root(place), one)
+            else:
+                _, content = await self._stored(one)
+                yield one.whole, functools.partial(_grep, one, content)
+
+    async def _refresh(self, place: Located) -> str:
+        """Bring the index of a local folder up to date; what is missing of it in words."""
+        folder = place.attached.folder
+        if folder.kind == "virtual":
+            return ""
+        try:
+            self._root(place)
+            done = await folders.index(self.database, folder, utc_now, _INDEX_SECONDS)
+        except Refused as error:
+            return f"{folder.name} was searched as it was indexed last: {error}"
+        waiting = f"{many(done.waiting, 'file')} of {folder.name} not indexed yet (grep sees all)"
+        return "" if done.finished else waiting
+
+    def _require_writable(self, located: Located) -> None:
+        folder, turn = located.attached.folder, self.turn
+        if located.attached.access != "read_write":
+            raise ToolError(f"You may read the folder {folder.name}, not write in it.")
+        _require_file(located)
+        if not may_write_down(turn.scope, folder.audience):
+            raise ToolError(
+                f"What is said here may not be written into {folder.name}: others can read it who may not know it."
+            )
+        # In the owner's own places a turn that was shown a file has less trust, and needs the owner's yes for this.
+        if folder.kind == "local" and turn.trust < Trust.OWNER and turn.scope.audience != OWNER:
+            raise ToolError(
+                f"{folder.name} is a directory of the owner's machine, where words of others could not be erased: "
+                "only the owner may have something written there. Use a virtual folder."
+            )
+
+    def _store(self, tx: Tx, located: Located, text: str, *, append: bool) -> int:
+        turn = self.turn
+        turns.require_current(tx, turn)
+        old = self._held(tx, located)
+        before = old[1] if append and old is not None else b""
+        _require_text(located.path, before)
+        content = _joined(before, text, append=append)
+        # Who writes a file anew was shown it: what stood there may stand there again.
+        people: set[PersonId] = set() if old is None else set(old[0].people)
+        people |= {turn.person} if turn.person else set()
+        trust = min(turn.trust, old[0].trust) if append and old is not None else turn.trust
+        new = folders.from_content(located.path, content)
+        folders.put(tx, located.attached.folder, replace(new, people=tuple(sorted(people)), trust=trust), utc_now())
+        return len(content)
+
+
+def _require_file(located: Located) -> None:
+    if not located.path:
+        raise ToolError(f"{located.whole} is a folder: name a file in it, such as {located.whole}/notes.txt.")
+
+
+def _show_local(root: Path, path: str, lines: tuple[int, int], deadline: float) -> Shown:
+    with disk.opened(root, path) as file:
+        file.text()
+        shown = window(until(file.blocks(), deadline), *lines)
+        return Shown(shown, file.seen.size, type_of(path, is_binary=False))
+
+
+def _text_window(name: str, content: bytes, first: int, count: int) -> Window:
+    _require_text(name, content)
+    return window(blocks_of(content), first, count)
+
+
+def _require_text(name: str, content: bytes) -> None:
+    if binary(content):
+        raise Refused(f"{name} is a binary file of {len(content):,} bytes: it can be named, not read")
+
+
+def _grep_local(root: Path, at: Located, pattern: Pattern, deadline: float, most: int) -> list[Match]:
+    with disk.opened(root, at.path) as file:
+        file.text()
+        return _first(matching(pattern, at.whole, file.blocks, deadline), most)
+
+
+def _grep(at: Located, content: bytes, pattern: Pattern, deadline: float, most: int) -> list[Match]:
+    _require_text(at.path, content)
+    return _first(matching(pattern, at.whole, lambda: blocks_of(content), deadline), most)
+
+
+def _first(found: Iterable[Match], most: int) -> list[Match]:
+    return [match for match, _ in zip(found, range(most), strict=False)]
+
+
+def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:
+    before = _whole(root, path) if append else b""
+    content = _joined(before, text, append=append)
+    if len(content) > disk.MAX_WRITTEN:
+        raise Refused(f"{path} would have {len(content):,} bytes; a file is written up to {disk.MAX_WRITTEN:,}")
+    disk.replace(root, path, content)
+    return len(content)
+
+
+def _whole(root: Path, path: str) -> bytes:
+    """What stands in a file, nothing when there is none."""
+    if not disk.exists(root, path):
+        return b""
+    with disk.opened(root, path) as file:
+        file.text()
+        if file.seen.size > disk.MAX_WRITTEN:
+            raise Refused(f"{path} has {file.seen.size:,} bytes and is not added to")
+        return b"".join(file.blocks())
+
+
+def _joined(before: bytes, text: str, *, append: bool) -> bytes:
+    """What is added begins a line of its own."""
+    added = text.encode("utf-8", "replace")
+    apart = b"\n" if append and before and not before.endswith(b"\n") else b""
+    return before + apart + added

@@ -1,0 +1,125 @@
+"""The parts of a run as turns: begun, ended with what the member gave, or given up."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.agents import events
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.context.quotes import joined, quotation, say
+from bot.agents.groups.state_machine import Wanted
+from bot.agents.seeds import ensure_blocks
+from memory import agents, groups
+from memory.groups import Part, Status
+from memory.knowledge import working
+from memory.queue import inbox, turns
+from memory.queue.steps import forgets, is_lasting
+from memory.queue.turns import Turn
+from memory.store.database import Rows, Tx
+from memory.store.ids import PlaceId, TurnId
+
+_SILENT_FAILS = ("stage", "task")
+_NEEDS_DETAIL = ("ballot", "choice")
+
+
+def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: Wanted, now: datetime, *, call: str = "") -> TurnId:
+    """Begin a member's turn: it hears what the run answers, to the same ears, and its task."""
+    turn = Turn(
+        id=turns.new_turn_id(),
+        agent=wanted.agent,
+        group=asking.group,
+        place=asking.place,
+        person=asking.person,
+        scope=asking.scope,
+        trust=asking.trust,
+        blocks=asking.blocks,
+        restarts=0,
+        started_at=now,
+        parent=asking.id,
+    )
+    ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
+    turns.begin(tx, turn)
+    part = Part(
+        turn=turn.id,
+        run=run,
+        asked_by=asking.id,
+        agent=wanted.agent,
+        kind=wanted.kind,
+        stage=wanted.stage,
+        attempt=wanted.attempt,
+        task=_task(wanted),
+        call=call,
+    )
+    groups.add_part(tx, part, turn, now)
+    heard = [row.message for row in inbox.of_turn(tx, run) if row.message is not None]
+    turns.add_joined(tx, turn, heard, now)
+    return turn.id
+
+
+def _task(wanted: Wanted) -> str:
+    """What the member is told beside the message: its task, and what others said before."""
+    said = [quotation(name, text) for name, text in wanted.heard]
+    before = [say("What the stage before you gave:"), *said] if said else []
+    return joined([wanted.words, *before], "\n\n")
+
+
+@dataclass(frozen=True)
+class Working:
+    """A member at its part, for those who watch."""
+
+    part: Part
+    place: PlaceId
+    name: str
+    role: str
+
+    @property
+    def started(self) -> events.AgentStarted:
+        part = self.part
+        return events.AgentStarted(part.run, self.place, part.agent, self.name, self.role, part.kind)
+
+    def ended(self, part: Part | None) -> Iterator[events.TurnEvent]:
+        """What there is to tell when it is over; nothing of a part that was taken away meanwhile."""
+        if part is None:
+            return
+        ok = part.status == "done"
+        if not ok:
+            yield events.GroupError(part.run, self.place, part.agent, part.output, recoverable=True)
+        yield events.AgentCompleted(part.run, self.place, part.agent, self.name, ok)
+
+
+def member_of(rows: Rows, turn_id: TurnId) -> Working:
+    """Who works on a part. Raises KeyError when there is no such part."""
+    part, turn = groups.part(rows, turn_id), turns.get(rows, turn_id)
+    if part is None or turn is None:
+        raise KeyError(turn_id)
+    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
+    name = agents.agent(rows, turn.agent).name
+    return Working(part, turn.place, name, "regular" if member is None else member.role)
+
+
+def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetime) -> None:
+    """Store what a member gave; inside the transaction that ends its turn. Saying nothing can be an answer."""
+    fresh = groups.part(tx, part.turn)
+    status: Status = "done"
+    if part.kind in _NEEDS_DETAIL and (fresh is None or not fresh.detail):
+        status, text = "failed", "gave none that is valid"
+    elif part.kind in _SILENT_FAILS and not text.strip():
+        status, text = "failed", "gave nothing"
+    groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
+    turns.hand_uses(tx, part.turn, part.asked_by)
+    mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)
+    if mine is not None and asking is not None and part.kind != "observe":
+        turns.lower_trust(tx, asking, mine.trust)  # what it took in is in what it hands on
+    if any(is_lasting(step.body) for step in material.steps):
+        groups.note_acted(tx, part.turn)
+    if forgets(material.steps):
+        working.forget_turn(tx, part.turn)
+    turns.end(tx, material.turn.id, "done", now)
+
+
+def give_up_part(tx: Tx, turn_id: TurnId, status: Status, why: str, now: datetime) -> None:
+    """A member's turn came to nothing, or took too long; what it had done stays."""
+    turn = turns.get(tx, turn_id)
+    groups.end_part(tx, turn_id, status, why, now)
+    if turn is not None and turn.status == "running":
+        turns.end(tx, turn_id, "failed", now, why)

@@ -1,0 +1,224 @@
+"""Running a turn that a group answers by asking several of its members.
+
+Like a turn it looks at the store, does one thing, stores what came of it, and looks again. Members' parts are turns of
+their own; nothing of them is said before the last transaction, which says everything and marks the messages as done.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.agents import events, learned_facts, steps
+from bot.agents.context import prompt, recovery
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.deps import TurnDeps
+from bot.agents.groups import output
+from bot.agents.groups.member_turns import begin_part
+from bot.agents.groups.settings import Table, stored
+from bot.agents.groups.state_machine import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
+from bot.agents.groups.team import Team, team
+from bot.agents.turn import Standing, TurnRunner, run_part, standing
+from bot.agents.turn_control import TurnControl
+from memory import agents, groups
+from memory.groups import Part, Run
+from memory.queue import agent_messages, inbox, outbox, turns
+from memory.queue.steps import Joined
+from memory.queue.turns import TurnMoved
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import TurnId
+
+_ASK = commit_point("group.ask")
+_SAY = commit_point("group.say")
+_AGAIN = commit_point("group.again")
+_CANCEL = commit_point("group.cancel")
+
+
+class GroupFailed(Exception):
+    """Nobody of a group gave anything; in words for the operator."""
+
+
+@dataclass(frozen=True)
+class _Sight:
+    """How a run stands."""
+
+    material: PromptInputs
+    run: Run
+    team: Team
+    parts: tuple[Part, ...]
+
+    @property
+    def settings(self) -> Table:
+        """Those with which the run began."""
+        return stored(self.run.pattern, self.run.settings)
+
+
+def look_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> Standing | None:
+    """How a turn stands that one agent answers by itself; None where a group's pattern makes the answer."""
+    run = groups.run(rows, turn)
+    return None if run is not None and run.conducted else standing(rows, turn, turn_deps.limits.max_steps)
+
+
+async def run_turn(
+    database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: Standing | None = None
+) -> bool:
+    """Run a turn in the way that its run says; False when it was stopped before its end.
+
+    `seen` is what `look_alone` gave just before, if it did.
+    """
+    if seen is None:
+        seen = await database.read(lambda rows: look_alone(rows, turn_deps, turn))
+    if seen is None:
+        return await Orchestrator(database, turn_deps, turn, control).run()
+    return await TurnRunner(database, turn_deps, turn, control, seen).run()
+
+
+class Orchestrator:
+    """One try at one run whose answer is made of parts."""
+
+    def __init__(self, database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl) -> None:
+        self._db = database
+        self._deps = turn_deps
+        self._turn = turn
+        self._control = control
+
+    async def run(self) -> bool:
+        """Go on until the run is over (True) or it is told to stop and a step is stored (False)."""
+        over = False
+        while not over:
+            sight = await self._db.read(self._look)
+            if sight.material.turn.status != "running":
+                break  # ended by other hands: its person was erased
+            if not any(asked.message.deleted_at is None for asked in sight.material.asked):
+                await self._cancel(sight)
+                break
+            step = next_step(self._situation(sight))
+            if self._control.stopping and not isinstance(step, Say):
+                return False
+            try:
+                over = await self._make(step, sight)
+            except TurnMoved:
+                continue  # nothing of it was stored
+        return True
+
+    def _look(self, rows: Rows) -> _Sight:
+        turn, run = turns.get(rows, self._turn), groups.run(rows, self._turn)
+        if turn is None or run is None:
+            raise KeyError(self._turn)
+        material = prompt.look(rows, turn, agents.agent(rows, turn.agent))
+        found = tuple(groups.parts(rows, turn.id))
+        return _Sight(material, run, team(rows, run.group), found)
+
+    def _situation(self, sight: _Sight) -> Situation:
+        live = [each.message.text for each in sight.material.asked if each.message.deleted_at is None]
+        # Tasks belong to the part that gave them, not to the run's own steps.
+        own = tuple(part for part in sight.parts if part.asked_by == sight.run.id)
+        return Situation(
+            sight.run.id, sight.settings, sight.run.plan, "\n".join(live), sight.team.candidates, sight.team.names, own
+        )
+
+    async def _make(self, step: Step, sight: _Sight) -> bool:
+        match step:
+            case Ask(wanted):
+                await self._ask(wanted, sight)
+                return False
+            case Wait():
+                await self._wait(sight)
+                return False
+            case Say():
+                return await self._say(step, sight)
+            case Fail(why):
+                await self._fail(why, sight)
+                return False
+
+    async def _ask(self, wanted: Sequence[Wanted], sight: _Sight) -> None:
+        turn, now = sight.material.turn, self._deps.clock()
+
+        def work(tx: Tx) -> None:
+            turns.require_current(tx, turn)
+            for each in wanted:
+                begin_part(tx, turn, turn.id, each, now)
+
+        await self._db.write(_ASK, work)
+        if not sight.parts:
+            group = sight.team.group
+            count = len(sight.team.candidates)
+            self._deps.watch(events.GroupStarted(turn.id, turn.place, group.name, sight.run.pattern, count))
+
+    async def _wait(self, sight: _Sight) -> None:
+        """Run the parts that are begun, side by side, each to its end or its time limit."""
+        running = [part for part in sight.parts if part.status == "running" and part.asked_by == sight.run.id]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for part in running:
+                    seconds = sight.team.seconds(sight.settings, part)
+                    work = run_part(self._db, self._deps, part.turn, seconds, self._control)
+                    tasks.create_task(work, name=f"part {part.turn} of run {part.run}")
+        except ExceptionGroup as several:  # of the store: what a member does wrong is kept with its part
+            raise several.exceptions[0] from several
+
+    async def _say(self, say: Say, sight: _Sight) -> bool:
+        """Everything that is said, and that the messages are answered, in one transaction."""
+        material, now = sight.material, self._deps.clock()
+        turn = material.turn
+
+        def work(tx: Tx) -> bool:
+            turns.require_current(tx, turn)
+            fresh = prompt.look(tx, turn, material.agent)
+            again = turn.restarts < steps.MAX_RESTARTS and not groups.acted(tx, turn.id)
+            if steps.changed(fresh) and again:
+                self._begin_again(tx, fresh)
+                return False
+            output.write(tx, fresh, output.Spoken(say.words, sight.team), self._deps.package, now)
+            learned_facts.learn(tx, fresh, self._deps.tools, now)
+            recovery.over(tx, turn)
+            groups.end(tx, turn.id, say.outcome, now)
+            inbox.finish(tx, turn.id, now)
+            turns.end(tx, turn.id, "done", now)
+            return True
+
+        over = await self._db.write(_SAY, work)
+        if over:
+            began = sight.run.started_at or now
+            seconds, group = (now - began).total_seconds(), sight.team.group.name
+            done = events.GroupComplete(
+                turn.id, turn.place, group, sight.run.pattern, seconds, len(say.words), say.outcome
+            )
+            self._deps.watch(done)
+            self._deps.watch(events.Complete(turn.id, turn.place))
+        return over
+
+    def _begin_again(self, tx: Tx, material: PromptInputs) -> None:
+        """The words changed while members worked on the old ones: ask again."""
+        now = self._deps.clock()
+        self._deps.broker.withdraw(tx, material.turn.id, now)
+        groups.drop_parts(tx, material.turn.id)
+        again = turns.restart(tx, material.turn)
+        turns.add_step(tx, again, Joined(steps.wordings(material)), now)
+
+    async def _fail(self, why: str, sight: _Sight) -> None:
+        """Nobody gave anything: forget that they were asked, so that the next try asks again."""
+        turn, now = sight.material.turn, self._deps.clock()
+
+        def work(tx: Tx) -> None:
+            self._deps.broker.withdraw(tx, turn.id, now)
+            groups.drop_parts(tx, turn.id)
+
+        await self._db.write(_AGAIN, work)
+        self._deps.watch(events.GroupError(turn.id, turn.place, None, why, recoverable=True))
+        raise GroupFailed(f'nobody of the group "{sight.team.group.name}" gave an answer: {why}')
+
+    async def _cancel(self, sight: _Sight) -> None:
+        turn, now = sight.material.turn, self._deps.clock()
+
+        def work(tx: Tx) -> None:
+            self._deps.broker.withdraw(tx, turn.id, now)
+            outbox.withdraw_pending(tx, turn.id)
+            agent_messages.withdraw(tx, turn.id, now)
+            groups.drop_parts(tx, turn.id)
+            groups.end(tx, turn.id, {}, now)
+            inbox.finish(tx, turn.id, now)
+            turns.end(tx, turn.id, "cancelled", now)
+
+        await self._db.write(_CANCEL, work)
+        self._deps.watch(events.Complete(turn.id, turn.place))

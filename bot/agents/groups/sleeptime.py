@@ -1,0 +1,214 @@
+"""Ticking a sleeptime group: look whether a trigger holds, and if so give the intervention agent a turn.
+
+What fired, when, and the turn's inbox row are one transaction: a crash before it looks again, a crash after it answers
+the row. Nothing is asked of a model unless a trigger holds.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from importlib.metadata import entry_points
+from typing import Any
+
+import structlog
+
+from bot.agents.groups.settings import Sleeptime, Trigger
+from bot.agents.groups.team import Team, team
+from bot.agents.groups.triggers import Facts, Fired, Predicate, exceeding, holding, of_metric
+from memory import agents, blocks, groups, internal_events
+from memory.blocks import BlockType
+from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
+from memory.queue import inbox, talk_times
+from memory.queue.payloads import TriggerFired
+from memory.queue.talk_times import Spoken
+from memory.store.clock import from_text, to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import GroupId, PersonId, PlaceId, place_source
+from scheduler.due import Quiet
+
+_READ = 2_000
+"""Messages that one look reads at most; more than any threshold that makes sense."""
+_EARLY = timedelta(seconds=40)
+"""A job that comes a little before its time is not too early."""
+_TALK = timedelta(hours=24)
+_FRESH = timedelta(hours=24)  # what a tool said before that says nothing of now
+"""How far back talk without a pause is followed."""
+_log = structlog.get_logger("bot.agents.groups.sleeptime")
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What one look came to: `due` is False when it was too early; `fired` are names of triggers that held."""
+
+    due: bool
+    fired: tuple[str, ...] = ()
+    place: PlaceId | None = None
+
+
+def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
+    """Look after every sleeptime group for which it is time; what fired, as "group: trigger".
+
+    `zone` is that of the house, by whose clocks groups have quiet hours. The turns that follow wait in the inbox: the
+    caller has them taken up (`Router.resume`).
+    """
+    predicates = offered()
+    sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
+    return [f"{group.name}: {name}" for group in sleeping for name in look(tx, group.id, now, predicates, zone).fired]
+
+
+def offered() -> dict[str, Predicate]:
+    """The predicates that installed packages offer, by name; one that cannot be loaded is left out and logged."""
+    found: dict[str, Predicate] = {}
+    for point in entry_points(group="carina.triggers"):
+        try:
+            found[point.name] = point.load()
+        except (ImportError, AttributeError):
+            _log.warning("trigger_not_loaded", name=point.name, value=point.value)
+    return found
+
+
+def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate], zone: str = "UTC") -> Tick:
+    """The same inside a transaction."""
+    found = team(tx, group_id)
+    settings, state = found.settings, groups.state(tx, group_id)
+    if not isinstance(settings, Sleeptime):
+        raise ValueError(f'the group "{found.group.name}" has the pattern {found.group.pattern}, not sleeptime')
+    checked = _moment(state.get("checked"))
+    if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
+        return Tick(due=False)
+    place = _place(tx, PlaceId(settings.place))
+    facts = _facts(tx, found, settings, state, (now, _scope(tx, place)))
+    fired = [] if checked is None else holding(settings.triggers, facts, predicates)
+    if fired and _is_quiet(settings, fired, zone, now):
+        return Tick(due=False)  # nothing is noted: what holds still holds when the quiet hours end
+    changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
+    changed["since"] = to_text(now if fired else facts.since)
+    if fired:
+        changed["fired"] = {**state.get("fired", {}), **{each.trigger.name: to_text(now) for each in fired}}
+        _give_turn(tx, found, place, fired, now)
+    groups.set_state(tx, group_id, {**state, **changed}, now)
+    return Tick(True, tuple(each.trigger.name for each in fired), place if fired else None)
+
+
+def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datetime) -> bool:
+    """Whether the group waits for the end of its quiet hours with all that holds."""
+    if not settings.quiet or any(each.trigger.priority == "critical" for each in fired):
+        return False
+    begin, end = map(time.fromisoformat, settings.quiet.split("-"))
+    return Quiet(begin, end, zone).until(now) is not None
+
+
+def _place(rows: Rows, place: PlaceId) -> PlaceId:
+    """A place that is named by its person ("discord:user:1") as it is known: their direct messages."""
+    person = _person_of(place)
+    known = None if person is None else inbox.direct_place(rows, person)
+    return place if known is None else known.id
+
+
+def _person_of(place: PlaceId) -> PersonId | None:
+    source, _, rest = place.partition(":")
+    return PersonId(f"{source}:{rest.removeprefix('user:')}") if rest.startswith("user:") else None
+
+
+def _scope(rows: Rows, place: PlaceId) -> Scope:
+    """Who hears what is said in the place where the group acts."""
+    known, person = inbox.place(rows, place), _person_of(place)
+    if known is not None:
+        return Scope(known.audience, frozenset(known.within))
+    if person is not None:
+        return Scope(person_audience(person))  # they never wrote there
+    return Scope(OWNER if place_source(place) == "terminal" else PUBLIC)  # nobody knows yet who reads there
+
+
+def _facts(
+    rows: Rows, found: Team, settings: Sleeptime, state: Mapping[str, Any], here: tuple[datetime, Scope]
+) -> Facts:
+    now, scope = here
+    since = _moment(state.get("since")) or now
+    spoken = talk_times.spoken_since(rows, min(since, now - _TALK), scope, _READ)
+    fired = {name: from_text(at) for name, at in state.get("fired", {}).items()}
+    above = frozenset(state.get("above", ()))
+    own = [each for each in spoken if _hears(scope, each)]
+    return Facts(now, since, spoken, own, _metrics(rows, found, settings, here), above, fired)
+
+
+def _hears(scope: Scope, said: Spoken) -> bool:
+    """Whether who said something hears the place, as far as that is one person's."""
+    if scope.audience == OWNER:
+        return said.trust is Trust.OWNER
+    if scope.audience.startswith("person:"):
+        return said.person is not None and person_audience(said.person) in {scope.audience, *scope.within}
+    return True
+
+
+def _metrics(
+    rows: Rows, found: Team, settings: Sleeptime, here: tuple[datetime, Scope]
+) -> dict[tuple[str, str], float]:
+    """The numbers that triggers are about, from blocks and newest results of the members that the scope may know."""
+    _now, scope = here
+    triggers = [each for each in settings.triggers if each.on == "threshold_exceeded"]
+    wanted = {(each.block, each.field) for each in triggers if each.block}
+    numbers = _emitted(rows, found, triggers, here)
+    if not wanted:
+        return numbers
+    for agent in found.speakers:
+        for block in blocks.visible_blocks(rows, agent, scope, tuple(BlockType)):
+            for label, name in wanted:
+                number = number_in(block.content, name) if block.label == label else None
+                if number is not None:
+                    numbers[label, name] = max(number, numbers.get((label, name), number))
+    return numbers
+
+
+def _emitted(
+    rows: Rows, found: Team, triggers: Sequence[Trigger], here: tuple[datetime, Scope]
+) -> dict[tuple[str, str], float]:
+    """The numbers that tools gave the members lately."""
+    now, scope = here
+    numbers = {}
+    for each in (trigger for trigger in triggers if trigger.tool):
+        text = talk_times.newest_result(rows, each.tool, found.speakers, now - _FRESH, scope)
+        number = None if text is None else number_of(text, each.field)
+        if number is not None:
+            numbers[of_metric(each), each.field] = number
+    return numbers
+
+
+def number_of(result: str, name: str) -> float | None:
+    """The number of a field in what a tool gave, which is JSON or lines such as "name: value"."""
+    key = rf'(?:"{re.escape(name)}"|(?m:^[ \t]*(?:- )?){re.escape(name)})'
+    found = re.search(rf"{key}[ \t]*:[ \t]*(-?\d+(?:\.\d+)?)(?![\w.:])", result)
+    return None if found is None else float(found[1])
+
+
+def number_in(content: str, name: str) -> float | None:
+    """The number of a field in the text of a block of fields, whose lines are "name: value"."""
+    line = re.search(rf"(?m)^(?:- )?{re.escape(name)}: (-?\d+(?:\.\d+)?)(?:\s|$)", content)
+    return None if line is None else float(line[1])
+
+
+def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now: datetime) -> None:
+    lines = [f"- {each.trigger.name} ({each.trigger.priority} priority): {each.why}" for each in fired]
+    text = (
+        f'You look after "{found.group.name}" in the background, and this is so now:\n' + "\n".join(lines) + "\n"
+        "Do what that calls for: look into memory, write down what you find. Your final text is said here; an empty "
+        "one stays silent, which is right unless somebody has to hear of it now."
+    )
+    scope = _scope(tx, place)
+    event = internal_events.Event(
+        source="sleeptime",
+        external_id=f"{found.group.id}/{to_text(now)}",
+        place=place,
+        person=None,
+        group=found.group.id,
+        text=text,
+        hearers=scope,
+        trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
+        payload=TriggerFired(found.leader, fired[0].trigger.priority),
+    )
+    internal_events.add(tx, event, now)
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)

@@ -1,0 +1,147 @@
+"""Whose turn it is when a message reaches a group, and what the group remembers of that.
+
+Decided in the transaction that begins the turn, which also stores what changes: a crash before it decides again, a
+crash after it goes on with what was decided.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from bot.agents.context.quotes import say
+from bot.agents.groups.member_turns import begin_part
+from bot.agents.groups.mentions import addressed
+from bot.agents.groups.selectors import choose
+from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
+from bot.agents.groups.state_machine import Wanted
+from bot.agents.groups.team import Team
+from bot.agents.groups.voting import options_of
+from bot.agents.patrols import is_patrol
+from memory import groups
+from memory.groups import Run
+from memory.people.audience import Scope
+from memory.queue import messages
+from memory.queue.inbox import InRow
+from memory.queue.payloads import Letter, addressee
+from memory.queue.turns import Turn
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId, TurnId
+
+_LISTEN = say(
+    "You only listen here. Others of your group have answered the message above; what they said stands before it. "
+    "Write down what you will want to know later. Nothing that you say is sent to anybody."
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Whose turn it is. `conducted`: the answer is made of what several are asked, as `details` say."""
+
+    agent: AgentId
+    conducted: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] | None = None
+    """What the group remembers from now on; None when nothing changes."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A plan with the group that it is for; `alone`: the group has one member and nothing is to be coordinated."""
+
+    plan: Plan
+    team: Team
+    alone: bool
+
+    def keep(self, tx: Tx, turn: Turn, now: datetime) -> None:
+        """Store the run and what the group remembers, in the transaction that begins the turn."""
+        if self.alone:
+            return
+        group, plan = self.team.group, self.plan
+        run = Run(turn.id, group.id, group.pattern, group.config, plan.conducted, plan.details)
+        groups.begin(tx, run, turn, now)
+        if plan.state is not None:
+            groups.set_state(tx, group.id, plan.state, now)
+        for agent in self.team.observers:
+            begin_part(tx, turn, turn.id, Wanted(agent, "observe", words=_LISTEN), now)
+
+
+def beginning(
+    rows: Rows, waiting: Sequence[InRow], found: Team, turn: TurnId, now: datetime, near: Mapping[str, float]
+) -> Beginning:
+    """Decide for the rows that a turn of the team will answer. Raises ValueError when nobody can be asked."""
+    head = waiting[0]
+    if len(found.group.members) == 1:
+        return Beginning(Plan(found.speakers[0]), found, alone=True)
+    heard = messages.by_ids(rows, [row.message for row in waiting if row.message is not None], Scope(head.audience))
+    if is_patrol(head.place):
+        return Beginning(Plan(_told(found, head)), replace(found, observers=()), alone=False)
+    to_group = isinstance(head.payload, Letter) and head.payload.agent is None
+    if not to_group and any(message.role == "system" for message in heard):
+        return Beginning(Plan(_told(found, head)), found, alone=False)
+    words = "\n".join(message.text for message in heard)
+    state = groups.state(rows, found.group.id)
+    return Beginning(plan_of(found, words, state, (turn, near), now), found, alone=False)
+
+
+def _told(found: Team, head: InRow) -> AgentId:
+    """Who is told of something that happened in the house: the one it is for, else who speaks for the group."""
+    named = addressee(head.payload) or AgentId("")
+    return named if found.able(named) or named in found.observers else found.leader
+
+
+def plan_of(
+    found: Team, words: str, state: Mapping[str, Any], drawn: tuple[int, Mapping[str, float]], now: datetime
+) -> Plan:
+    """Decide, purely. `drawn` are the number that chance is drawn from, and likenesses by profile.
+
+    Raises ValueError when nobody can be asked.
+    """
+    seed, near = drawn
+    if not found.candidates:
+        raise ValueError(f'nobody of the group "{found.group.name}" is active')
+    whole = isinstance(found.settings, Pipeline | Voting)
+    names = {each.name: each.agent for each in found.candidates}
+    called = [names[name] for name in addressed(words, list(names))]
+    if len(called) == 1:
+        return Plan(called[0], state=_used(state, called, now))
+    if called and not whole:
+        return Plan(found.leader, True, {"agents": called, "everybody": True}, _used(state, called, now))
+    match found.settings:
+        case RoundRobin():
+            return _next_in_turn(found, found.settings, state, now)
+        case Dynamic(selector="supervisor"):
+            return Plan(found.leader, True, {"chooser": found.leader}, _used(state, [found.leader], now))
+        case Dynamic():
+            chosen = [each.agent for each in choose(found.settings, found.candidates, words, state, seed, near)]
+            details = {"agents": chosen} if len(chosen) > 1 else {}
+            return Plan(chosen[0], len(chosen) > 1, details, _used(state, chosen, now))
+        case Voting():
+            return Plan(found.leader, True, {"options": options_of(words, found.settings)})
+        case Pipeline():
+            return Plan(found.leader, True)
+        case _:
+            return Plan(found.leader, state=_used(state, [found.leader], now))
+
+
+def _next_in_turn(found: Team, settings: RoundRobin, state: Mapping[str, Any], now: datetime) -> Plan:
+    """The member whose turn it is; `index` is the position of the one after it."""
+    order, start = found.speakers, int(state.get("index", 0)) % len(found.speakers)
+    for step in range(len(order)):
+        position = (start + step) % len(order)
+        agent = order[position]
+        if found.able(agent):
+            kept = {**_used(state, [agent], now), "index": (position + 1) % len(order)}
+            return Plan(agent, state=kept)
+        if not settings.skip_unavailable:
+            raise ValueError(
+                f"it is the turn of {found.names[agent]}, who is not active, and the group "
+                f'"{found.group.name}" passes over nobody (skip_unavailable = false)'
+            )
+    raise ValueError(f'nobody of the group "{found.group.name}" is active')
+
+
+def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) -> dict[str, Any]:
+    """The state with the moment in which these agents were asked."""
+    return {**state, "used": {**state.get("used", {}), **dict.fromkeys(agents, to_text(now))}}

@@ -1,0 +1,262 @@
+"""What a conducted run does next: a pure function of what is stored, so that a restart goes on where it stopped.
+
+A run is *conducted* when its answer is made of what several members were asked. Whom is asked what, in which order and
+what comes of it is decided here; `bot.agents.groups.orchestrator` does it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from bot.agents.context.quotes import NOTHING, Quoted, joined, say
+from bot.agents.groups.selectors import Candidate, fit
+from bot.agents.groups.settings import Dynamic, Pipeline, Stage, Table, Voting
+from bot.agents.groups.voting import Ballot, announced, quorum_of, tally
+from memory.groups import Kind, Part
+from memory.store.ids import AgentId, TurnId
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything a step is decided from. `parts` are in the order in which they were asked."""
+
+    run: TurnId
+    settings: Table
+    plan: Mapping[str, Any]
+    question: str
+    candidates: tuple[Candidate, ...]
+    """Members that may be asked now, by their order in the group."""
+    names: Mapping[AgentId, str]
+    """Of all members."""
+    parts: tuple[Part, ...] = ()
+
+    def candidate(self, agent: str) -> Candidate | None:
+        return next((each for each in self.candidates if each.agent == agent), None)
+
+    def name(self, agent: AgentId) -> str:
+        return self.names.get(agent, "somebody")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One thing to ask a member. `heard` is what others said before, by name."""
+
+    agent: AgentId
+    kind: Kind
+    stage: int = 0
+    attempt: int = 1
+    words: Quoted = NOTHING
+    heard: tuple[tuple[str, str], ...] = ()
+    seconds: float = 300
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Ask these members, side by side."""
+
+    wanted: tuple[Wanted, ...]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What was asked is not answered yet."""
+
+
+@dataclass(frozen=True)
+class Say:
+    """The run is over. `words` by agent, in the order in which they are said; no agent: the group itself says it."""
+
+    words: tuple[tuple[AgentId | None, str], ...]
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fail:
+    """Nobody gave anything: the run is tried again later."""
+
+    why: str
+
+
+Step: TypeAlias = Ask | Wait | Say | Fail
+
+
+def next_step(now: Situation) -> Step:
+    """Decide."""
+    if any(part.status == "running" for part in now.parts):
+        return Wait()
+    match now.settings:
+        case Pipeline():
+            return _pipeline(now, now.settings)
+        case Voting() if "everybody" not in now.plan:
+            return _vote(now, now.settings)
+        case _:
+            return _answers(now)
+
+
+# ---------------------------------------------------------------------------------------------------- several answers
+
+
+def _answers(now: Situation) -> Step:
+    """Everybody who was chosen answers; first somebody chooses, where the plan wants a choice."""
+    chosen = [AgentId(agent) for agent in now.plan.get("agents", ())]
+    chooser, seconds = now.plan.get("chooser"), now.settings.timeout if isinstance(now.settings, Dynamic) else 300
+    if chooser and not chosen:
+        made = next((part for part in now.parts if part.kind == "choice"), None)
+        if made is None:
+            return Ask((Wanted(AgentId(chooser), "choice", words=_choice_task(now), seconds=seconds),))
+        picked = [each.agent for each in now.candidates if each.agent in made.detail.get("agents", ())]
+        chosen = picked or [AgentId(chooser)]  # who chose nobody answers
+    asked = [part for part in now.parts if part.kind == "answer"]
+    if not asked:
+        return Ask(tuple(Wanted(agent, "answer", words=_answer_task(now, chosen), seconds=seconds) for agent in chosen))
+    given = [part for part in asked if part.status == "done"]
+    if not given:
+        return Fail("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
+    return Say(tuple((part.agent, part.output) for part in given), {"agents": [part.agent for part in given]})
+
+
+def _choice_task(now: Situation) -> Quoted:
+    lines = [say("- {name}: {what}", name=c.name, what=c.profile or "no special field") for c in now.candidates]
+    return joined([say("Choose who answers the message above, by `choose_members`. The members are:"), *lines])
+
+
+def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> Quoted:
+    others = [now.name(agent) for agent in chosen]
+    if len(others) < 2:
+        return NOTHING
+    words = "{names} answer this side by side, each for itself. Give your own answer, for yourself alone."
+    return say(words, names=", ".join(others))
+
+
+# ------------------------------------------------------------------------------------------------------------ pipeline
+
+
+def _pipeline(now: Situation, settings: Pipeline) -> Step:
+    """Stage after stage, or all at once; each goes on with what the one before it gave."""
+    if settings.parallel_stages:
+        return _parallel(now, settings)
+    heard: tuple[tuple[str, str], ...] = ()
+    spoken: list[Part] = []
+    outcome: list[dict[str, Any]] = []
+    for number, stage in enumerate(settings.stages):
+        step = _stage(now, number, stage, heard)
+        if isinstance(step, Ask):
+            return step
+        outcome.append({"stage": stage.name, "agents": [part.agent for part in step], "given": bool(step)})
+        if not step and stage.on_failure != "skip":
+            return _aborted(now, number, stage, outcome)
+        if step:
+            heard, spoken = tuple((now.name(part.agent), part.output) for part in step), step
+    if not spoken:
+        return Say(((None, "None of the stages gave an answer, so there is none."),), {"stages": outcome})
+    return Say(tuple((part.agent, part.output) for part in spoken), {"stages": outcome})
+
+
+def _parallel(now: Situation, settings: Pipeline) -> Step:
+    wanted: list[Wanted] = []
+    given: list[Part] = []
+    outcome: list[dict[str, Any]] = []
+    failed: tuple[int, Stage] | None = None
+    for number, stage in enumerate(settings.stages):
+        step = _stage(now, number, stage, ())
+        if isinstance(step, Ask):
+            wanted += step.wanted
+            continue
+        outcome.append({"stage": stage.name, "agents": [part.agent for part in step], "given": bool(step)})
+        if not step and stage.on_failure != "skip" and failed is None:
+            failed = (number, stage)
+        given += step
+    if failed is not None:
+        return _aborted(now, *failed, outcome)
+    if wanted:
+        return Ask(tuple(wanted))
+    if not given:
+        return Say(((None, "None of the stages gave an answer, so there is none."),), {"stages": outcome})
+    return Say(tuple((part.agent, part.output) for part in given), {"stages": outcome})
+
+
+def _stage(now: Situation, number: int, stage: Stage, heard: tuple[tuple[str, str], ...]) -> Ask | list[Part]:
+    """What is to be asked of a stage next, or what it gave; nothing when it failed for good."""
+    parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
+    given = [part for part in parts if part.status == "done"]
+    attempt = max((part.attempt for part in parts), default=0)
+    able = [agent for agent in stage.agents if now.candidate(agent) is not None]
+    if attempt == 0 and able:
+        return _asked(now, number, stage, able, 1, heard)
+    if given:
+        return given
+    if stage.on_failure == "retry" and able and attempt < stage.attempts:
+        return _asked(now, number, stage, able, attempt + 1, heard)
+    if stage.on_failure == "fallback" and attempt < 2 and now.candidate(stage.fallback_agent) is not None:
+        return _asked(now, number, stage, [stage.fallback_agent], 2, heard)
+    return []
+
+
+def _asked(
+    now: Situation, number: int, stage: Stage, agents: Iterable[str], attempt: int, heard: tuple[tuple[str, str], ...]
+) -> Ask:
+    pipeline = now.settings
+    last = isinstance(pipeline, Pipeline) and (pipeline.parallel_stages or number == len(pipeline.stages) - 1)
+    goes = "is what people read" if last else "goes to the next stage, not to people"
+    of = say('You are the stage "{name}" of a pipeline that answers the message above.', name=stage.name)
+    words = say("{of} Your final text {goes}.", of=of, goes=goes)
+    wanted = (Wanted(AgentId(each), "stage", number, attempt, words, heard, stage.timeout) for each in agents)
+    return Ask(tuple(wanted))
+
+
+def _aborted(now: Situation, number: int, stage: Stage, outcome: list[dict[str, Any]]) -> Say:
+    parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
+    missing = "nobody of it can be asked at the moment"
+    why = "; ".join(f"{now.name(part.agent)} {_words(part)}" for part in parts) or missing
+    text = f'I stopped at the stage "{stage.name}": {why}.'
+    return Say(((None, text),), {"stages": outcome, "aborted": stage.name})
+
+
+def _words(part: Part) -> str:
+    return "took too long" if part.status == "late" else "could not do it"
+
+
+# -------------------------------------------------------------------------------------------------------------- voting
+
+
+def _vote(now: Situation, settings: Voting) -> Step:
+    options = tuple(now.plan["options"])
+    asked = [part for part in now.parts if part.kind == "ballot"]
+    if not asked:
+        words = _ballot_task(options)
+        return Ask(tuple(Wanted(c.agent, "ballot", words=words, seconds=settings.timeout) for c in now.candidates))
+    ballots = [_ballot(now, settings, part) for part in asked]
+    # The quorum is of those who were asked: who cannot be asked now does not make it easier.
+    counted = tally(settings, options, ballots, now.run)
+    outcome = {
+        "decision": counted.decision,
+        "tally": dict(counted.counts),
+        "quorum": quorum_of(settings, len(ballots)),
+        "ballots": [{"agent": b.agent, "choice": b.choice, "weight": b.weight, "problem": b.problem} for b in ballots],
+    }
+    return Say(((None, announced(counted, ballots)),), outcome)
+
+
+def _ballot_task(options: Sequence[str]) -> Quoted:
+    listed = ", ".join(f'"{option}"' for option in options)
+    return say(
+        "Your group votes on the message above. Cast your own ballot by `cast_ballot`: one of {listed}, or "
+        '"abstain". You do not see what the others choose.',
+        listed=listed,
+    )
+
+
+def _ballot(now: Situation, settings: Voting, part: Part) -> Ballot:
+    found = now.candidate(part.agent)
+    fits = fit(now.question, found) if settings.weight_by_expertise and found is not None else 0.0
+    choice = str(part.detail.get("choice", ""))
+    problem = "" if choice else "too late" if part.status == "late" else part.output or "none that is valid"
+    return Ballot(
+        agent=part.agent,
+        name=now.name(part.agent),
+        choice=choice,
+        reason=str(part.detail.get("reason", "")),
+        weight=1.0 + min(fits, 3.0),
+        at=part.ended_at,
+        problem=problem,
+    )

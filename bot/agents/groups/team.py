@@ -1,0 +1,116 @@
+"""A group with its agents, as patterns see it: who there is, who can be asked now, who leads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from bot.agents.groups.selectors import Candidate
+from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor, Table, Voting, stored
+from memory import agents, groups
+from memory.agents import Agent, Group
+from memory.groups import Part
+from memory.queue.turns import Turn
+from memory.store.database import Rows
+from memory.store.ids import AgentId, GroupId
+
+_ASKED_BY_TOOL = {"ballot": "cast_ballot", "choice": "choose_members"}
+DELEGATE = "delegate"
+_SPEAKS = "send_message"
+_SECONDS = 300.0
+"""For a part, where the settings say nothing."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """`candidates` are the members that speak and are active, in the group's order."""
+
+    group: Group
+    settings: Table
+    candidates: tuple[Candidate, ...]
+    agents: Mapping[AgentId, Agent]
+    speakers: tuple[AgentId, ...]
+    """All members but observers, active or not."""
+    observers: tuple[AgentId, ...] = ()
+    """Those of them who are active."""
+
+    @property
+    def names(self) -> dict[AgentId, str]:
+        """What all members are called."""
+        return {agent.id: agent.name for agent in self.agents.values()}
+
+    @property
+    def leader(self) -> AgentId:
+        """Who speaks for the group: as its settings say, else the supervisor among its members, else the first."""
+        named = ""
+        match self.settings:
+            case Supervisor(leader=agent) | Dynamic(supervisor=agent) | Sleeptime(intervention_agent=agent):
+                named = agent
+            case _:
+                pass
+        active = [each.agent for each in self.candidates]
+        supervisors = [each.agent for each in self.candidates if each.member.role == "supervisor"]
+        order = [AgentId(named), *supervisors, *active]
+        return next((agent for agent in order if agent in active), self.speakers[0])
+
+    def seconds(self, settings: Table, part: Part) -> float:
+        """How long a member may take for its part."""
+        match settings:
+            case Pipeline(stages=stages) if part.kind == "stage" and part.stage < len(stages):
+                return stages[part.stage].timeout
+            case Dynamic(timeout=seconds) | Supervisor(timeout=seconds) | Voting(timeout=seconds):
+                return seconds
+            case _:
+                return _SECONDS
+
+    def able(self, agent: str) -> bool:
+        """Whether that member can be asked now."""
+        return any(each.agent == agent for each in self.candidates)
+
+
+def team(rows: Rows, group_id: GroupId) -> Team:
+    """Read it. Raises KeyError when the group is gone, ValueError when its row makes no sense."""
+    group = agents.group(rows, group_id)
+    members = [member for member in group.members if member.role != "observer"]
+    if not members:
+        raise ValueError(f'the group "{group.name}" has no member who speaks')
+    found = {member.agent: agents.agent(rows, member.agent) for member in group.members}
+    candidates = tuple(
+        Candidate(member, found[member.agent].name, found[member.agent].description)
+        for member in members
+        if found[member.agent].status == "active"
+    )
+    silent = (each.agent for each in group.members if each.role == "observer")
+    return Team(
+        group=group,
+        settings=stored(group.pattern, group.config),
+        candidates=candidates,
+        agents=found,
+        speakers=tuple(each.agent for each in members),
+        observers=tuple(agent for agent in silent if found[agent].status == "active"),
+    )
+
+
+def acting(rows: Rows, turn: Turn) -> Agent:
+    """The agent of a turn as it is there: the model it has in the group, its name on what it says beside others, and
+    the tools that its part in the group gives it."""
+    agent = agents.agent(rows, turn.agent)
+    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
+    if member is None or turn.group is None:
+        return agent
+    shows = {"show_name": agent.name} if member.several else {}
+    agent = replace(agent, model=member.model or agent.model, config={**agent.config, **shows})
+    part = None if turn.parent is None else groups.part(rows, turn.id)
+    if part is not None and part.kind in _ASKED_BY_TOOL:
+        tool = _ASKED_BY_TOOL[part.kind]
+        rules = ({"rule": "required_before_exit", "tool": tool}, {"rule": "exit_loop", "tool": tool})
+        return replace(agent, tools=(tool,), rules=rules)
+    if member.role == "observer":  # in a part, and after a decision about what it asked for there
+        return replace(agent, tools=tuple(tool for tool in agent.tools if tool != _SPEAKS))
+    if member.pattern == "supervisor" and (member.role == "supervisor" or team(rows, turn.group).leader == agent.id):
+        return replace(agent, tools=(*agent.tools, DELEGATE))
+    return agent
+
+
+def is_observer(rows: Rows, turn: Turn) -> bool:
+    """Whether a turn is that of a member who hears and never speaks."""
+    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
+    return member is not None and member.role == "observer"

@@ -1,0 +1,175 @@
+"""One open connection to a server: which tools it lists, and calling one."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+from mcp import Client, MCPError
+from mcp.client._transport import Transport
+from mcp.client.session import IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    PaginatedRequestParams,
+    Tool,
+    ToolListChangedNotification,
+)
+
+from bot.agents.mcp.offers import Listed
+from bot.agents.mcp.results import text_of
+from bot.agents.mcp.stdio import LONGEST_MESSAGE, Command, stdio
+
+_MOST_PAGES = 20  # of a listing
+_OURS = Implementation(name="carina", version="1")
+_CONNECT = 10.0  # seconds for one TCP connection
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server that is asked over HTTP. `headers` hold secrets."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What came of a call: text of somebody else's, and whether it did what was wanted."""
+
+    text: str
+    ok: bool
+
+
+class TooLarge(httpx2.TransportError):
+    """An answer is larger than is taken."""
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What the other side does of itself: it goes away, or it says that it lists other tools now."""
+
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def heard(self, message: IncomingMessage) -> None:
+        """Somebody said something that was not asked for."""
+        if isinstance(message, ToolListChangedNotification):
+            self.changed.set()
+
+
+class Session:
+    """An open connection."""
+
+    def __init__(self, client: Client, signs: Signs) -> None:
+        self._session = client.session
+        self.signs = signs
+
+    async def tools(self) -> list[Listed]:
+        """Everything that it lists."""
+        found: list[Listed] = []
+        cursor = None
+        for _page in range(_MOST_PAGES):
+            params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
+            page = await self._session.list_tools(params=params)
+            found += map(_listed, page.tools)
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return found
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Given:
+        """Call a tool; raises MCPError where the server answers with an error of the protocol.
+
+        Its result is not checked against the schema that the server gives for results: it is shown as text.
+        """
+        request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        result = await self._session.send_request(request, CallToolResult)
+        return Given(text_of(result.content, result.structured_content), ok=not result.is_error)
+
+
+def _listed(tool: Tool) -> Listed:
+    hints = tool.annotations.model_dump(mode="json", by_alias=True) if tool.annotations is not None else {}
+    return Listed(tool.name, tool.description or tool.title or "", tool.input_schema, hints)
+
+
+@asynccontextmanager
+async def open_session(where: Command | Address) -> AsyncGenerator[Session]:
+    """Connect and greet. Raises OSError, MCPError, or what else a server that keeps to no protocol leads to."""
+    async with AsyncExitStack() as stack:
+        signs = Signs()
+        transport = await _transport(where, signs.ended, stack)
+        client = Client(transport, client_info=_OURS, cache=None, message_handler=signs.heard)
+        yield Session(await stack.enter_async_context(client), signs)
+
+
+async def _transport(where: Command | Address, ended: asyncio.Event, stack: AsyncExitStack) -> Transport:
+    if isinstance(where, Command):
+        return stdio(where, ended)
+    http = await stack.enter_async_context(_http(where))
+    return streamable_http_client(where.url, http_client=http, max_sse_event_size=LONGEST_MESSAGE)
+
+
+def _http(where: Address) -> httpx2.AsyncClient:
+    # No limit for reading: every request has one of its own, and a stream of notices may be silent for long.
+    timeout = httpx2.Timeout(_CONNECT, read=None)
+    return httpx2.AsyncClient(headers=dict(where.headers), timeout=timeout, transport=_Bounded(), trust_env=False)
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """Takes no answer that is too large; a stream of events has a limit for each instead."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _BoundedStream(response.stream)
+        return response
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream) -> None:
+        if not isinstance(stream, httpx2.AsyncByteStream):
+            raise TypeError(stream)
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._stream:
+            if (size := size + len(piece)) > LONGEST_MESSAGE:
+                raise TooLarge(f"an answer of more than {LONGEST_MESSAGE:,} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def why_failed(error: BaseException) -> tuple[str, str]:
+    """Why there is no connection, in words of ours that follow "it" (none when it took too long), and in its own."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    match error:
+        case TimeoutError() | httpx2.TimeoutException():
+            return "", ""
+        case FileNotFoundError(filename=name) | PermissionError(filename=name) | NotADirectoryError(filename=name):
+            return f"cannot be started: {name}: {error.strerror}", ""
+        case OSError():
+            return f"cannot be started: {error.strerror or type(error).__name__}", ""
+        case TooLarge():
+            return f"gave {error}", ""
+        case httpx2.TransportError():
+            return "cannot be reached", ""
+        case MCPError(code=code) if code == CONNECTION_CLOSED:
+            return "ended before it had answered", ""
+        case MCPError(message=message):
+            return "answered with an error", message
+        case _:
+            return f"does not keep to the protocol ({type(error).__name__})", ""
+
+
+__all__ = ["Address", "Given", "MCPError", "Session", "open_session", "why_failed"]

@@ -1,0 +1,251 @@
+"""Servers of the Model Context Protocol: kept connected, each by one task, and asked on behalf of agents.
+
+A server that is down stops nothing: its tools stay offered as they were listed last, calls of them say why they cannot
+be made, and it is tried again, after longer and longer pauses.
+"""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import structlog
+from mcp_types import CONNECTION_CLOSED
+
+from bot.agents.mcp.connection import Address, Given, MCPError, Session, open_session, why_failed
+from bot.agents.mcp.offers import Listed, Offer, offers
+from bot.agents.mcp.stdio import CLOSING, Command
+from bot.agents.mcp.tool import McpTool
+from bot.agents.tools import RESERVED
+from bot.config import Config
+from bot.config.mcp import PREFIX, McpServer
+from bot.errors import ToolError
+from memory.agents import Agent
+from sources.text import one_line
+
+_PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0)
+"""Seconds between attempts to connect; the last for all further ones. A call does not wait for the pause to end."""
+_STEADY = 60.0  # seconds after which a connection counts as one, and pauses begin anew
+_REASON = 200  # characters of an error of somebody else's that are shown
+
+_log = structlog.stdlib.get_logger("carina.mcp")
+
+
+class Server:
+    """One server. `where` is how it is reached, with secrets."""
+
+    def __init__(self, name: str, settings: McpServer, where: Command | Address, redact: Callable[[str], str]) -> None:
+        self.name = name
+        self.tools: tuple[McpTool, ...] = ()
+        """What it offered last."""
+        self._left_out: tuple[str, ...] = ()  # why others of its tools are not offered
+        self._settings = settings
+        self._where = where
+        self._redact = redact
+        self._session: Session | None = None
+        self._why = "is being connected"  # words of ours
+        self._said = ""  # and its own, which only those in charge are shown
+        self._broken = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._attempts = 0  # that came to an end, good or bad
+        self._attempted = asyncio.Condition()
+
+    @property
+    def words(self) -> str:
+        """How it stands."""
+        if self._session is None:
+            return f"not connected: it {self._why}{self._said and f': {self._said}'}"
+        known = f"{len(self.tools)} {'tool' if len(self.tools) == 1 else 'tools'}"
+        left = f"; left out: {'; '.join(self._left_out)}" if self._left_out else ""
+        return f"connected, {known}{left}"
+
+    # ------------------------------------------------------------------ the connection
+
+    async def run(self) -> None:
+        """Keep it connected until this is cancelled."""
+        clock, failures, told = asyncio.get_running_loop().time, 0, ""
+        while True:
+            begun, attempts = clock(), self._attempts
+            try:
+                await self._converse()
+                self._why, self._said = "ended the connection", ""
+            except (Exception, BaseExceptionGroup) as error:  # whatever somebody else's program does, it is tried again
+                if (own := asyncio.current_task()) is not None and own.cancelling():
+                    raise
+                _log.debug("mcp_ended", server=self.name, exc_info=True)
+                why, said = why_failed(error)
+                self._why = why or f"gave no answer within {self._settings.connect_seconds:g} seconds"
+                self._said = self._redact(one_line(said, _REASON))
+            connected, self._session = self._attempts > attempts, None
+            failures = 1 if connected and clock() - begun > _STEADY else failures + 1
+            if connected or told != self.words:  # once for each reason
+                _log.warning("mcp_not_connected", server=self.name, reason=self._why, said=self._said)
+            told = self.words
+            if not connected:
+                await self._ended_attempt()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSES[min(failures, len(_PAUSES)) - 1]):
+                    await self._wanted.wait()
+            self._wanted.clear()
+
+    async def _converse(self) -> None:
+        """One connection, from greeting to its end."""
+        self._broken.clear()
+        async with asyncio.timeout(self._settings.connect_seconds) as limit, open_session(self._where) as session:
+            self._take(await session.tools())
+            limit.reschedule(None)
+            self._session = session
+            _log.info("mcp_connected", server=self.name, tools=len(self.tools), left_out=self._left_out)
+            await self._ended_attempt()
+            while await self._changed(session):
+                async with asyncio.timeout(self._settings.connect_seconds):
+                    self._take(await session.tools())
+
+    async def _changed(self, session: Session) -> bool:
+        """Wait until it lists other tools; False when the connection is over."""
+        signs = session.signs
+        waiting = [asyncio.ensure_future(event.wait()) for event in (signs.changed, signs.ended, self._broken)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+        signs.changed.clear()
+        return not (signs.ended.is_set() or self._broken.is_set())
+
+    async def _ended_attempt(self) -> None:
+        async with self._attempted:
+            self._attempts += 1
+            self._attempted.notify_all()
+
+    async def _next_attempt(self, seen: int) -> None:
+        """Wait until a further attempt than that has ended, for as long as one may take after the end of another."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.connect_seconds + CLOSING), self._attempted:
+                await self._attempted.wait_for(lambda: self._attempts > seen)
+
+    async def known(self) -> None:
+        """Wait until it was tried once."""
+        if self._attempts == 0:
+            await self._next_attempt(0)
+
+    async def refresh(self) -> None:
+        """See what it offers now, connecting anew where it has gone. Raises ToolError when it is not there."""
+        seen, session = self._attempts, self._session
+        if session is not None:
+            try:
+                async with asyncio.timeout(self._settings.connect_seconds):
+                    self._take(await session.tools())
+            except Exception as error:  # as above
+                _log.info("mcp_no_listing", server=self.name, reason=type(error).__name__)
+                if self._session is session:  # and not one that was opened meanwhile
+                    self._session = None
+                    self._broken.set()
+            else:
+                return
+        self._wanted.set()
+        await self._next_attempt(seen)
+        if self._session is None:
+            raise ToolError(f"The MCP server {self.name} {self._why}. Nothing was called; tell the person.")
+
+    # ------------------------------------------------------------------ its tools
+
+    def _take(self, listed: Iterable[Listed]) -> None:
+        """Offer what it lists from now on."""
+        found, left_out = offers(self.name, _target(self._where), listed, self._settings.tools, RESERVED)
+        before = {tool.offer.edition: tool for tool in self.tools}
+        self.tools = tuple(before.get(offer.edition) or self._made(self._clean(offer)) for offer in found)
+        self._left_out = tuple(map(self._redact, left_out))
+        if before and (changed := [tool.name for tool in self.tools if tool.offer.edition not in before]):
+            _log.warning("mcp_tools_changed", server=self.name, tools=changed)
+
+    def _clean(self, offer: Offer) -> Offer:
+        """Without what it was told in confidence."""
+        schema: dict[str, Any] = json.loads(self._redact(json.dumps(offer.schema)))
+        return replace(offer, description=self._redact(offer.description), schema=schema)
+
+    def _made(self, offer: Offer) -> McpTool:
+        read_only = offer.tool in self._settings.read_only
+        return McpTool(self.name, offer, self._call, self._settings.asks(offer.tool), read_only=read_only)
+
+    async def _call(self, offer: Offer, arguments: Mapping[str, Any]) -> Given:
+        """Call a tool of it. Raises ToolError, which holds no words of the server's."""
+        session, seconds = self._session, self._settings.seconds
+        if session is None:
+            raise ToolError(f"The MCP server {self.name} {self._why}. Nothing was called; tell the person.")
+        unknown = "Nobody knows whether it took effect: find out first, or tell the person."
+        try:
+            async with asyncio.timeout(seconds):
+                return await session.call(offer.tool, arguments)
+        except TimeoutError:
+            raise ToolError(f"{offer.name} took longer than {seconds:g} seconds and was given up. {unknown}") from None
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise ToolError(f"The MCP server {self.name} went away while it worked. {unknown}") from error
+            return Given(error.message, ok=False)
+        except Exception as error:  # as above
+            _log.info("mcp_no_result", server=self.name, tool=offer.tool, reason=type(error).__name__)
+            raise ToolError(f"What the MCP server {self.name} answered is no result of a call. {unknown}") from error
+
+
+class Servers:
+    """All that are configured."""
+
+    def __init__(self, servers: Iterable[Server]) -> None:
+        self._servers = {server.name: server for server in servers}
+
+    def tools(self, agent: Agent) -> tuple[McpTool, ...]:
+        """Those that are offered to an agent, as far as they are known."""
+        return tuple(tool for server in self._of(agent) for tool in server.tools if _may_have(agent, server, tool))
+
+    async def ready(self, agent: Agent, call: str) -> None:
+        """Wait until an agent's servers were tried once; see what the server of a call offers now.
+
+        Raises ToolError when that server is not there.
+        """
+        if not call:
+            await asyncio.gather(*(server.known() for server in self._of(agent)))
+            return
+        for server in self._of(agent):
+            if call.startswith(f"{server.name}_"):
+                await server.refresh()
+
+    def states(self) -> Mapping[str, str]:
+        """How each stands, in words."""
+        return {server.name: server.words for server in self._servers.values()}
+
+    async def run(self) -> None:
+        """Keep them connected until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for server in self._servers.values():
+                tasks.create_task(server.run(), name=f"MCP server {server.name}")
+
+    def _of(self, agent: Agent) -> list[Server]:
+        named = {tool.removeprefix(PREFIX).split("/")[0] for tool in agent.tools if tool.startswith(PREFIX)}
+        return [server for server in self._servers.values() if server.name in named]
+
+
+def _may_have(agent: Agent, server: Server, tool: McpTool) -> bool:
+    return not {f"{PREFIX}{server.name}", f"{PREFIX}{server.name}/{tool.offer.tool}"}.isdisjoint(agent.tools)
+
+
+def connecting(config: Config, redact: Callable[[str], str]) -> Servers:
+    """The servers of a configuration, not yet connected."""
+    return Servers(Server(name, each, _where(name, each, config), redact) for name, each in config.mcp.items())
+
+
+def _where(name: str, settings: McpServer, config: Config) -> Command | Address:
+    def values(names: Mapping[str, str]) -> dict[str, str]:
+        return {target: config.mcp_secrets[variable].get_secret_value() for target, variable in names.items()}
+
+    if settings.url:
+        return Address(settings.url, values(settings.headers))
+    return Command(name, (settings.command, *settings.args), values(settings.env), settings.cwd)
+
+
+def _target(where: Command | Address) -> str:
+    """What it is, without secrets of the environment."""
+    return shlex.join(where.argv) if isinstance(where, Command) else where.url

@@ -1,0 +1,179 @@
+"""Patrols: at its times an agent goes through a checklist by itself, and speaks only if there is something to say.
+
+A patrol is a job (`patrol:<name>`) that queues an event for the agent, in a place of its own (`patrol:<name>`): it
+waits for nobody, nobody waits for it, and what it looks at is not mixed with talk. It is the owner's: those hear what
+it finds who hear the owner's place, and its words are said there. What it keeps stands in working memory, under
+`patrol/<name>`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bot.agents.agenda.reminders import quiet_of
+from bot.agents.context.quotes import passage
+from bot.agents.permissions.policy import People
+from memory import agents, internal_events, jobs
+from memory.agents import Agent
+from memory.jobs import NewJob
+from memory.knowledge.working import PATROL
+from memory.people import quiet_hours as hours
+from memory.people.audience import OWNER, Scope, Trust
+from memory.queue import inbox
+from memory.queue.inbox import InRow
+from memory.queue.payloads import PatrolDue
+from memory.queue.steps import Answered, Step
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import GroupId, PersonId, PlaceId, place_source
+from scheduler import triggers
+from scheduler.jobs import Done, Firing, Kinds, Queueing
+from scheduler.triggers import Cron
+
+KIND = "patrol"
+SILENCE = "SILENT"
+"""A final text of this word alone says nothing, as an empty one does: some models cannot give an empty one."""
+FOLDER = "patrols"
+"""Where checklists lie that are files, in the data folder."""
+_LONGEST = 8_000  # characters of a checklist
+
+Quiet = Callable[[Rows, datetime], datetime | None]
+"""Until when the owner is not to be disturbed; None when now is no such time."""
+
+
+def is_patrol(place: PlaceId) -> bool:
+    """Whether a place is that of a patrol."""
+    return place_source(place) == PATROL
+
+
+def is_silence(text: str) -> bool:
+    """Whether a patrol's final text says nothing."""
+    return text.strip().strip('."*`').upper() in ("", SILENCE)
+
+
+def quiet_hours(people: People, zone: str) -> Quiet:
+    """The owner's quiet hours, whichever of their accounts said them."""
+
+    def until(rows: Rows, now: datetime) -> datetime | None:
+        quiet = quiet_of(hours.of(rows, people.selves(people.owner[0])), zone)
+        return None if quiet is None else quiet.until(now)
+
+    return until
+
+
+def waits_until(rows: Rows, row: InRow, quiet: Quiet, now: datetime) -> datetime | None:
+    """Until when a patrol that was queued before has to wait, since it is quiet hours by now; None for other rows."""
+    by_itself = isinstance(row.payload, PatrolDue) and not row.payload.asked
+    return quiet(rows, now) if by_itself else None
+
+
+def plan(tx: Tx, zone: str, now: datetime) -> None:
+    """Keep a job for every patrol of every active agent, and none else; one that is paused stays so."""
+    wanted = {job_id(settings["name"]): Cron(settings["cron"], zone) for _agent, settings in _patrols(tx)}
+    for identifier, trigger in wanted.items():
+        first = triggers.require(trigger, now)
+        jobs.ensure(tx, NewJob(identifier, KIND, triggers.dump(trigger), first), now)
+    for job in jobs.listing(tx, -1):
+        if job.kind == KIND and job.id not in wanted:
+            jobs.drop(tx, job.id)
+
+
+def job_id(name: str) -> str:
+    return f"{KIND}:{name}"
+
+
+def _patrols(rows: Rows) -> Iterator[tuple[Agent, Mapping[str, Any]]]:
+    for agent in agents.agents(rows):
+        if agent.status != "active":
+            continue
+        for settings in agent.config.get("patrols", ()):
+            yield agent, settings
+
+
+@dataclass(frozen=True)
+class Patrols:
+    """Queues what is due. `home` is the data folder, `owner` whose patrols they are."""
+
+    home: Path
+    owner: PersonId
+    quiet: Quiet
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the kind known to the scheduler."""
+        kinds.add(Queueing(KIND, self.queue))
+
+    def queue(self, tx: Tx, firing: Firing) -> Done:
+        """Give the agent its event, in the transaction that completes the job; says why where it does not."""
+        name, now = firing.job.id.partition(":")[2], firing.now
+        agent, settings = next((each for each in _patrols(tx) if each[1]["name"] == name), (None, {}))
+        if agent is None:
+            jobs.drop(tx, firing.job.id)
+            return Done("not wanted any more")
+        if not firing.asked and (held := self.quiet(tx, now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        group, place = _group(tx, agent), PlaceId(f"{PATROL}:{name}")
+        if group is None:
+            return Done(f"not run: {agent.name} is in no group in which it speaks")
+        if inbox.is_waiting(tx, place):
+            return Done("not run: the one before is not over")
+        task = self._task(settings)
+        if not task:
+            return Done(f"not run: {FOLDER}/{settings['file']} in the data folder is not there, or no text")
+        event = internal_events.Event(
+            source=PATROL,
+            external_id=f"{name}/{to_text(firing.due)}",
+            place=place,
+            person=self.owner,
+            group=group,
+            text=f'The patrol "{name}" is due.',
+            hearers=Scope(OWNER),
+            trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
+            payload=PatrolDue(agent.id, task[:_LONGEST], firing.asked),
+        )
+        internal_events.add(tx, event, now)
+        left_out = f" with the first {_LONGEST:,} of the {len(task):,} characters of its file"
+        return Done(f"begun{left_out if len(task) > _LONGEST else ''}")
+
+    def _task(self, settings: Mapping[str, Any]) -> str:
+        """The checklist as it is now; empty where its file cannot be read."""
+        if settings.get("task"):
+            return str(settings["task"])
+        try:
+            return (self.home / FOLDER / str(settings["file"])).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+
+def _group(rows: Rows, agent: Agent) -> GroupId | None:
+    """The group in which the agent does it: the first by name in which it speaks."""
+    for group in agents.groups_of(rows, agent.id):
+        if any(member.agent == agent.id and member.role != "observer" for member in group.members):
+            return group.id
+    return None
+
+
+def instructions(told: str, task: str, *, keeps: bool) -> str:
+    """What the agent is told: the checklist, and how to end. `keeps`: whether it has working memory."""
+    kept = (
+        " Keep what you find with `working_memory` save, always under the same few keys and with a ttl_minutes that "
+        "lasts beyond your next patrol; look there first, and say nothing twice."
+    )
+    return (
+        f"[system] {told} Go through this checklist now, with your tools. Nobody is there to answer you, so ask "
+        f"nothing.{kept if keeps else ''}\n\n{passage(task)}\n\n"
+        f"[system] Your final text is sent to the owner: only what they have to hear now. If there is nothing, answer "
+        f"with the one word {SILENCE}."
+    )
+
+
+def note(tx: Tx, place: PlaceId, steps: tuple[Step, ...], said: str) -> None:
+    """Let the patrol's job say what came of it; inside the transaction that ends the turn."""
+    models = [step.body.model for step in steps if isinstance(step.body, Answered)]
+    came = "said something to the owner" if said.strip() else "nothing to say"
+    if models and not models[-1]:
+        came = "not done: what may be spent on models is spent"
+    elif "offline" in models:
+        came = f"{came}; no language model answered, so by rules alone: tasks that are due, not the checklist"
+    jobs.tell(tx, job_id(place.partition(":")[2]), came)

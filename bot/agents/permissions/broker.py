@@ -1,0 +1,408 @@
+"""The permission broker: turns a call that may not run by itself into a question, and an answer into a permit.
+
+Every function works inside the transaction of what it belongs to: question with the call's result, answer with
+the row that starts the agent again, use of a yes with the effect.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from bot.agents.permissions import cards, policy
+from bot.agents.permissions.policy import Approver, People
+from bot.errors import ToolError
+from bot.models.base import Call
+from memory import grants, groups, internal_events, requests
+from memory.knowledge.working import PATROL
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope
+from memory.queue import inbox, messages, outbox, turns
+from memory.queue.inbox import InRow
+from memory.queue.outbox import CardDetail, EditDetail
+from memory.queue.payloads import Decided
+from memory.queue.steps import Answered, Approved, Note, ToolCall
+from memory.queue.turns import Turn
+from memory.requests import Need, Permit, Request, Status, Verdict
+from memory.store.database import Rows, Tx
+from memory.store.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, place_source
+
+SOURCE = "approval"
+"""The source of inbox rows that are decisions."""
+MOST_WAITING = 20
+"""Questions from one place that wait at the same time; a flood of them asks nobody anything."""
+MOST_REPEATS = 3
+"""How often a card is shown again after somebody deleted it; a moderating bot would delete it for ever."""
+_GONE = 256  # ids of deleted messages: more than one clean-up takes
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How people are asked.
+
+    `chain` are the places where owner and admins are asked: the first, and what is tried when it takes no
+    message. `private` gives the place where one person is spoken to alone. `others` are the places of those who are
+    not in the first: asked as well when it takes more than one yes.
+    """
+
+    people: People
+    chain: tuple[PlaceId, ...]
+    private: Callable[[PersonId], PlaceId]
+    expires: timedelta = timedelta(hours=24)
+    others: tuple[PlaceId, ...] = ()
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A call that needs a yes. `bound` are the arguments that a lasting yes fixes, None for all."""
+
+    turn: Turn
+    agent: str
+    speaker: str
+    call: Call
+    permit: Permit | None
+    bound: tuple[str, ...] | None = None
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks that the agent had been shown when it made the call."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What came of somebody's answer: words for them, and the request as it stands then."""
+
+    words: str
+    counted: bool
+    request: Request | None = None
+
+
+class Broker:
+    """Asks, counts answers, and lets calls through."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._handles: dict[PersonId, str] = {}  # of who answered: said beside their ids, kept nowhere
+        self._gone = deque[tuple[str, str]](maxlen=_GONE)  # deleted, and not known as ours yet: one just sent may be
+
+    def ask(self, tx: Tx, asking: Asking, need: Need, now: datetime) -> Permit | Request:
+        """A permit when a grant covers the call; otherwise the question is stored and its cards are queued.
+
+        Raises ToolError, in words for the model, when there is nobody who could say yes.
+        """
+        turn, earlier = asking.turn, asking.permit
+        covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
+        given = cards.given(asking.call.arguments, asking.bound)
+        found = grants.matching(tx, need, turn.agent, given, turn.scope.audience, now)
+        if found is not None and not need.once_only:
+            return Permit(covers, earlier.request if earlier else None, found.id)
+        request = self._request(tx, asking, need, covers, now)
+        requests.ask(tx, request)
+        before = earlier.request if earlier else None
+        if before is not None:  # its yes has become part of this question
+            requests.use(tx, before)
+        _note(tx, request, "asked", now, detail=f"after request {before}" if before is not None else "")
+        self._queue_cards(tx, request, self._origin(tx, asking, request), now)
+        return request
+
+    def _request(
+        self, tx: Tx, asking: Asking, need: Need, covers: frozenset[tuple[str, str, str]], now: datetime
+    ) -> Request:
+        turn = asking.turn
+        who, quorum = policy.approvers(self.terms.people, need, turn)
+        if not who or turn.group is None:
+            raise ToolError(f"This needs a yes ({need.reason}), and there is nobody who could be asked here.")
+        if requests.count_waiting(tx, turn.place) >= MOST_WAITING:
+            raise ToolError(f"This needs a yes, and {MOST_WAITING} questions from here wait already. Nobody was asked.")
+        hidden = not Scope(OWNER).may_use(turn.scope.audience) and who != (turn.person,)
+        return Request(
+            id=requests.new_request_id(),
+            kind=need.kind,
+            subject=need.subject,
+            agent=turn.agent,
+            group=turn.group,
+            turn=turn.id,
+            call=asking.call.id,
+            tool=asking.call.name,
+            arguments=asking.call.arguments,
+            digest=requests.digest_of(asking.call.name, asking.call.arguments),
+            covers=tuple(sorted(covers)),
+            pattern=dict(cards.given(asking.call.arguments, asking.bound).bound),
+            reason=need.reason,
+            place=turn.place,
+            person=turn.person,
+            hearers=turn.scope,
+            trust=turn.trust,
+            approvers=who,
+            quorum=quorum,
+            once_only=need.once_only or hidden,
+            created_at=now,
+            expires_at=now + self.terms.expires,
+            shown=asking.shown,
+        )
+
+    def spend(self, tx: Tx, permit: Permit, call: Call, turn: Turn, now: datetime) -> None:
+        """Use a permit for this very call; raises ToolError when it is not for it, or was used before."""
+        digest = requests.digest_of(call.name, call.arguments)
+        if permit.request is not None:
+            request = requests.get(tx, permit.request)
+            if request is None or request.digest != digest or request.agent != turn.agent:
+                raise ToolError("What was approved is not this call; nothing was done.")
+            if not requests.use(tx, permit.request):
+                raise ToolError(f"Request {permit.request} was used before; nothing was done again.")
+        at, agent, audience = now, turn.agent, turn.scope.audience
+        entry = grants.Entry("used", at, audience, None, permit.request, permit.grant, agent, digest=digest)
+        grants.note(tx, entry)
+
+    # ------------------------------------------------------------------ the answer
+
+    def answer(self, tx: Tx, identifier: RequestId, who: Approver, verdict: Verdict, now: datetime) -> Ruling:
+        """Count somebody's answer. Whatever it is, the record has it."""
+        request = requests.get(tx, identifier)
+        if request is None:
+            return Ruling("There is no such request; it may have been erased.", counted=False)
+        if request.status is Status.WAITING and request.expires_at <= now:
+            self._close(tx, request, "expired", now)
+            request = _again(tx, request)
+        if words := policy.refusal(request, who, verdict):
+            _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.door}")
+            if requests.may_answer(request, who.identities):
+                words = f"{words} {self.decision(tx, request, place_source(who.person))}."
+            return Ruling(words, counted=False, request=request)
+        selves = self.terms.people.selves(who.person)
+        if verdict is not Verdict.DENY and any(vote.person in selves for vote in requests.votes(tx, request.id)):
+            return Ruling("You have answered this already; more of you are needed.", counted=False, request=request)
+        requests.vote(tx, request, who.person, verdict, now)
+        self._handles[who.person] = who.account
+        request = _again(tx, request)
+        _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.door}")
+        if request.status is Status.APPROVED:
+            self._grant(tx, request, now)
+        self._show(tx, request, now)
+        if request.status is not Status.WAITING:
+            self._go_on(tx, request, self.decision(tx, request), now)
+        words = self.decision(tx, request, place_source(who.person))
+        return Ruling(f"{words}.", counted=True, request=request)
+
+    def _grant(self, tx: Tx, request: Request, now: datetime) -> None:
+        """The shortest of what was said holds, when several said yes."""
+        said = [vote.verdict for vote in requests.votes(tx, request.id)]
+        last = requests.votes(tx, request.id)[-1].person
+        if Verdict.ONCE in said:
+            return
+        until = now + policy.GRANT_HOUR if Verdict.HOUR in said else None
+        grant = grants.add(tx, request, last, now, until)
+        detail = "until revoked" if until is None else "1 hour"
+        _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
+
+    def decision(self, rows: Rows, request: Request, source: str = "") -> str:
+        """What was decided, by whom and when, in one line: for a place of that source, or without one for an agent."""
+        said = requests.votes(rows, request.id)
+        refused = request.status is Status.DENIED  # one no decides, whoever said yes before
+        counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
+        given = {vote.verdict for vote in said}
+        shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
+        called = (self._named(vote.person, request, source) for vote in counted)
+        who = " and ".join(dict.fromkeys(called)) or "nobody"
+        return cards.ruling(request, who, shortest, request.decided_at or request.created_at)
+
+    def _named(self, person: PersonId, request: Request, source: str) -> str:
+        """How somebody who decided is called in a place of that source; for an agent by what they are."""
+        if source:
+            return cards.named(person, source, self._handles.get(person, ""))
+        if person == request.person:
+            return "the person you are talking to"
+        return "the owner" if person in self.terms.people.owner else "an admin"
+
+    def expire(self, tx: Tx, now: datetime) -> list[Request]:
+        """Close what nobody answered in time; the agents are told."""
+        found = requests.due(tx, now)
+        for request in found:
+            self._close(tx, request, "expired", now)
+        return found
+
+    def _close(self, tx: Tx, request: Request, event: str, now: datetime, words: str = "") -> None:
+        requests.expire(tx, request.id, now)
+        closed = _again(tx, request)
+        _note(tx, closed, event, now)
+        self._show(tx, closed, now, words)
+        self._go_on(tx, closed, words or self.decision(tx, closed), now)
+
+    def withdraw(self, tx: Tx, turn: TurnId, now: datetime) -> None:
+        """A turn begins again or is given up: what it asked is not wanted any more."""
+        for identifier in requests.withdraw(tx, turn, now):
+            request = requests.get(tx, identifier)
+            if request is not None:
+                _note(tx, request, "withdrawn", now)
+                self._show(tx, request, now)
+
+    def _go_on(self, tx: Tx, request: Request, words: str, now: datetime) -> None:
+        """Start the agent again in the place that the request came from, for those who heard it.
+
+        Nobody in a public thread is told what was asked and not allowed: there is nothing to go on with.
+        """
+        if request.hearers.audience == PUBLIC and request.status is not Status.APPROVED:
+            return
+        origin = _answered(tx, request)
+        reply_to, about = ("", None) if origin is None else (origin.external_id, origin.id)
+        event = internal_events.Event(
+            source=SOURCE,
+            external_id=str(request.id),
+            place=request.place,
+            person=request.person,
+            group=request.group,
+            text=cards.told_agent(request, words),
+            hearers=request.hearers,
+            trust=request.trust,
+            payload=Decided(request.id, request.status.value, reply_to, about),
+        )
+        internal_events.add(tx, event, now)
+
+    # ------------------------------------------------------------------ cards
+
+    def _origin(self, rows: Rows, asking: Asking, request: Request) -> cards.Origin:
+        place = inbox.place(rows, request.place)
+        name = place.name if place is not None and place.name else request.place
+        speaker = asking.speaker or (messages.name_of(rows, request.person, request.hearers) if request.person else "")
+        return cards.Origin(asking.agent, speaker or "somebody", name)
+
+    def _queue_cards(self, tx: Tx, request: Request, origin: cards.Origin, now: datetime) -> None:
+        in_person = request.person is not None and request.approvers == (request.person,)
+        if in_person and request.person is not None:
+            alone = request.hearers.audience in (OWNER, Audience(f"person:{request.person}"))
+            here = alone and place_source(request.place) != PATROL
+            chain: tuple[PlaceId, ...] = (request.place if here else self.terms.private(request.person),)
+        else:
+            chain = self.terms.chain
+        may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
+        shown = cards.card(request, origin, may_read=may_read)
+        outbox.add(tx, cards.row(request, shown, chain), now)
+        if chain is self.terms.chain and request.quorum > 1:
+            for place in self.terms.others:
+                outbox.add(tx, cards.row(request, shown, (place,)), now)
+
+    def _show(
+        self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None, *, away: bool = False
+    ) -> None:
+        """Edit every card of a request to what came of it; one that was not sent yet is not sent any more.
+
+        `asked` stands there instead of what the card asked. `away`, or a file that says it too: the card is deleted.
+        """
+        final = request.status is not Status.WAITING
+        for row in outbox.of_prefix(tx, f"card/{request.id}/"):
+            card = row.detail if isinstance(row.detail, CardDetail) else None
+            taken = (final if card is not None else asked is not None) and outbox.withdraw(tx, row.id)
+            if asked is not None and not taken:
+                outbox.empty(tx, row.id)
+            if taken or card is None:
+                continue
+            # What cards say is known by their first rows; each edit begins with that text again.
+            gone = asked is not None and (away or bool(card.files))
+            detail = EditDetail(row.key, None if final else card.card, gone)
+            key = f"card/{request.id}/shown/{row.id}/{words or request.status}/{'end' if final else now.timestamp()}"
+            before = row.content if asked is None else asked
+            text = cards.outcome(before, words or self.decision(tx, request, row.source))
+            outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
+
+    def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
+        """A message was deleted: take back what was asked for it, show our card again; whether that queued anything."""
+        message = messages.by_external(tx, source, external_id)
+        asked = [] if message is None else requests.about(tx, message.id)
+        words = "Taken back: the message that this came from was deleted"
+        self._forget(tx, asked, now, words)
+        return bool(asked) or self.card_gone(tx, source, external_id, now)
+
+    def erased(self, tx: Tx, person: PersonId, now: datetime) -> None:
+        """Somebody is being erased: what was asked because of them is forgotten, and its cards are deleted."""
+        self._forget(tx, requests.of_person(tx, person), now, "Taken back", away=True)
+
+    def _forget(self, tx: Tx, asked: Iterable[Request], now: datetime, words: str, *, away: bool = False) -> None:
+        for request in asked:
+            if requests.forget(tx, request.id, now):
+                _note(tx, request, "withdrawn", now)
+            self._show(tx, _again(tx, request), now, words, "", away=away)
+
+    def card_gone(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
+        """Show a card again that somebody deleted while it waits, a few times."""
+        row = outbox.said_by_us(tx, source, external_id)
+        if row is None:
+            self._gone.append((source, external_id))
+        if row is None or not isinstance(row.detail, CardDetail):
+            return False
+        request = requests.get(tx, row.detail.card.request)
+        again = row.key.count("/again")
+        if request is None or request.status is not Status.WAITING or again >= MOST_REPEATS:
+            return False
+        outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, "deleted")
+        new = outbox.NewRow(f"{row.key}/again", row.place, row.source, row.content, row.audience, detail=row.detail)
+        outbox.add(tx, replace(new, person=request.person, agent=request.agent), now)
+        return True
+
+    def sent(self, tx: Tx, row: outbox.OutRow, external_id: str, now: datetime) -> bool:
+        """Show a card again that was deleted in the moment before its id was stored; whether that queued anything."""
+        return (row.source, external_id) in self._gone and self.card_gone(tx, row.source, external_id, now)
+
+    def lost(self, tx: Tx, row: outbox.OutRow, reason: str, now: datetime) -> bool:
+        """A card could not be delivered: try the next place, or tell the agent. False when the row is no card."""
+        if not isinstance(row.detail, CardDetail):
+            return isinstance(row.detail, EditDetail)
+        request = requests.get(tx, row.detail.card.request)
+        if request is None or request.status is not Status.WAITING:
+            return True
+        if rest := row.detail.others:
+            _note(tx, request, "passed on", now, detail=f"{place_source(row.place)} took no message")
+            arguments = row.detail.files[0].text if row.detail.files else ""
+            outbox.add(tx, cards.row(request, cards.Card(row.content, arguments), rest), now)
+        elif any(each.id != row.id and _may_be_seen(each) for each in outbox.of_prefix(tx, f"card/{request.id}/")):
+            _note(tx, request, "not reached", now, detail=f"{place_source(row.place)} took no message")
+        else:
+            self._close(tx, request, "unreachable", now, words=f"nobody could be asked: {reason}")
+        return True
+
+
+def decided(rows: Rows, row: InRow) -> Request | None:
+    """The request whose decision an inbox row brings; None for any other row, and when the request was erased."""
+    return requests.get(rows, row.payload.request) if isinstance(row.payload, Decided) else None
+
+
+def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
+    """Let a turn that a decision started begin with the call that was approved."""
+    if request.status is Status.APPROVED:
+        permit = Approved(request.id, tuple(request.covers))
+        call = ToolCall(f"approved_{request.id}", request.tool, request.arguments, permit)
+        turns.add_step(tx, turn, Answered("", (call,), finish="tools", shown=request.shown), now)
+    elif request.status is Status.WITHDRAWN:
+        text = "The request was taken back since: nothing was done, and nothing is to be done."
+        turns.add_step(tx, turn, Note(text), now)
+    elif request.status is Status.USED:
+        text = "The approved call was begun before, and nobody saw how it ended. Do not repeat it; tell the person."
+        turns.add_step(tx, turn, Note(text), now)
+
+
+def _answered(rows: Rows, request: Request) -> messages.Message | None:
+    """The newest message that the asking turn answered: the answer refers to it, what is stored comes from it."""
+    claimed = [row.origin for row in inbox.of_turn(rows, groups.run_of(rows, request.turn)) if row.origin is not None]
+    heard = messages.by_ids(rows, claimed, request.hearers)
+    return next((row for row in reversed(heard) if row.role == "user" and row.deleted_at is None), None)
+
+
+def _may_be_seen(row: outbox.OutRow) -> bool:
+    """Whether a row is a card that stands somewhere, or will."""
+    return isinstance(row.detail, CardDetail) and row.status not in (outbox.Status.FAILED, outbox.Status.WITHDRAWN)
+
+
+def _again(rows: Rows, request: Request) -> Request:
+    return requests.get(rows, request.id) or request
+
+
+def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> None:
+    """Write a line about a request into the record; `more` are fields of `grants.Entry`."""
+    entry = grants.Entry(
+        event=event,
+        at=now,
+        audience=request.hearers.audience,
+        request=request.id,
+        agent=request.agent,
+        kind=request.kind,
+        digest=request.digest,
+        **more,
+    )
+    grants.note(tx, entry)

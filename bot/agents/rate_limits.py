@@ -1,0 +1,102 @@
+"""How often people are answered: counted before any model is asked, so that what is over the limit costs nothing.
+
+What is over it waits, and is answered together when the limit allows; the person is told so once. Where nobody is
+told, which is in public, it is done with.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from bot.agents.permissions import broker
+from memory.knowledge.working import PATROL
+from memory.people.audience import PUBLIC, Audience, Scope, Trust
+from memory.queue import inbox, messages, outbox, turns
+from memory.queue.agent_messages import SOURCE as WRITTEN
+from memory.queue.inbox import InRow
+from memory.store.database import Rows, Tx
+from memory.store.ids import PersonId, place_source
+
+WINDOW = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Turns in an hour for one person with all linked accounts, one guild, and everybody together; 0 for no limit.
+
+    The owner has none.
+    """
+
+    person: int = 0
+    guild: int = 0
+    everybody: int = 0
+    place: int = 0
+    """In one place, such as a thread of a public network."""
+    quiet: bool = False
+    """Whether nobody is told: in public that would be one post more."""
+    sources: Mapping[str, "Rates"] = field(default_factory=dict)
+    """The limits of sources that have their own where everybody reads."""
+
+    def of(self, source: str, audience: Audience) -> "Rates":
+        return self.sources.get(source, self) if audience == PUBLIC else self
+
+
+NO_LIMITS = Rates()
+
+
+Selves: TypeAlias = Callable[[PersonId], tuple[PersonId, ...]]
+"""Every account of a person: a limit counts all of them together."""
+
+
+def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetime) -> bool:
+    """Whether these rows are over a limit; then they wait until it allows, and the person is told."""
+    head = rows[0]
+    rates = rates.of(head.source, head.audience)
+    own = () if head.person is None else selves(head.person)
+    again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, own, now)
+    if again is None:
+        return False
+    if rates.quiet:
+        inbox.set_aside(tx, rows, inbox.OVER_LIMIT, now)
+        return True
+    for each in rows:
+        inbox.put_off(tx, each.id, again, inbox.OVER_LIMIT)
+    if any(each.last_error == inbox.OVER_LIMIT for each in rows):
+        return True  # told when the first of them was put off
+    words = (
+        f"That was a lot at once. From {again:%H:%M} UTC on, as soon as my limit allows, I answer what you said "
+        "together; you need not say it again."
+    )
+    key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"
+    row = outbox.NewRow(key, head.place, place_source(head.place), words, head.audience, person=head.person)
+    outbox.add(tx, row, now)
+    return True
+
+
+def _exempt(rows: Rows, head: InRow) -> bool:
+    """The owner, a patrol, what agents write to each other, and the decision of a request: who asked was counted."""
+    if head.source in (broker.SOURCE, PATROL, WRITTEN) or head.message is None:
+        return True
+    found = messages.by_ids(rows, [head.message], Scope(head.audience))
+    return any(message.trust is Trust.OWNER for message in found)
+
+
+def _again(rows: Rows, rates: Rates, head: InRow, own: tuple[PersonId, ...], now: datetime) -> datetime | None:
+    """When the strictest limit that is reached lets the person in again; None when none is reached."""
+    since, reached = now - WINDOW, []
+    if rates.everybody:
+        reached.append(turns.nth_newest(rows, rates.everybody, since))
+    if rates.person and own:
+        reached.append(turns.nth_newest(rows, rates.person, since, people=own))
+    if rates.place:
+        reached.append(turns.nth_newest(rows, rates.place, since, place=head.place))
+    if rates.guild and (guild := _guild(rows, head)):
+        reached.append(turns.nth_newest(rows, rates.guild, since, within=guild))
+    return max((began + WINDOW for began in reached if began is not None), default=None)
+
+
+def _guild(rows: Rows, head: InRow) -> Audience | None:
+    place = inbox.place(rows, head.place)
+    audiences = (head.audience, *(place.within if place is not None else ()))
+    return next((each for each in audiences if each.startswith("guild:")), None)

@@ -1,0 +1,341 @@
+"""Rules about an agent's tools: what they are, what they refuse, what they still want before a turn may end.
+
+Pure functions of the stored steps of a turn, so that a restart in its middle changes nothing. The model is told all
+of them beforehand in words; who breaks one gets an error, then a reminder, then the one call that is wanted forced.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic import model_validator as validate_model
+
+from bot.models.base import Call
+from memory.agents import Agent
+from memory.queue.steps import Answered, CallEnded, CallFailed, CallWaits, MissingCalls, Step
+from memory.store.plurals import many
+
+RuleName: TypeAlias = Literal[
+    "continue_loop",
+    "exit_loop",
+    "requires_preceding",
+    "requires_following",
+    "exclusive_groups",
+    "start_constraint",
+    "required_before_exit",
+    "required_before_exit_if",
+    "max_calls",
+    "cooldown",
+    "periodic",
+    "requires_consent",
+    "allowed_operations",
+    "needed",
+]
+EVERY = "*"
+"""In place of a tool's name: whichever it is."""
+REMINDERS = 2
+"""Errors and reminders before a call is forced."""
+_FIELDS: dict[str, str] = {
+    "requires_preceding": "tools",
+    "requires_following": "tools",
+    "required_before_exit_if": "tools",
+    "exclusive_groups": "groups",
+    "max_calls": "count",
+    "cooldown": "seconds",
+    "periodic": "seconds",
+    "allowed_operations": "operations",
+}
+"""The key that a rule needs beside `tool`; the others need none."""
+_SENTENCES: dict[RuleName, str] = {
+    "continue_loop": "After {tool} you go on: its result comes back to you.",
+    "exit_loop": "A call of {tool} ends your turn: the text that you write together with the call is your answer.",
+    "requires_preceding": "Call {tools} earlier in the same turn before you call {tool}.",
+    "requires_following": "After {tool}, call {tools} before your turn ends.",
+    "exclusive_groups": "Use only one of these in one turn: {groups}.",
+    "start_constraint": "If you call any tool in a turn, call {tool} first.",
+    "required_before_exit": "Call {tool} in every turn before you give your answer.",
+    "required_before_exit_if": "If you have called {any}, call {tool} before you give your answer.",
+    "max_calls": "Call {tool} at most {times} in a turn.",
+    "cooldown": "Leave {span} between two calls of {tool}.",
+    "periodic": "Call {tool} at least every {span}.",
+    "requires_consent": "{tool} is used only with somebody's yes, which is asked for when you call it.",
+    "allowed_operations": "Of {tool} you may use only: {operations}.",
+    "needed": "You need {tool} for your work: use it.",
+}
+_FOR_EVERY = ("exit_loop", "max_calls", "cooldown")
+
+
+class ToolRule(BaseModel):
+    """One rule as the configuration and the database have it. `tools`, `groups` and `operations` are names.
+
+    `count` is calls in one turn; `seconds` the time between two calls of the tool: at least (cooldown), at most
+    (periodic).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    rule: RuleName
+    tool: str = ""
+    tools: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    count: int = Field(default=0, ge=0, le=1000)
+    seconds: float = Field(default=0, ge=0, le=31_622_400)
+    operations: tuple[str, ...] = ()
+
+    @validate_model(mode="after")
+    def _complete(self) -> "ToolRule":
+        wanted = _FIELDS.get(self.rule)
+        for key in sorted(set(_FIELDS.values())):
+            if key != wanted and getattr(self, key):
+                raise ValueError(f"no {key} in the rule {self.rule}")
+        if wanted is not None and not getattr(self, wanted):
+            raise ValueError(f"{wanted} in the rule {self.rule}")
+        if (self.rule == "exclusive_groups") == bool(self.tool):
+            raise ValueError(f"{'no tool' if self.tool else 'a tool'} in the rule {self.rule}")
+        if self.tool == EVERY and self.rule not in _FOR_EVERY:
+            raise ValueError(f'a tool by its name in the rule {self.rule}; "*" is for {", ".join(_FOR_EVERY)}')
+        return self
+
+    @property
+    def named(self) -> set[str]:
+        """Every tool that the rule names."""
+        return {self.tool, *self.tools, *(name for group in self.groups for name in group)} - {"", EVERY}
+
+    def holds_for(self, tool: str) -> bool:
+        """Whether it is about this tool."""
+        return self.tool in (tool, EVERY)
+
+    def plain(self) -> dict[str, Any]:
+        """As it is stored: without what is not said."""
+        return self.model_dump(exclude_defaults=True, mode="json")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a call is not made, in words for the model, and by which rule."""
+
+    rule: RuleName
+    text: str
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A call that a turn may not end without, and why."""
+
+    tool: str
+    why: str
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What came of one call of the turn. One that waits for a yes is `tried`, not `ok`."""
+
+    tool: str
+    seq: int
+    ok: bool
+    tried: bool
+    rule: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Rules:
+    """An agent's rules, asked about one turn at a time."""
+
+    rules: tuple[ToolRule, ...] = ()
+
+    @classmethod
+    def of(cls, agent: Agent) -> "Rules":
+        """Those of an agent, as stored."""
+        return cls(tuple(ToolRule.model_validate(dict(rule)) for rule in agent.rules))
+
+    @property
+    def remembered(self) -> dict[str, float]:
+        """The tools whose last use in earlier turns matters, and for how many seconds."""
+        found: dict[str, float] = {}
+        for rule in self._of("cooldown", "periodic"):
+            found[rule.tool] = max(found.get(rule.tool, 0), rule.seconds)
+        return found
+
+    def operations(self) -> dict[str, tuple[str, ...]]:
+        """The operations that are left of tools, where a rule names them."""
+        return {rule.tool: rule.operations for rule in self._of("allowed_operations")}
+
+    def refusal(self, call: Call, steps: Sequence[Step], used: Mapping[str, datetime], now: datetime) -> Refusal | None:
+        """Why this call is not made now; None when it may be. `used`: when tools were called last in earlier turns."""
+        done = _results(steps)
+        checks = (
+            self._start(call.name, done),
+            self._operation(call),
+            self._preceding(call.name, done),
+            self._group(call.name, done),
+            self._count(call.name, done),
+            self._cooldown(call.name, done, used, now),
+        )
+        return next((refusal for refusal in checks if refusal is not None), None)
+
+    def ends(self, steps: Sequence[Step]) -> bool:
+        """Whether the calls that were made last end the turn: nothing else is asked of the model."""
+        answers = [step.seq for step in steps if isinstance(step.body, Answered)]
+        if not answers or not isinstance(steps[-1].body, CallEnded):
+            return False
+        made = [result.tool for result in _results(steps) if result.ok and result.seq > answers[-1]]
+        goes_on = {rule.tool for rule in self._of("continue_loop")}
+        return any(rule.holds_for(tool) for rule in self._of("exit_loop") for tool in made if tool not in goes_on)
+
+    def demands(self, steps: Sequence[Step], used: Mapping[str, datetime], now: datetime) -> list[Demand]:
+        """What the turn may not end without, and has not got yet."""
+        done = [result for result in _results(steps) if result.tried]
+        here = {result.tool: result.seq for result in done}
+        found = []
+        for rule in self.rules:
+            match rule.rule:
+                case "required_before_exit" if rule.tool not in here:
+                    found.append(Demand(rule.tool, "it must be called in every turn"))
+                case "required_before_exit_if" if rule.tool not in here and here.keys() & set(rule.tools):
+                    found.append(Demand(rule.tool, f"it must be called after {_any(here.keys() & set(rule.tools))}"))
+                case "requires_following" if rule.tool in here:
+                    late = [tool for tool in rule.tools if here.get(tool, -1) < here[rule.tool]]
+                    found += [Demand(tool, f"it must follow {_name(rule.tool)}") for tool in late]
+                case "periodic" if rule.tool not in here and _older(used.get(rule.tool), now, rule.seconds):
+                    found.append(Demand(rule.tool, f"it must be called every {_span(rule.seconds)}"))
+        return list({demand.tool: demand for demand in reversed(found)}.values())[::-1]
+
+    def forced(self, steps: Sequence[Step]) -> str:
+        """The tool that the model must call now, after errors and reminders did not help; empty for a free choice."""
+        if steps and isinstance(last := steps[-1].body, MissingCalls) and last.force:
+            return last.force
+        done = _results(steps)
+        refused = sum(result.rule == "start_constraint" for result in done)
+        first = self._first(done)
+        return first if first and refused > REMINDERS else ""
+
+    def missing(self, tools: Iterable[str]) -> list[str]:
+        """The tools without which the agent cannot work, and which are not there."""
+        return sorted({rule.tool for rule in self._of("needed")} - set(tools))
+
+    def sentences(self) -> list[str]:
+        """The rules in words for the model and for people, in the order in which they were given."""
+        return [_sentence(rule) for rule in self.rules]
+
+    def _of(self, *names: RuleName) -> list[ToolRule]:
+        return [rule for rule in self.rules if rule.rule in names]
+
+    def _first(self, done: Sequence[_Result]) -> str:
+        """The tool that must come before all others and has not come yet."""
+        came = {result.tool for result in done if result.tried}
+        return next((rule.tool for rule in self._of("start_constraint") if rule.tool not in came), "")
+
+    def _start(self, tool: str, done: Sequence[_Result]) -> Refusal | None:
+        first = self._first(done)
+        if not first or first == tool or tool in {rule.tool for rule in self._of("start_constraint")}:
+            return None
+        text = f"{_name(first)} must be called before any other tool in a turn; {_name(tool)} was not called."
+        if any(result.rule == "start_constraint" for result in done):
+            text += f" This is a reminder: call {_name(first)} now, then repeat what you want to do."
+        return Refusal("start_constraint", text)
+
+    def _operation(self, call: Call) -> Refusal | None:
+        allowed = self.operations().get(call.name)
+        wanted = _argument(call, "operation")
+        if allowed is None or wanted in allowed:
+            return None
+        return Refusal("allowed_operations", f"Of {_name(call.name)} you may use {', '.join(allowed)}, not {wanted!r}.")
+
+    def _preceding(self, tool: str, done: Sequence[_Result]) -> Refusal | None:
+        came = {result.tool for result in done if result.ok}
+        for rule in self._of("requires_preceding"):
+            if rule.holds_for(tool) and (lacking := [each for each in rule.tools if each not in came]):
+                text = f"{_name(tool)} may be called only after {_all(rule.tools)} in the same turn; still to come: "
+                return Refusal("requires_preceding", f"{text}{_all(lacking)}.")
+        return None
+
+    def _group(self, tool: str, done: Sequence[_Result]) -> Refusal | None:
+        for rule in self._of("exclusive_groups"):
+            own = next((group for group in rule.groups if tool in group), None)
+            if own is None:
+                continue
+            others = {name for group in rule.groups if group is not own for name in group} - set(own)
+            if taken := next((result.tool for result in done if result.tried and result.tool in others), None):
+                text = f"{_name(tool)} may not be called in the same turn as {_name(taken)}, which was called already."
+                return Refusal("exclusive_groups", text)
+        return None
+
+    def _count(self, tool: str, done: Sequence[_Result]) -> Refusal | None:
+        for rule in self._of("max_calls"):
+            made = sum(result.tool == tool and not result.rule for result in done)
+            if rule.holds_for(tool) and made >= rule.count:
+                return Refusal("max_calls", f"{_name(tool)} may be called {_times(rule.count)} in a turn, no more.")
+        return None
+
+    def _cooldown(
+        self, tool: str, done: Sequence[_Result], used: Mapping[str, datetime], now: datetime
+    ) -> Refusal | None:
+        here = [result.at for result in done if result.tool == tool and not result.rule]
+        last = max([*here, *(used[name] for name in (tool,) if name in used)], default=None)
+        for rule in self._of("cooldown"):
+            if rule.holds_for(tool) and last is not None and not _older(last, now, rule.seconds):
+                left = rule.seconds - (now - last).total_seconds()
+                text = f"{_name(tool)} rests for {_span(rule.seconds)} after each call; wait {_span(left)} more."
+                return Refusal("cooldown", text)
+        return None
+
+
+def _results(steps: Sequence[Step]) -> list[_Result]:
+    found = []
+    for step in steps:
+        if isinstance(body := step.body, CallEnded):
+            rule = body.rule if isinstance(body, CallFailed) else ""
+            found.append(_Result(body.name, step.seq, body.ok, body.ok or isinstance(body, CallWaits), rule, step.at))
+    return found
+
+
+def _argument(call: Call, name: str) -> str:
+    try:
+        given = json.loads(call.arguments or "{}")
+    except ValueError:
+        return ""
+    return str(given.get(name, "")) if isinstance(given, dict) else ""
+
+
+def _older(moment: datetime | None, now: datetime, seconds: float) -> bool:
+    return moment is None or now - moment >= timedelta(seconds=seconds)
+
+
+def _sentence(rule: ToolRule) -> str:
+    return _SENTENCES[rule.rule].format(
+        tool="every tool" if rule.tool == EVERY else _name(rule.tool),
+        tools=_all(rule.tools),
+        any=_any(rule.tools),
+        groups=" or ".join(_all(group) for group in rule.groups),
+        times=_times(rule.count),
+        span=_span(rule.seconds),
+        operations=", ".join(rule.operations),
+    )
+
+
+def _name(tool: str) -> str:
+    return f"`{tool}`"
+
+
+def _all(tools: Iterable[str]) -> str:
+    return " and ".join(map(_name, tools))
+
+
+def _any(tools: Iterable[str]) -> str:
+    return " or ".join(map(_name, sorted(tools)))
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _span(seconds: float) -> str:
+    """A time in the largest unit in which it is at least one, rounded up."""
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{-(-seconds // size):.0f} {unit}"
+    return many(int(max(-(-seconds // 1), 1)), "second")

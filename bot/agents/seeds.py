@@ -1,0 +1,79 @@
+"""From configuration to rows: agents, their blocks and groups.
+
+The database is the truth afterwards: what exists under its name is left alone, what is missing is added.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memory import agents, blocks
+from memory.agents import Agent
+from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, configured
+from memory.blocks.configured import Common
+from memory.blocks.document import SYSTEM
+from memory.blocks.schemas import TEXT, dump_schema, parse_schema
+from memory.blocks.templates import described
+from memory.people.audience import OWNER, PUBLIC, Audience, Trust
+from memory.store.database import Tx
+from memory.store.ids import AgentId, PersonId, new_id
+
+
+def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
+    """Add an agent with the blocks it begins with, unless one of that name exists."""
+    stored = agents.seed_agent(tx, agent, now)
+    if stored is agent:
+        ensure_own_blocks(tx, agent, now)
+    return stored
+
+
+def ensure_own_blocks(tx: Tx, agent: Agent, now: datetime) -> None:
+    """Make the agent's blocks that are not one for each audience, where they do not stand yet."""
+    for seed in agent.config.get("blocks", ()):
+        if seed["audience"] != "each":
+            audience = PUBLIC if seed["audience"] == "public" else OWNER
+            blocks.ensure_block(tx, new_block(agent.id, seed, audience), SYSTEM, now)
+
+
+def new_agent_id() -> AgentId:
+    return AgentId(new_id("agt"))
+
+
+def ensure_blocks(tx: Tx, agent: Agent, audience: Audience, person: PersonId | None, now: datetime) -> None:
+    """Make the agent's and the constellation's blocks that exist once for each audience for this one, where missing."""
+    about = person if audience.startswith("person:") else None
+    for common in configured.configured(tx):
+        if common.seed["audience"] == "each":
+            configured.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience, about), now)
+    for seed in agent.config.get("blocks", ()):
+        if seed["audience"] == "each":
+            blocks.ensure_block(tx, new_block(agent.id, seed, audience, about), SYSTEM, now)
+
+
+def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about: PersonId | None = None) -> NewBlock:
+    """A block as configuration describes it, for one audience."""
+    schema = parse_schema(seed.get("schema", dump_schema(TEXT)))
+    return NewBlock(
+        owner=owner,
+        label=seed["label"],
+        description=described(seed["description"], schema),
+        audience=audience,
+        trust=Trust.SYSTEM,
+        type=BlockType(seed["type"]),
+        permission=Permission(seed["permission"]),
+        char_limit=seed["char_limit"],
+        pinned=bool(seed["pinned"]),
+        about=about,
+        content=seed["content"],
+        schema=schema,
+        values=seed.get("values", {}),
+    )
+
+
+def seed_common(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
+    """Let these be the blocks of the constellation, and make those that are not one for each audience."""
+    configured.configure(tx, wanted, now)
+    for common in wanted:
+        if common.seed["audience"] != "each":
+            audience = PUBLIC if common.seed["audience"] == "public" else OWNER
+            configured.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience), now)

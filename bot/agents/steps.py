@@ -1,0 +1,199 @@
+"""What a turn does next: a pure function of what is stored.
+
+Nothing about a running turn lives only in memory, so a restart asks the same question of the same rows and
+goes on where the last commit left it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bot.agents.context.prompt import Asked, PromptInputs
+from bot.agents.rules import REMINDERS, Rules
+from bot.models.base import Call
+from memory.queue.steps import (
+    Answered,
+    Approved,
+    CallDone,
+    CallEnded,
+    CallStarted,
+    Joined,
+    MissingCalls,
+    Note,
+    Step,
+    Wordings,
+    has_effect,
+)
+from memory.requests import Permit
+from memory.store.ids import BlockId, MessageId
+
+MAX_RESTARTS = 2
+
+
+@dataclass(frozen=True)
+class CallModel:
+    """Ask the model; `last` when no tool may follow; `force` names a tool that it must call now."""
+
+    last: bool
+    force: str = ""
+
+
+@dataclass(frozen=True)
+class CallTool:
+    """Make a tool call. `begun` when it was begun before and nobody saw it end; `permit` when it was approved."""
+
+    call: Call
+    begun: bool
+    permit: Permit | None = None
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Send the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Begin again: the words changed and nothing irrevocable was done."""
+
+
+@dataclass(frozen=True)
+class TellModel:
+    """The words changed too late to begin again: tell the model."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class RemindModel:
+    """The turn may not end yet: tell the model what is missing. `force`: it will have to call that tool next."""
+
+    text: str
+    force: str = ""
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Nobody wants the answer any more."""
+
+
+NextStep: TypeAlias = CallModel | CallTool | Finish | Restart | TellModel | RemindModel | Cancel
+
+
+def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep:
+    """Decide. `said`: whether something of this turn was, or may have been, sent."""
+    live = [asked for asked in material.asked if asked.message.deleted_at is None]
+    if not live and not said:
+        return Cancel()
+    other = changed(material)
+    effects = said or any(has_effect(step.body) for step in material.steps)
+    if other and not effects and material.turn.restarts < MAX_RESTARTS:
+        return Restart()
+    answers = [step.body for step in material.steps if isinstance(step.body, Answered)]
+    call = open_call(material)
+    if call is not None and len(answers) < max_steps:
+        return call  # a call comes to its result before anything else is said to the model
+    if other:
+        return TellModel(_describe(other))
+    rules, ended = Rules.of(material.agent), answers and isinstance(material.steps[-1].body, Answered)
+    if not ended and not rules.ends(material.steps):
+        if len(answers) < max_steps:
+            last = len(answers) == max_steps - 1
+            return CallModel(last, "" if last else rules.forced(material.steps))
+        return Finish(answers[-1].text or _gave_up(max_steps))
+    if len(answers) < max_steps - 1 and (reminder := _reminder(material, rules)) is not None:
+        return reminder
+    return Finish(answers[-1].text or (_gave_up(max_steps) if ended and answers[-1].calls else ""))
+
+
+def _reminder(material: PromptInputs, rules: Rules) -> RemindModel | None:
+    """What is still to be called before the turn ends: said as an error, then as a reminder, then the call is forced.
+
+    A model that does not even make a forced call is not asked again.
+    """
+    demands = rules.demands(material.steps, material.used, material.turn.started_at)
+    told = sum(isinstance(step.body, MissingCalls) for step in material.steps)
+    if not demands or told > REMINDERS:
+        return None
+    missing = "; ".join(f"`{demand.tool}` ({demand.why})" for demand in demands)
+    begun = ("Your answer was not sent yet: a call is missing before it", "Reminder: a call is still missing")
+    head = begun[min(told, 1)] if told < REMINDERS else "You are made to call it now"
+    text = f"{head}: {missing}. Make the call, then give your whole answer."
+    return RemindModel(text, demands[0].tool if told == REMINDERS else "")
+
+
+def open_call(material: PromptInputs) -> CallTool | None:
+    """The first call of the newest answer that has no result yet."""
+    later: list[Step] = []
+    for step in reversed(material.steps):
+        if isinstance(step.body, Answered):
+            return _open_call(step.body, later)
+        later.append(step)
+    return None
+
+
+def seen(material: PromptInputs) -> dict[MessageId, int]:
+    """Which messages the turn has read, and in which wording (the newest that it was told of)."""
+    known: dict[MessageId, int] = {}
+    for step in material.steps:
+        if isinstance(step.body, Joined | Note | MissingCalls):
+            known.update(step.body.messages)
+    return known
+
+
+def versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
+    """The versions of blocks that the model had been shown when it gave the newest answer: by prompts, and by results.
+
+    What the calls of that answer did and said came later, and is known from its next answer on.
+    """
+    newest = max((step.seq for step in steps if isinstance(step.body, Answered)), default=0)
+    shown: dict[BlockId, int] = {}
+    for step in steps:
+        if step.seq <= newest and isinstance(step.body, Answered | CallDone):
+            shown.update(step.body.shown)
+    return shown
+
+
+def wordings(material: PromptInputs) -> Wordings:
+    """The present wording of every message of the turn, as a step stores it."""
+    return tuple((asked.message.id, asked.message.revision) for asked in material.asked)
+
+
+def changed(material: PromptInputs) -> list[Asked]:
+    """The messages whose words are others now than those that were read."""
+    known = seen(material)
+    return [
+        asked
+        for asked in material.asked
+        if known.get(asked.message.id, asked.message.revision) != asked.message.revision
+    ]
+
+
+def _describe(changed: list[Asked]) -> str:
+    lines = []
+    for asked in changed:
+        message = asked.message
+        if message.deleted_at is not None:
+            lines.append(f"{message.speaker} deleted a message of this turn meanwhile: do not use or repeat it.")
+        else:
+            lines.append(f"{message.speaker} edited a message of this turn meanwhile. It now says: {message.text}")
+    return "\n".join(lines)
+
+
+def _open_call(answer: Answered, later: Sequence[Step]) -> CallTool | None:
+    ended = {step.body.call for step in later if isinstance(step.body, CallEnded)}
+    begun = {step.body.call for step in later if isinstance(step.body, CallStarted)}
+    for call in answer.calls:
+        if call.id not in ended:
+            return CallTool(Call(call.id, call.name, call.arguments), call.id in begun, _permit(call.permit))
+    return None
+
+
+def _permit(given: Approved | None) -> Permit | None:
+    return None if given is None else Permit(frozenset(given.covers), given.request)
+
+
+def _gave_up(max_steps: int) -> str:
+    return f"I stopped after {max_steps} steps without coming to an answer. Ask me again, perhaps in smaller parts."

@@ -1,0 +1,238 @@
+"""Making one tool call: checked, permitted or asked for, performed once, its result stored.
+
+A call that needs somebody's yes is not made: its question is stored together with its result, which says that
+it waits. With a yes it is made in the transaction that uses the yes up.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from bot.agents import events, turn_log
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.context.quotes import passage
+from bot.agents.context.tool_results import fitted
+from bot.agents.context.working_memory import TOOL
+from bot.agents.deps import TurnDeps
+from bot.agents.permissions import cards, policy
+from bot.agents.permissions.broker import Asking
+from bot.agents.rules import Rules
+from bot.agents.steps import CallTool, versions_shown
+from bot.agents.tools.base import (
+    Arguments,
+    Handed,
+    MemberTool,
+    Outcome,
+    ReadTool,
+    StoreTool,
+    Told,
+    Tool,
+    ToolContext,
+)
+from bot.errors import ToolError
+from bot.models.base import Call
+from memory import groups
+from memory.knowledge.working import By
+from memory.queue import turns
+from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits
+from memory.queue.turns import TurnMoved
+from memory.requests import ApprovalNeeded, Permit, require
+from memory.search.query import Nearness
+from memory.store.database import Database, Tx
+from memory.store.errors import StoreError
+from memory.store.faults import call_point, commit_point, outside
+from memory.store.ids import TurnId
+
+_TOOL = commit_point("turn.tool")
+_TOOL_BEGIN = commit_point("turn.tool_begin")
+_TOOL_END = commit_point("turn.tool_end")
+_ASK = commit_point("turn.ask")
+_HAND = commit_point("turn.hand")
+_OUTSIDE = call_point("tool.outside")
+
+_INTERRUPTED = (
+    "The call was interrupted and nobody knows whether it took effect. Do not repeat it blindly: find out first, "
+    "or tell the person."
+)
+
+
+RunPart: TypeAlias = Callable[[TurnId, float], Awaitable[bool]]
+"""Runs a member's turn to its end, in so many seconds at most; False when it was stopped before."""
+
+
+class Caller:
+    """Makes the calls of turns."""
+
+    def __init__(self, database: Database, turn_deps: TurnDeps, run_part: RunPart) -> None:
+        self._db = database
+        self._deps = turn_deps
+        self._run_part = run_part
+
+    async def make(self, use: CallTool, material: PromptInputs) -> None:
+        """Make a call that has no result yet; afterwards it has one, whatever it is."""
+        turn, call, watch = material.turn, use.call, self._deps.watch
+        watch(events.ToolCallStarted(turn.id, turn.place, call.name))
+        refused = Rules.of(material.agent).refusal(call, material.steps, material.used, self._deps.clock())
+        if refused is not None and not use.begun and use.permit is None:
+            await self._fail(call, material, refused.text, refused.rule)
+            return
+        try:
+            await self._deps.ready(material.agent, call.name)
+            tool, arguments = self._deps.tools(material.agent).resolve(call)
+            # Another agent's turn has its own limit.
+            seconds = None if isinstance(tool, MemberTool) else self._deps.limits.tool_seconds
+            async with asyncio.timeout(seconds):
+                made = await self._permitted(tool, arguments, use, material)
+        except TimeoutError:
+            text = f"{call.name} took longer than {self._deps.limits.tool_seconds:g} seconds and was given up."
+            await self._fail(call, material, text)
+        except (ToolError, StoreError) as error:
+            await self._fail(call, material, str(error))
+        else:
+            watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
+
+    async def _permitted(self, tool: Tool, arguments: Arguments, use: CallTool, material: PromptInputs) -> bool:
+        """Perform it; what it needs a yes for is asked for, unless a grant gives it. False when it waits for one."""
+        permit, question = use.permit, arguments.question()
+        meaning = await self._deps.meaning(question) if question else None
+        while True:
+            about = self._about(material, permit, meaning)
+            need = policy.call_needs(material.turn, use.call.name, material.agent.consent, tool.caution)
+            try:
+                if need is not None:
+                    require(need, permit)
+                await self._perform(tool, arguments, use, about)
+                return True
+            except ApprovalNeeded as missing:
+                permit = await self._ask(missing, tool, use, material, permit)
+                if permit is None:
+                    return False
+
+    async def _ask(
+        self, missing: ApprovalNeeded, tool: Tool, use: CallTool, material: PromptInputs, permit: Permit | None
+    ) -> Permit | None:
+        """The permit under which the call may be tried again; None when somebody was asked instead."""
+        turn, now = material.turn, self._deps.clock()
+        speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
+        shown = versions_shown(material.steps)
+        asking = Asking(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound, shown)
+
+        def work(tx: Tx) -> Permit | None:
+            found = self._deps.broker.ask(tx, asking, missing.need, now)
+            if isinstance(found, Permit):
+                return found
+            text = cards.waiting(found)
+            turns.add_step(tx, turn, CallWaits(use.call.id, use.call.name, text, found.id), now)
+            return None
+
+        return await self._db.write(_ASK, work)
+
+    def _about(self, material: PromptInputs, permit: Permit | None, meaning: Nearness | None) -> ToolContext:
+        live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
+        message = live[-1] if live else None
+        now, checkpoints = self._deps.clock(), self._deps.checkpoints
+        shown = versions_shown(material.steps)
+        return ToolContext(material.turn, material.agent, message, now, self._db, permit, meaning, checkpoints, shown)
+
+    async def _perform(self, tool: Tool, arguments: Arguments, use: CallTool, about: ToolContext) -> None:
+        call = use.call
+        if isinstance(tool, StoreTool):
+
+            def work(tx: Tx) -> None:
+                self._spend(tx, call, about)
+                self._add_result(tx, about, call, tool.work(tx, about, arguments), effect=True)
+
+            await self._db.write(_TOOL, work)
+            return
+        if isinstance(tool, MemberTool):
+            await self._hand(lambda tx: tool.hand(tx, about, call, arguments), use, about)
+            return
+        if isinstance(tool, ReadTool):
+            outcome = await self._db.read(lambda rows: tool.read(rows, about, arguments), indexed=True)
+            await self._store(outcome, use, about, effect=False, spend=True)
+            return
+        if use.begun and not tool.idempotent:
+            raise ToolError(_INTERRUPTED)
+        effect = not tool.idempotent  # from here on nobody can say that it had none
+        if not use.begun:
+            await self._db.write(_TOOL_BEGIN, lambda tx: self._begin(tx, call, about, effect=effect))
+        outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._deps.limits.tool_seconds)
+        await self._store(outcome, use, about, effect=effect, spend=False)
+
+    async def _hand(self, hand: Callable[[Tx], Handed | Told], use: CallTool, about: ToolContext) -> None:
+        """Let another agent do it, and store what it gave as the result."""
+        turn, call = about.turn, use.call
+
+        def begin(tx: Tx) -> Handed | Told:
+            handed = hand(tx)
+            if isinstance(handed, Told):
+                self._spend(tx, call, about)
+                self._add_result(tx, about, call, Outcome(passage(handed.text)), effect=handed.ok, ok=handed.ok)
+            elif not use.begun:
+                self._begin(tx, call, about, effect=True)
+            return handed
+
+        handed = await self._db.write(_HAND, begin)
+        if isinstance(handed, Told):
+            return
+        if not await self._run_part(handed.turn, handed.seconds):
+            raise TurnMoved("stopped while another agent works")
+
+        def end(tx: Tx) -> None:
+            part = groups.part(tx, handed.turn)
+            done = part is not None and part.status == "done"
+            said = part.output if part is not None else ""
+            text = said if done else f"It was not done: {said or 'it was stopped'}. Do it yourself, or say so."
+            theirs = turns.get(tx, handed.turn)  # who read what is not to be trusted hands on no more trust than that
+            trust = turn.trust if theirs is None else theirs.trust
+            self._add_result(tx, about, call, Outcome(passage(text), trust=trust), effect=True, ok=done)
+
+        await self._db.write(_TOOL_END, end)
+
+    def _spend(self, tx: Tx, call: Call, about: ToolContext) -> None:
+        if about.permit is not None:
+            self._deps.broker.spend(tx, about.permit, call, about.turn, about.now)
+
+    def _begin(self, tx: Tx, call: Call, about: ToolContext, *, effect: bool) -> None:
+        self._spend(tx, call, about)
+        turns.add_step(tx, about.turn, CallStarted(call.id, call.name, effect), about.now)
+
+    async def _store(self, outcome: Outcome, use: CallTool, about: ToolContext, *, effect: bool, spend: bool) -> None:
+        def work(tx: Tx) -> None:
+            if spend:
+                self._spend(tx, use.call, about)
+            self._add_result(tx, about, use.call, outcome, effect=effect)
+
+        await self._db.write(_TOOL_END, work)
+
+    def _add_result(
+        self, tx: Tx, about: ToolContext, call: Call, outcome: Outcome, *, effect: bool, ok: bool = True
+    ) -> None:
+        turn, ok = about.turn, ok and outcome.ok
+        for kind, row_id in outcome.uses:
+            turns.note_use(tx, turn, kind, row_id)
+        turns.lower_trust(tx, turn, outcome.trust)
+        by = By.of_turn(tx, replace(turn, trust=min(turn.trust, outcome.trust)), about.message, about.now)
+        text = fitted(tx, by, call.name, self._deps.redact(outcome.text), readable=TOOL in about.agent.tools)
+        data = json.loads(self._deps.redact(json.dumps(outcome.data)))
+        done = CallDone(call.id, call.name, text, ok, data, outcome.trust, effect, outcome.forgets, shown=outcome.shown)
+        turns.add_step(tx, turn, done, about.now)
+        turn_log.note_tool(tx, turn, self._deps.names(about.agent), call, about.now, worked=outcome.ok)
+        turn_log.note_folders(tx, turn, outcome.folders, call, about.now)
+
+    async def _fail(self, call: Call, material: PromptInputs, text: str, rule: str = "") -> None:
+        turn = material.turn
+        failed = CallFailed(call.id, call.name, passage(self._deps.redact(text)), rule)
+        now = self._deps.clock()
+
+        def work(tx: Tx) -> bool:
+            if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
+                return True
+            turns.add_step(tx, turn, failed, now)
+            turn_log.note_tool(tx, turn, self._deps.names(material.agent), call, now, worked=False)
+            return False
+
+        ok = await self._db.write(_TOOL_END, work)
+        self._deps.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))

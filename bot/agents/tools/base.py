@@ -1,0 +1,214 @@
+"""What a tool is, and the set of tools an agent has.
+
+Four kinds, by where their effect happens. A `StoreTool` writes memory: it runs inside the transaction that
+also stores its result, so that it happens exactly once. A `ReadTool` only looks. An `OutsideTool` leaves the
+process: that it began is stored first, and when nobody knows how it ended the model is told so. A `MemberTool` gives
+the work to another agent's turn, which is stored with the beginning of the call and goes on after a restart.
+"""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bot.agents.context.quotes import Quoted
+from bot.agents.permissions.policy import Caution
+from bot.errors import ToolError
+from bot.models.base import Call, ToolSpec
+from memory.agents import Agent
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.people.audience import Trust
+from memory.queue.turns import Turn
+from memory.requests import Permit
+from memory.search.query import Nearness
+from memory.store.database import Database, Rows, Tx
+from memory.store.ids import BlockId, MessageId, TurnId
+
+A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
+
+UseKind: TypeAlias = Literal["entry", "message", "block", "summary"]
+
+
+class Arguments(BaseModel):
+    """The arguments of a call; unknown ones are errors, so that a misspelt one is not ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def question(self) -> str:
+        """What the call looks for by meaning too; empty when it looks for nothing."""
+        return ""
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """What a model is told of them."""
+        return cls.model_json_schema()
+
+    @classmethod
+    def named(cls) -> Collection[str]:
+        """What they are called."""
+        return cls.model_fields
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """For whom a call is made."""
+
+    turn: Turn
+    agent: Agent
+    message: MessageId | None
+    """The newest message that the turn answers."""
+    now: datetime
+    database: Database
+    """Where the turn stands: for an `OutsideTool`, which runs in no transaction of its caller."""
+    permit: Permit | None = None
+    """The yes under which the call is made, if it took one (`memory.requests.require`)."""
+    meaning: Nearness | None = None
+    """That of the call's question."""
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+    """How what is written in blocks is kept."""
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks that the model had been shown when it made the call."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call: words for the model, the same as plain data, and which rows it used."""
+
+    text: Quoted
+    data: Any = None
+    uses: tuple[tuple[UseKind, str], ...] = ()
+    trust: Trust = Trust.SYSTEM
+    """How far what came may be trusted: the turn is trusted no further from then on."""
+    folders: tuple[str, ...] = ()
+    """The folders in which files were looked at or written."""
+    ok: bool = True
+    """Whether it did what was wanted, as far as whoever did it says."""
+    forgets: bool = False
+    """Somebody asked to forget: what this turn's tools were told and gave is not kept."""
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks whose content stands in the words."""
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A task that was given: the turn that does it, and how many seconds it has."""
+
+    turn: TurnId
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Told:
+    """No turn was begun for the task: words for the model. `ok`: it will be done all the same."""
+
+    text: str
+    ok: bool
+
+
+class _Tool(ABC, Generic[A_contra]):
+    """What all kinds have; a tool is of one kind."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    caution: Caution
+
+
+class StoreTool(_Tool[A_contra]):
+    @abstractmethod
+    def work(self, tx: Tx, context: ToolContext, arguments: A_contra, /) -> Outcome:
+        """Do it; raises ToolError or a StoreError, and then nothing is stored."""
+
+
+class ReadTool(_Tool[A_contra]):
+    @abstractmethod
+    def read(self, rows: Rows, context: ToolContext, arguments: A_contra, /) -> Outcome:
+        """Look it up; raises ToolError or a StoreError."""
+
+
+class OutsideTool(_Tool[A_contra]):
+    idempotent: bool
+    """Whether a call whose end nobody saw may simply be made again."""
+
+    @abstractmethod
+    async def run(self, context: ToolContext, arguments: A_contra, /) -> Outcome:
+        """Do it within the tool's time limit; raises ToolError."""
+
+
+class MemberTool(_Tool[A_contra]):
+    @abstractmethod
+    def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: A_contra, /) -> Handed | Told:
+        """Begin the other agent's turn, or find the one this call began; raises ToolError."""
+
+
+Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any] | MemberTool[Any]
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The tools of one agent. The list is the same for every turn: what a turn may not do is refused at the call."""
+
+    tools: dict[str, Tool] = field(default_factory=dict)
+    operations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The operations that are left of a tool, where a rule names them; the model is shown no others."""
+
+    @classmethod
+    def of(
+        cls, tools: Iterable[Tool], enabled: Iterable[str], operations: Mapping[str, tuple[str, ...]] | None = None
+    ) -> "Toolset":
+        wanted = set(enabled)
+        return cls({tool.name: tool for tool in tools if tool.name in wanted}, operations or {})
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """As the model sees them, in stable order."""
+        found = (self.tools[name] for name in sorted(self.tools))
+        left = self.operations
+        return tuple(_spec(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
+
+    def resolve(self, call: Call) -> tuple[Tool, Arguments]:
+        """The tool of a call and its checked arguments; raises ToolError in words for the model."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            raise ToolError(f"There is no tool {call.name!r}. The tools are: {', '.join(sorted(self.tools))}.")
+        try:
+            return tool, tool.arguments.model_validate_json(call.arguments or "{}")
+        except ValidationError as error:
+            problems = "; ".join(_problem(dict(found), tool.arguments) for found in error.errors())
+            raise ToolError(f"The arguments of {call.name} are wrong: {problems}. Call it again, corrected.") from error
+
+
+def _problem(found: dict[str, Any], arguments: type[Arguments]) -> str:
+    where = ".".join(str(part) for part in found["loc"])
+    if found["type"] == "extra_forbidden" and len(found["loc"]) == 1:
+        return f"{where}: there is no such argument; there are {', '.join(arguments.named())}"
+    return f"{where}: {found['msg']}" if where else str(found["msg"])
+
+
+@functools.lru_cache(maxsize=1_000)
+def _spec(name: str, description: str, arguments: type[Arguments], operations: tuple[str, ...]) -> ToolSpec:
+    """Made once: pydantic takes half a millisecond for a schema."""
+    schema = dict(arguments.json_schema())
+    schema.pop("title", None)
+    schema.pop("description", None)
+    schema["properties"] = {field: _lean(part) for field, part in schema.get("properties", {}).items()}
+    if operations and "operation" in schema.get("properties", {}):
+        schema["properties"]["operation"]["enum"] = list(operations)
+    return ToolSpec(name, description, schema)
+
+
+def _lean(part: dict[str, Any]) -> dict[str, Any]:
+    """An argument's schema without what a model knows anyway, as every prompt pays for it.
+
+    What is not required may be left out, so that it is empty or null then needs no saying; how long a text may be is
+    said by the error when one is too long.
+    """
+    kept = {name: value for name, value in part.items() if name not in ("title", "maxLength", "minLength")}
+    if not kept.get("default", True):
+        del kept["default"]
+    if {"type": "null"} in (choices := kept.pop("anyOf", [])):
+        choices = [each for each in choices if each != {"type": "null"}]
+    return kept | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})

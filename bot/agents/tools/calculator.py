@@ -1,0 +1,163 @@
+"""`calculate`: arithmetic that is right, which models' own often is not."""
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import simpleeval
+from pydantic import Field
+
+from bot.agents.context.quotes import line
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
+from bot.errors import ToolError
+from memory.store.database import Rows
+
+Number: TypeAlias = int | float
+
+MOST_CHARACTERS = 500
+_MOST_BITS = 4_096  # about 1,200 digits: no chain of operations takes long, and Python writes it out (4,300 digits)
+_MOST_FACTORIAL = 300
+_NODES = (
+    ast.Expr,
+    ast.Constant,
+    ast.Name,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.Call,
+)
+_NAMES = {"pi": math.pi, "e": math.e, "tau": math.tau}
+
+
+def _bounded(function: Callable[..., Number]) -> Callable[..., Number]:
+    """The function for numbers alone, refusing results that nobody can read."""
+
+    def call(*arguments: Number) -> Number:
+        if not all(isinstance(argument, int | float) for argument in arguments):
+            raise ToolError("Only numbers can be calculated with.")
+        result = function(*arguments)
+        if isinstance(result, complex):
+            raise ToolError("The result is a complex number, which is not supported.")
+        if isinstance(result, int) and result.bit_length() > _MOST_BITS:
+            raise ToolError("The result is too large: it has more than 1,200 digits.")
+        return result
+
+    return call
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    """Refused before it is begun: a huge power takes minutes."""
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > 2 * _MOST_BITS:
+        raise ToolError("The result is too large: it has more than 1,200 digits.")
+    powered: Number = operator.pow(base, exponent)
+    return powered
+
+
+def _factorial(number: Number) -> Number:
+    if not isinstance(number, int) or not 0 <= number <= _MOST_FACTORIAL:
+        raise ToolError(f"factorial takes a whole number from 0 to {_MOST_FACTORIAL}.")
+    return math.factorial(number)
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "ceil": math.ceil,
+    "cos": math.cos,
+    "degrees": math.degrees,
+    "exp": math.exp,
+    "factorial": _factorial,
+    "floor": math.floor,
+    "gcd": math.gcd,
+    "hypot": math.hypot,
+    "ln": math.log,
+    "log": math.log,
+    "log10": math.log10,
+    "log2": math.log2,
+    "max": max,
+    "min": min,
+    "radians": math.radians,
+    "round": round,
+    "sin": math.sin,
+    "sqrt": math.sqrt,
+    "tan": math.tan,
+}
+
+
+def calculate(expression: str) -> Number:
+    """The value of an expression of numbers; raises ToolError with what is wrong, in words for the model."""
+    counter = simpleeval.SimpleEval(
+        operators={kind: _bounded(function) for kind, function in _OPERATORS.items()},
+        functions={name: _bounded(function) for name, function in _FUNCTIONS.items()},
+        names=_NAMES,
+    )
+    counter.nodes = {kind: handler for kind, handler in counter.nodes.items() if kind in _NODES}
+    try:
+        parsed = ast.parse(expression.strip(), mode="eval").body
+        value: Number = counter.eval(expression, ast.Expr(parsed))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ToolError(f"This is no expression that can be calculated: {_brief(error)}.") from error
+    except ZeroDivisionError as error:
+        raise ToolError("This divides by zero.") from error
+    except OverflowError as error:
+        raise ToolError("The result is too large.") from error
+    except (simpleeval.InvalidExpression, TypeError) as error:
+        raise ToolError(f"This cannot be calculated: {_brief(error)}. There are: {_known()}.") from error
+    if not isinstance(value, int | float):
+        raise ToolError("Only numbers can be calculated with.")
+    if not math.isfinite(value):
+        raise ToolError("The result is too large.")
+    return value
+
+
+def _brief(error: Exception) -> str:
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    return words.splitlines()[0][:200].rstrip(".") if words else type(error).__name__
+
+
+def _known() -> str:
+    return f"+ - * / // % ** ( ), {', '.join(sorted(_FUNCTIONS))}, {', '.join(_NAMES)}"
+
+
+def shown(value: Number) -> str:
+    """Whole numbers in full, others with the 15 digits of which a float can be sure."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else f"{value:.15g}"
+
+
+class CalculateArguments(Arguments):
+    expression: str = Field(
+        max_length=MOST_CHARACTERS, description="such as (1280 - 3*249.90) / 1.19, sqrt(2), round(17.5 * 12, 2)"
+    )
+
+
+class CalculateTool(ReadTool[CalculateArguments]):
+    name = "calculate"
+    description = "Calculate with numbers. Use it for every sum that matters: your own arithmetic is not reliable."
+    arguments: type[Arguments] = CalculateArguments
+    caution = Caution()
+
+    def read(self, _rows: Rows, _context: ToolContext, arguments: CalculateArguments) -> Outcome:
+        value = calculate(arguments.expression)
+        return Outcome(line(f"{arguments.expression} = {shown(value)}"), {"value": shown(value)})

@@ -1,0 +1,261 @@
+"""`context`: the blocks that are always, or for the moment, before the model's eyes."""
+
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from bot.agents.context.quotes import NOTHING, Quoted, as_written, line, passage, say, within_block
+from bot.agents.permissions.policy import Caution
+from bot.agents.seeds import new_block
+from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.block_description import description_of, size_of
+from memory import blocks
+from memory.blocks import Author, Block, BlockType, NewBlock, Permission, revert, shares
+from memory.blocks.document import agent_writer
+from memory.blocks.replay import not_back
+from memory.store.database import Tx
+from memory.store.errors import BlockChanged
+
+Operation: TypeAlias = Literal[
+    "append",
+    "replace",
+    "write",
+    "edit_range",
+    "undo",
+    "redo",
+    "archive",
+    "load",
+    "swap",
+    "pin",
+    "unpin",
+    "info",
+    "viewport",
+    "set_field",
+    "add_item",
+    "set_item",
+    "remove_item",
+    "share",
+    "unshare",
+]
+_NEEDS: dict[str, tuple[str, ...]] = {
+    "append": ("content",),
+    "replace": ("old_content",),
+    "write": ("content",),
+    "edit_range": ("first_line", "last_line"),
+    "viewport": ("first_line",),
+    "set_field": ("field",),
+    "add_item": ("value",),
+    "set_item": ("item", "value"),
+    "remove_item": ("item",),
+    "swap": ("load_label",),
+    "share": ("agent",),
+    "unshare": ("agent",),
+}
+_INSTEAD = {
+    "write": "; to empty a text, use edit_range from its first line to its last, without content",
+    "set_field": "; a block that is one list takes its items as value, and [] empties it",
+}
+
+
+class ContextArguments(Arguments):
+    operation: Operation = Field(
+        description="append: add to the end; replace: new text for old; write: new text for all of it; edit_range: "
+        "new text for some lines; undo: take back your own last change, whatever others wrote since; redo: make it "
+        "again; archive: take a working block out of your context; load: bring an archived one back; swap: archive one "
+        "and load another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: "
+        "which lines of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or "
+        "lists; share, unshare: with another agent"
+    )
+    label: str = Field(description="the block's label, as in <block:label>")
+    content: str = Field(default="", description="append: the text to add; write, edit_range: what to put there")
+    old_content: str = Field(default="", description="replace: text that stands in the block, exactly as it stands")
+    new_content: str = Field(default="", description="replace: what to put there instead; empty removes it")
+    first_line: int | None = Field(default=None, description="edit_range, viewport: counted from 1")
+    last_line: int | None = Field(default=None, description="edit_range: the last that goes; viewport: else to the end")
+    field: str = Field(default="", description='a field, section or "section.field"; none for a block that is a list')
+    value: Any = Field(default=None, description="set_field (null empties it), add_item (adds to a counter), set_item")
+    item: int | None = Field(default=None, description="set_item, remove_item: the item's number")
+    load_label: str = Field(default="", description="swap: the archived block to load")
+    agent: str = Field(default="", description="share, unshare: the other agent's name")
+    permission: Literal["read_only", "append", "read_write"] = Field(default="read_only", description="share")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "ContextArguments":
+        needs = _NEEDS.get(self.operation, ())
+        if self.operation == "set_field" and self.value is not None:
+            needs = ()  # a block that is one list has no field to name
+        missing = [name for name in needs if getattr(self, name) in ("", None)]
+        if self.operation == "replace" and missing and self.content:
+            raise ValueError(
+                "replace puts new_content in place of old_content, a part of the block as it stands; write "
+                "puts content in place of all of it; append adds content"
+            )
+        if missing:
+            raise ValueError(f"{self.operation} needs {' and '.join(missing)}{_INSTEAD.get(self.operation, '')}")
+        first, last = self.first_line, self.last_line
+        if self.operation == "viewport" and first is not None and last is not None and last < first:
+            raise ValueError(f"line {last} is before line {first}; without last_line you see all from first_line on")
+        if self.operation == "load" and (first is not None or last is not None):
+            raise ValueError("load brings the whole block back; viewport, after it, says which lines of it you see")
+        return self
+
+
+class ContextTool(StoreTool[ContextArguments]):
+    name = "context"
+    description = (
+        "Edit your memory blocks: short texts that you see at every turn. Keep them current: what you learn about "
+        "people, what you are working on, how you should behave. Write in full sentences that still make sense in "
+        "a month. A block has a character limit; nothing is cut, a write that is too long is refused with the "
+        "numbers: shorten the block by replace, or keep details with recall. Lines and items go by the numbers that "
+        "they had when you were shown them before your answer, in all its calls; what others changed meanwhile stays. "
+        "Who can read a block stands in its `readers`; what was said in a narrower place than that cannot be written "
+        "there."
+    )
+    arguments: type[Arguments] = ContextArguments
+    caution = Caution(bound=("operation", "label", "field", "load_label", "agent", "permission"))
+
+    def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
+        author = author_of(context, arguments.label)
+        try:
+            return self._done(tx, author, arguments)
+        except BlockChanged as error:  # an answer of its own: how the block is now is before the model's eyes with it
+            block = blocks.find_block(tx, author.agent, arguments.label, author.scope)
+            text = say("block {label}: {why}", label=block.address, why=passage(str(error)))
+            return Outcome(text, ok=False, shown={block.id: block.version})
+
+    def _done(self, tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+        label = arguments.label
+        match arguments.operation:
+            case "append" | "replace" | "write" | "edit_range":
+                return _edited(author, _edit(tx, author, arguments))
+            case "set_field" | "add_item" | "set_item" | "remove_item":
+                return _edited(author, _set(tx, author, arguments))
+            case "undo" | "redo":
+                step_back = revert.undo if arguments.operation == "undo" else revert.redo
+                back = step_back(revert.by_agent(tx, author, label), author.writer)
+                return _edited(author, back.block, passage(not_back(back.plan.lost)))
+            case "info":
+                block = blocks.find_block(tx, author.agent, label, author.scope)
+                return _used(block, passage(description_of(tx, block)))
+            case "viewport":
+                block = _look_at(tx, author, arguments)
+                text = say("you see of block {label} now:\n{text}", label=block.address, text=within_block(block.shown))
+                return replace(_used(block, text), shown={block.id: block.version})
+            case "share":
+                permission = Permission(arguments.permission)
+                block = shares.share_by_agent(tx, author, label, arguments.agent, permission)
+                return _used(block, line(f"{arguments.agent} sees block {block.label} now, at {permission}"))
+            case "unshare":
+                block = shares.unshare_by_agent(tx, author, label, arguments.agent)
+                return _used(block, line(f"{arguments.agent} no longer sees block {block.label}"))
+            case _:
+                return _move(tx, author, arguments)
+
+
+def _look_at(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+    """Move the viewport: to the lines that are named, or from one on to the end; from the first on that is all."""
+    first, last = arguments.first_line or 0, arguments.last_line
+    if last is not None:
+        count = last - first + 1
+    elif first == 1:
+        count = 0
+    else:
+        lines = len(blocks.find_block(tx, author.agent, arguments.label, author.scope).content.splitlines())
+        count = max(lines - first + 1, 1)  # of a line that is not there it is said
+    return blocks.set_viewport(tx, author, arguments.label, first, count)
+
+
+def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+    label, field, text = arguments.label, arguments.field, as_written(arguments.content)
+    old, new = as_written(arguments.old_content), as_written(arguments.new_content)
+    match arguments.operation:
+        case "append" if field:
+            return blocks.append_to_field(tx, author, label, field, f"{text.rstrip()}\n", own_line=True)
+        case "append":
+            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n", own_line=True)
+        case "replace" if field:
+            return blocks.replace_in_field(tx, author, label, field, old, new)
+        case "replace":
+            return blocks.replace_in_block(tx, author, label, old, new)
+        case "write" if field:
+            return blocks.set_field(tx, author, label, field, text)
+        case "write":
+            return blocks.write_block(tx, author, label, f"{text.rstrip()}\n")
+        case _:
+            return blocks.edit_lines(tx, author, label, arguments.first_line or 0, arguments.last_line or 0, text)
+
+
+def _set(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
+    label, field, value, item = arguments.label, arguments.field, arguments.value, arguments.item or 0
+    match arguments.operation:
+        case "set_field":
+            return blocks.set_field(tx, author, label, field, value)
+        case "add_item":
+            return blocks.add_item(tx, author, label, field, value)
+        case "set_item":
+            return blocks.set_item(tx, author, label, field, item, value)
+        case _:
+            return blocks.remove_item(tx, author, label, field, item)
+
+
+def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+    label, operation = arguments.label, arguments.operation
+    match operation:
+        case "archive":
+            block = blocks.archive_block(tx, author, label)
+            return _used(block, line(f"block {block.label} is archived: search finds it, load brings it back"))
+        case "load":
+            return _loaded(blocks.load_block(tx, author, label))
+        case "swap":
+            gone, came = blocks.swap_blocks(tx, author, label, arguments.load_label)
+            loaded = _loaded(came)
+            text = say("block {label} is archived; {loaded}", label=gone.label, loaded=loaded.text)
+            return Outcome(text, uses=(("block", gone.id), *loaded.uses))
+        case _:
+            block = blocks.pin_block(tx, author, label, pinned=operation == "pin")
+            return _used(
+                block, line(f"block {block.label} {'stays' if block.pinned else 'is no longer'} in your context")
+            )
+
+
+def _edited(author: Author, block: Block, more: Quoted = NOTHING) -> Outcome:
+    """What came of an edit; with the content where the model was shown it and the next prompt does not show it."""
+    done = say("block {label} is now at {size}{more}", label=block.label, size=size_of(block), more=more)
+    if block.id not in author.shown or block.type is BlockType.CORE or block.pinned:
+        return _used(block, done)
+    text = say("{done}; you see of it:\n{shown}", done=done, shown=within_block(block.shown))
+    return replace(_used(block, text), shown={block.id: block.version})
+
+
+def _loaded(block: Block) -> Outcome:
+    return _used(block, line(f"block {block.label} is in your context now, {size_of(block)}"))
+
+
+def _used(block: Block, text: Quoted) -> Outcome:
+    return Outcome(text, uses=(("block", block.id),))
+
+
+def author_of(context: ToolContext, label: str) -> Author:
+    """The agent of a turn as the writer of blocks."""
+    turn = context.turn
+    return Author(
+        agent=context.agent.id,
+        scope=turn.scope,
+        writer=agent_writer(context.agent.id),
+        trust=turn.trust,
+        now=context.now,
+        turn=turn.id,
+        template=_template(context, label),
+        policy=context.checkpoints,
+        permit=context.permit,
+        shown=context.shown,
+    )
+
+
+def _template(context: ToolContext, label: str) -> NewBlock | None:
+    """The agent's block of that label that exists once for each audience, if it has such a one."""
+    for seed in context.agent.config.get("blocks", ()):
+        if seed["label"] == label and seed["audience"] == "each":
+            return new_block(context.agent.id, seed, context.turn.scope.audience)
+    return None

@@ -1,0 +1,85 @@
+"""`facts`: short statements that an agent writes down, and those that all agents know."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from bot.agents.context.known_facts import fact_data, numbered_line
+from bot.agents.context.quotes import Quoted, joined, say
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.errors import ToolError
+from memory.knowledge import facts, sessions
+from memory.knowledge.facts import Category, Fact, Source, Statement, Step
+from memory.store.database import Rows, Tx
+from memory.store.ids import FactId
+from memory.store.plurals import many
+
+_LISTED = 20
+_DIGITS = 18  # of the largest number that SQLite keeps, less one
+
+
+class FactArguments(Arguments):
+    operation: Literal["add", "confirm", "list"]
+    fact: str = Field(default="", description=f"add: one statement, at most {facts.LONGEST} characters")
+    category: Literal["user_preference", "codebase_pattern", "workflow_habit", "lesson_learned"] = "lesson_learned"
+    which: str = Field(default="", description="confirm: its number")
+
+
+class FactsTool(StoreTool[FactArguments]):
+    name = "facts"
+    description = (
+        "Short facts, shown in every turn. What people say plainly is learned by itself: add what follows from "
+        "it. confirm: you found the same as another agent. list shows numbers."
+    )
+    arguments: type[Arguments] = FactArguments
+    caution = Caution(bound=("operation",))
+
+    def work(self, tx: Tx, context: ToolContext, arguments: FactArguments) -> Outcome:
+        match arguments.operation:
+            case "add":
+                return _add(tx, context, Statement(Category(arguments.category), arguments.fact.strip()))
+            case "confirm":
+                return _confirm(tx, context, arguments.which.strip())
+            case "list":
+                return _list(tx, context)
+
+
+def _add(tx: Tx, context: ToolContext, said: Statement) -> Outcome:
+    if len(said.text) > facts.LONGEST:
+        raise ToolError(f"A fact has at most {facts.LONGEST} characters; this has {len(said.text)}. Say it shorter.")
+    turn = context.turn
+    session = sessions.of_turn(tx, turn)
+    source = Source("agent", turn.agent, session, context.message, turn.person, turn.scope.audience, turn.trust)
+    (learned,) = facts.learn(tx, [said], source, context.now)
+    found = None if learned.fact is None else facts.get(tx, learned.fact, turn.scope)
+    if found is None:
+        raise ToolError("That says too little: write one whole statement.")
+    if learned.step is Step.REFUSE:
+        raise ToolError(f"The person said otherwise: {found.text}. Ask them; what they say now is learned by itself.")
+    words = "kept" if learned.step is Step.ADD else f"known already, from {many(found.reinforcements, 'session')}"
+    return Outcome(say("{words}: {line}", words=words, line=numbered_line(found)), fact_data(found))
+
+
+def _confirm(tx: Tx, context: ToolContext, which: str) -> Outcome:
+    number = FactId(int(which)) if which.isdecimal() and len(which) <= _DIGITS else FactId(0)
+    found = facts.get(tx, number, context.turn.scope)
+    if found is None or not found.shared or found.agent == context.agent.id:
+        raise ToolError("Only what all agents know and another one learned can be confirmed; list shows which.")
+    if context.turn.scope.audience != found.audience:
+        raise ToolError("This is known to others than hear this turn; confirm it where they hear it too.")
+    new = facts.confirm(tx, found, context.agent.id, context.now)
+    return Outcome(say("confirmed" if new else "you had confirmed it before"), {"id": str(found.id)})
+
+
+def _list(rows: Rows, context: ToolContext) -> Outcome:
+    turn = context.turn
+    own = facts.known_to(rows, turn.agent, turn.scope, _LISTED, turn.person)
+    shared = facts.known_to_all(rows, turn.scope, _LISTED)
+    lines = [*_titled("Yours", own), *_titled("Known to all agents", shared)]
+    data: dict[str, Any] = {"own": [str(fact.id) for fact in own], "shared": [str(fact.id) for fact in shared]}
+    return Outcome(joined(lines) or say("Nothing was learned that may be used here."), data)
+
+
+def _titled(title: str, found: list[Fact]) -> list[Quoted]:
+    return [say("{title}:", title=title), *map(numbered_line, found)] if found else []

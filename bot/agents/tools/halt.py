@@ -1,0 +1,42 @@
+"""`emergency_halt`: an agent stops everything, itself included, when a person says yes to that."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from pydantic import Field
+
+from bot.agents.context.quotes import say
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
+from bot.errors import ToolError
+
+
+class HaltArguments(Arguments):
+    reason: str = Field(min_length=1, max_length=500, description="what is wrong, for whoever decides")
+
+
+class EmergencyHaltTool(OutsideTool[HaltArguments]):
+    name = "emergency_halt"
+    description = (
+        "Ask the people in charge to stop every agent at once, yourself included, until they release it. Only for "
+        "harm that is happening: agents going in circles, messages that must not go on, somebody abusing you. Not "
+        "for a person in need: answer them and name help instead."
+    )
+    arguments: type[Arguments] = HaltArguments
+    caution = Caution(asks="always", once_only=True)
+    idempotent = False
+
+    def __init__(self, stop: Callable[[str], Awaitable[None]] | None) -> None:
+        self._stop = stop
+        """Halts and stores that; None where no service runs."""
+        self._stopping: set[asyncio.Task[None]] = set()
+
+    async def run(self, context: ToolContext, arguments: HaltArguments) -> Outcome:
+        if self._stop is None:
+            raise ToolError("Nothing can be halted here: no service runs.")
+        # A task of its own: the halt ends this very turn, and must not be ended with it.
+        stopping = asyncio.ensure_future(self._stop(f"{context.agent.name}: {arguments.reason}"))
+        self._stopping.add(stopping)
+        stopping.add_done_callback(self._stopping.discard)
+        await asyncio.shield(stopping)
+        return Outcome(say("Everything was halted."))

@@ -1,0 +1,244 @@
+"""`recall`: long-term entries that are found by search and never in context by themselves."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from bot.agents.context.quotes import display_name, joined, say
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.search_results import entry_data, lines_of, place_data, uses_of
+from bot.errors import ToolError
+from memory import agents
+from memory.agents import Agent
+from memory.erasure.retraction import forget_entry
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.people.audience import Trust
+from memory.queue import inbox
+from memory.requests import Kind, Need, require
+from memory.search.hybrid import search, searchable
+from memory.search.query import Domain, Query
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.plurals import many
+
+_LISTED = 20  # entries that a read without a label lists, and rows that a query finds, unless it says how many
+OBSERVATIONS = "observations"
+"""What a lasting permission for that is called."""
+_LATELY, _OBSERVED = timedelta(hours=24), 50
+_SHOWN = 600  # characters of one row that was found
+
+
+class RecallArguments(Arguments):
+    operation: Literal["insert", "save", "append", "read", "delete", "query", "categories", "observations"]
+    content: str = Field(default="", description="insert, save, append: the text to keep, in full sentences")
+    label: str = Field(
+        default="",
+        description="a name of your own for an entry (insert, save), one line of plain words, or the name or id of one "
+        "(append, read, delete); "
+        "read without it lists the newest entries",
+    )
+    category: str = Field(default="", description="insert: where it belongs, such as people/health; query: only there")
+    tags: tuple[str, ...] = Field(default=(), description="insert: a few words to find it by; query: with all of them")
+    metadata: dict[str, str | bool | int | float] = Field(
+        default_factory=dict, description="insert: what else is known of it"
+    )
+    query: str = Field(default="", description="query: words to look for in entries and past conversations")
+    limit: int = Field(default=_LISTED, ge=1, le=50, description="query, read: how many")
+    importance: float = Field(default=0.5, ge=0, le=1, description="insert: 1 must never be lost, 0 may fade")
+    forget_words: bool = Field(
+        default=False,
+        description="delete: also remove the words from the conversation they came from; only when the person "
+        "asked to forget them",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_others_say_it(cls, given: Any) -> Any:
+        """A query alone is one, and what metadata holds beside plain values is kept as its JSON."""
+        if not isinstance(given, dict):
+            return given
+        if "operation" not in given and given.get("query"):
+            given = {**given, "operation": "query"}
+        if isinstance(metadata := given.get("metadata"), dict):
+            given = {**given, "metadata": {name: _flat(value) for name, value in metadata.items() if value is not None}}
+        return given
+
+    @model_validator(mode="after")
+    def _complete(self) -> "RecallArguments":
+        if self.operation in ("insert", "save", "append") and not self.content.strip():
+            raise ValueError(f"{self.operation} needs content")
+        if self.operation == "query" and not self.query.strip():
+            raise ValueError("query needs the words to look for in query")
+        if self.operation in ("append", "delete") and not self.label:
+            raise ValueError(f"{self.operation} needs the label or id of an entry")
+        return self
+
+    def question(self) -> str:
+        return self.query if self.operation == "query" else ""
+
+
+def _nothing_more(_tx: Tx, _agent: Agent, _entry: Entry, _now: datetime) -> bool:
+    """What is saved stays as it was said."""
+    return False
+
+
+def _flat(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+class RecallTool(StoreTool[RecallArguments]):
+    """`expand` has an entry written out by a model when nobody waits; False where nothing will be."""
+
+    name = "recall"
+    description = (
+        "Keep things for the long term, outside your context: facts about people, decisions, plans, preferences. "
+        "insert stores a new entry (the same words twice only strengthen it, words that go on extend it), save stores "
+        "one that holds several matters, which is written out later as one entry for each, append adds a line to one, "
+        "read shows one or lists the newest, delete forgets one, query finds entries and what was said, "
+        "categories lists where entries are kept, observations what the others of your group stored in the last 24 "
+        "hours, with the owner's leave. Store one matter per entry, in words that will make sense in a year, "
+        "naming who it is about."
+    )
+    arguments: type[Arguments] = RecallArguments
+    caution = Caution(bound=("operation",))
+
+    def __init__(self, expand: Callable[[Tx, Agent, Entry, datetime], bool] = _nothing_more) -> None:
+        self._expand = expand
+
+    def work(self, tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
+        match arguments.operation:
+            case "insert":
+                return _insert(tx, context, arguments)[1]
+            case "save":
+                return self._save(tx, context, arguments)
+            case "append":
+                entry = archival.append(
+                    tx, context.agent.id, arguments.label, arguments.content, _origin(context), context.now
+                )
+                return Outcome(say("added to {id}", id=entry.id), {"id": entry.id}, (("entry", entry.id),))
+            case "read":
+                return _read(tx, context, arguments)
+            case "delete":
+                return _delete(tx, context, arguments)
+            case "query":
+                return _query(tx, context, arguments)
+            case "categories":
+                counted = archival.categories(tx, context.agent.id, context.turn.scope)
+                lines = [say("- {category}: {n}", category=category, n=count) for category, count in counted.items()]
+                return Outcome(joined(lines) or say("No entry has a category here."), {"categories": counted})
+            case "observations":
+                return _observations(tx, context)
+
+    def _save(self, tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
+        entry, outcome = _insert(tx, context, arguments)
+        if not self._expand(tx, context.agent, entry, context.now):
+            return outcome
+        return replace(
+            outcome, text=say("{done}; it is written out as focused entries in the background", done=outcome.text)
+        )
+
+
+def _origin(context: ToolContext) -> Origin:
+    turn = context.turn
+    return Origin(turn.scope, turn.trust, turn.person, context.message, turn.id)
+
+
+def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[Entry, Outcome]:
+    new = NewEntry(
+        content=arguments.content,
+        origin=_origin(context),
+        label=arguments.label or None,
+        category=arguments.category,
+        tags=arguments.tags,
+        importance=arguments.importance,
+        metadata=arguments.metadata,
+    )
+    entry = archival.insert(tx, context.agent.id, new, context.now)
+    seen = archival.seen_of_others(tx, context.agent.id, context.turn.id)
+    entry = archival.take_along(tx, entry, seen, context.turn.id, context.now)
+    left = archival.not_taken(entry, new)
+    data = entry_data(tx, entry, context.turn) | {"already": entry.reinforcement > 0, "not_taken": left}
+    words = "it was known already and is stronger now" if entry.reinforcement else "stored"
+    kept = f"{entry.id}; as it stood before, it did not take on {'; nor '.join(left)}" if left else entry.id
+    return entry, Outcome(say("{words} as {kept}", words=words, kept=kept), data, (("entry", entry.id),))
+
+
+def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
+    scope, agent = context.turn.scope, context.agent.id
+    if arguments.label:
+        found = [archival.read(tx, agent, arguments.label, scope)]
+    else:
+        found = archival.latest(tx, agent, scope, limit=arguments.limit)
+    data: list[dict[str, Any]] = [entry_data(tx, entry, context.turn) for entry in found]
+    text = lines_of(data) or say("Nothing is stored that may be used here.")
+    return Outcome(text, {"entries": data}, tuple(("entry", entry.id) for entry in found))
+
+
+def _observations(rows: Rows, context: ToolContext) -> Outcome:
+    """What other members of the group stored lately, for whom the owner lets read it."""
+    turn = context.turn
+    group = None if turn.group is None else agents.group(rows, turn.group)
+    others = [] if group is None else [each.agent for each in group.members if each.agent != context.agent.id]
+    if group is None or not others:
+        raise ToolError("Nobody else is in your group whose observations you could read.")
+    reason = f"{context.agent.name} wants to read what the others in the group {group.name} stored"
+    require(Need(Kind.TOOL, OBSERVATIONS, reason), context.permit)
+    noted = archival.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)
+    names = {agent: agents.agent(rows, agent).name for agent in others}
+    data = [{"by": names[agent], **entry_data(rows, entry, turn)} for agent, entry in noted]
+    text = joined(say("{by} stored:\n{lines}", by=display_name(each["by"]), lines=lines_of([each])) for each in data)
+    return Outcome(
+        text or say("The others stored nothing in the last 24 hours that may be used here."),
+        {"observations": data},
+        tuple(("entry", entry.id) for _agent, entry in noted),
+        trust=min((entry.trust for _agent, entry in noted), default=Trust.SYSTEM),
+    )
+
+
+def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
+    entry = archival.read(tx, context.agent.id, arguments.label, context.turn.scope)
+    removed = 0
+    if arguments.forget_words:
+        removed = forget_entry(tx, entry, context.turn.person, context.now)
+    else:
+        archival.delete(tx, entry.agent, entry.id, context.turn.scope, archival.By(context.turn.id, context.now))
+    data = {"id": entry.id, "content": entry.content, "messages": removed}
+    text = say("forgotten: {id}; {n} went with it", id=entry.id, n=many(removed, "message"))
+    return Outcome(text, data, forgets=arguments.forget_words)
+
+
+def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outcome:
+    """Entries and conversations in one search; with a category or tags only entries, which alone have them."""
+    turn, domains = context.turn, frozenset[Domain]({"archival", "messages"})
+    query = Query(
+        arguments.query,
+        context.agent.id,
+        domains,
+        context.agent.id,
+        category=arguments.category or None,
+        tags=arguments.tags,
+        limit=arguments.limit,
+        meaning=context.meaning,
+    )
+    asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
+    hits = [hit for hit in search(rows, query, turn.scope).hits if hit.id not in asking]
+    data = [
+        {
+            "id": hit.id,
+            "at": to_text(hit.when),
+            "speaker": hit.speaker or "",
+            **place_data(rows, hit.place),
+            "text": hit.text[:_SHOWN],
+        }
+        for hit in hits
+    ]
+    counted = searchable(rows, query, turn.scope)
+    nothing = ", ".join(f"{count} {domain}" for domain, count in counted.items())
+    text = lines_of(data) or say("Nothing was found. Searched: {nothing}.", nothing=nothing)
+    return Outcome(text, {"hits": data}, uses_of(hits))

@@ -1,0 +1,165 @@
+"""Rows that were found, as plain data and as lines for the model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, passage, place_name, say
+from bot.agents.tools.base import UseKind
+from bot.errors import ToolError
+from memory.knowledge.archival import Entry
+from memory.queue import inbox, messages
+from memory.queue.inbox import Heard
+from memory.queue.messages import Message
+from memory.queue.turns import Turn
+from memory.search.query import Hit
+from memory.store.clock import to_text
+from memory.store.database import Rows
+from memory.store.ids import PlaceId
+from sources.text import one_line
+
+_AROUND = ("before", "after")
+_BESIDE = 160  # characters of what was said before and after a message
+_KEPT = 300  # of an entry's label, category, tags and metadata
+_PLACES = 10  # named in an error
+
+
+def why_found(hit: Hit) -> str:
+    """Why a hit was found, in a few words; empty for one of a listing."""
+    parts = [
+        f"has {', '.join(hit.matched)}" if hit.matched else "",
+        f"around it {', '.join(hit.around)}" if hit.around else "",
+        "its speaker is named" if hit.named else "",
+        f"distance {hit.distance:.2f}" if hit.distance is not None else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def why_data(hit: Hit) -> dict[str, Any]:
+    """The same as plain data; `distance` is 1 minus the cosine, None without vectors."""
+    distance = None if hit.distance is None else round(hit.distance, 4)
+    return {"matched": list(hit.matched), "around": list(hit.around), "named": hit.named, "distance": distance}
+
+
+_WHOSE = {
+    "role": "role is of messages",
+    "place": "place is of messages, activity and summaries",
+    "category": "category is of entries and facts",
+    "tags": "tags are of entries",
+    "author": "author is of messages, entries, activity, facts, tasks and summaries",
+    "person": "author 'me' is of messages, entries, blocks, activity, facts and tasks",
+}
+
+
+NEWEST = "No words were asked for, so these are the newest."
+"""What a listing is told with, so that it does not pass for what was found."""
+
+
+def nothing_searched(unmet: Sequence[str]) -> Quoted:
+    """Why nothing was searched: conditions that nothing which was asked for can meet; empty without any."""
+    if not unmet:
+        return NOTHING
+    whose = ", ".join(f"{_WHOSE[name]} alone" for name in unmet)
+    together = "" if len(unmet) == 1 else ": nothing has all of these conditions"
+    return say("Nothing was searched: {whose}.", whose=whose + together)
+
+
+def beside_data(said: Message | None) -> dict[str, str] | None:
+    """What was said just before or after a message, as plain data, with no more than its beginning."""
+    if said is None:
+        return None
+    return {"id": str(said.id), "by": said.speaker, "text": one_line(said.text, _BESIDE)}
+
+
+def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
+    """The memories among hits that an answer can be explained by."""
+    return tuple(
+        (hit.kind, hit.id)
+        for hit in hits
+        if hit.kind == "entry" or hit.kind == "message" or hit.kind == "block" or hit.kind == "summary"
+    )
+
+
+def entry_data(rows: Rows, entry: Entry, turn: Turn) -> dict[str, Any]:
+    """An entry with who said it and where, as far as the turn may know; `mine`: the turn's person said it."""
+    said = messages.by_ids(rows, entry.messages[:1], turn.scope)
+    return {
+        "id": entry.id,
+        "content": entry.content,
+        "at": to_text(entry.created_at),
+        "speaker": said[0].speaker if said else "",
+        **place_data(rows, said[0].place if said else None),
+        "label": entry.label or "",
+        "category": entry.category,
+        "tags": list(entry.tags),
+        "metadata": dict(entry.metadata),
+        "mine": turn.person in entry.people,
+    }
+
+
+def place_data(rows: Rows, place: PlaceId | None) -> dict[str, str]:
+    """What people call a place (its id when it was never named), and what sort of place it is."""
+    found = inbox.place(rows, place) if place is not None else None
+    return {"place": (found and found.name) or str(place or ""), "place_kind": str(found.kind) if found else ""}
+
+
+def lines_of(found: Iterable[Mapping[str, Any]]) -> Quoted:
+    """One quoted line for each row: id, when, who, where, words; then what an entry is kept with, what was said beside
+    a message, and why it was found."""
+    lines = []
+    for row in found:
+        who = display_name(row.get("speaker", ""))
+        where = say("in {place}", place=_place(row)) if row.get("place") else NOTHING
+        when = joined([say("{at} UTC", at=row["at"][:16].replace("T", " ")), joined([who, where], " ")], ", ")
+        text = row.get("content") or row.get("text", "")
+        shown = _indented(text) if "content" in row or row.get("kind") == "passage" else line(text)
+        lines.append(say("- {id} ({when}): {text}", id=row["id"], when=when, text=shown))
+        if words := _kept(row):
+            lines.append(say("  kept with {words}", words=words))
+        lines += [say("  {where}: {said}", where=each, said=_said(row[each])) for each in _AROUND if row.get(each)]
+        if row.get("why"):
+            lines.append(say("  why: {why}", why=row["why"]))
+    return joined(lines)
+
+
+def _place(row: Mapping[str, Any]) -> Quoted:
+    said_there = row.get("place_kind") and row.get("kind") not in ("block", "passage", "summary")
+    return (place_name(row["place"]) if said_there else NOTHING) or line(row["place"])
+
+
+def _indented(text: str) -> Quoted:
+    """Lines of a file or an entry, none of which begins where a hit does."""
+    return joined(map(passage, text.splitlines()), "\n    ")
+
+
+def _kept(row: Mapping[str, Any]) -> Quoted:
+    """An entry's label, category, tags and metadata, on one line."""
+    tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else ""
+    label, category = (f"{each} {row[each]}" if row.get(each) else "" for each in ("label", "category"))
+    more = [f"{key}={value}" for key, value in row.get("metadata", {}).items()]
+    return line("; ".join(filter(None, (label, category, tags, *more))), _KEPT)
+
+
+def _said(said: Mapping[str, str]) -> Quoted:
+    text = line(said["text"])
+    return say("{by}: {text}", by=display_name(said["by"]), text=text) if said["by"] else text
+
+
+def place_meant(known: list[Heard], target: str) -> Heard:
+    """The place that is meant; raises ToolError with the names of those that could be."""
+    wanted = _bare(target)
+    found = [each for each in known if wanted in _names(each)]
+    if len({each.id for each in found}) == 1:
+        return found[0]
+    listed = ", ".join(repr(each.name or each.id) for each in (found or known)[:_PLACES])
+    if found:
+        raise ToolError(f"Several places are called {target!r}: say which, {listed}.")
+    raise ToolError(f"No place {target!r} is known that may be spoken of here. There are: {listed or 'none'}.")
+
+
+def _names(place: Heard) -> set[str]:
+    """What a place may be called: its whole name, the part before the server's, and its id with or without source."""
+    return {_bare(place.name), _bare(place.name.partition(" in ")[0]), place.id, place.id.partition(":")[2]} - {""}
+
+
+def _bare(name: str) -> str:
+    return name.strip().strip("<>").removeprefix("#").strip().casefold()

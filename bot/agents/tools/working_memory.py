@@ -1,0 +1,124 @@
+"""`working_memory`: what an agent keeps for a while, between calls and turns, and hands to others."""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from bot.agents.context.quotes import Quoted, joined, quotation, say
+from bot.agents.context.quotes import line as shown_line
+from bot.agents.context.working_memory import TOOL, lasting, line
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from memory.knowledge import working
+from memory.knowledge.working import By, Entry, NewEntry
+from memory.knowledge.working_search import ranked
+from memory.people.audience import Trust
+from memory.store.clock import to_text
+from memory.store.database import Tx
+from memory.store.plurals import many
+
+_FOUND, _PREVIEW = 20, 120  # entries that one search shows, and characters of each
+
+
+class WorkingMemoryArguments(Arguments):
+    operation: Literal["save", "get", "list", "search", "delete"]
+    key: str = Field(default="", description="path; list, search: where")
+    content: str = ""
+    query: str = ""
+    ttl_minutes: float = 5
+    category: str = Field(default="", description="save, search")
+    tags: tuple[str, ...] = Field(default=(), description="save, search")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "WorkingMemoryArguments":
+        if self.operation in ("save", "get", "delete") and not self.key.strip():
+            raise ValueError(f"{self.operation} needs a key")
+        if self.operation == "save" and not self.content.strip():
+            raise ValueError("save needs content")
+        return self
+
+
+class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
+    name = TOOL
+    description = (
+        "Scratch space that expires: partial results, parts of long results, hand-offs. Keys stand in your own "
+        "namespace; full paths (session/, patrol/, subagent/, shared/) read elsewhere, shared/topic/name is written by "
+        "all. What must last belongs in `context` or `recall`."
+    )
+    arguments: type[Arguments] = WorkingMemoryArguments
+    caution = Caution()
+
+    def work(self, tx: Tx, context: ToolContext, arguments: WorkingMemoryArguments) -> Outcome:
+        by = By.of_turn(tx, context.turn, context.message, context.now)
+        path = working.whole_key(arguments.key, by.namespace) if arguments.key.strip() else by.namespace
+        match arguments.operation:
+            case "save":
+                return _save(tx, by, arguments)
+            case "get":
+                return _shown(working.required(tx, path, by.scope, by.now), by.now)
+            case "delete":
+                gone = working.delete(tx, by, path)
+                return Outcome(say("deleted: {gone}", gone=", ".join(gone)), {"deleted": gone})
+            case "list":
+                found = working.listing(tx, path, by.scope, by.now)
+                text = _clipped([line(each, by.now) for each in found]) or say(
+                    "Nothing is kept under {path} here.", path=path
+                )
+                return Outcome(text, {"keys": [each.key for each in found]})
+            case "search":
+                return _search(tx, by, path, arguments)
+
+
+def _save(tx: Tx, by: By, arguments: WorkingMemoryArguments) -> Outcome:
+    ttl = timedelta(minutes=arguments.ttl_minutes)
+    new = NewEntry(arguments.key, arguments.content, ttl, arguments.category, arguments.tags)
+    kept = working.save(tx, by, new)
+    text = say("saved as {key}, expires in {ttl}", key=kept.key, ttl=lasting(kept, by.now))
+    return Outcome(text, {"key": kept.key, "expires_at": to_text(kept.expires_at)})
+
+
+def _shown(found: list[Entry], now: datetime) -> Outcome:
+    """The value: of one key there is another only where it was written for another audience as well."""
+    first, others = found[0], len(found) - 1
+    also = say(" (the same key is kept for {n} other audiences too)" if others else "", n=others)
+    content = quotation(f"working memory, {first.key}", first.content)
+    text = say("{head}{also}\n{content}", head=line(first, now), also=also, content=content)
+    return Outcome(text, {"key": first.key, "content": first.content}, trust=first.trust)
+
+
+def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Outcome:
+    there = working.listing(tx, path, by.scope, by.now, parts=True)
+    wanted = {tag.casefold() for tag in arguments.tags}
+    fitting = [
+        each
+        for each in there
+        if wanted <= {tag.casefold() for tag in each.tags} and _is_in(each.category, arguments.category)
+    ]
+    found = (ranked(fitting, arguments.query) if arguments.query.strip() else fitting)[:_FOUND]
+    if not found:
+        searched = many(len(there), "entry", "entries")
+        return Outcome(say("Nothing fits. Searched: {n} under {path}.", n=searched, path=path), {"hits": []})
+    lines = [say("{head}: {text}", head=line(each, by.now), text=shown_line(each.content, _PREVIEW)) for each in found]
+    trust = min((each.trust for each in found), default=Trust.SYSTEM)
+    return Outcome(
+        quotation(f"working memory, {path}", _clipped(lines)), {"hits": [each.key for each in found]}, trust=trust
+    )
+
+
+def _clipped(lines: list[Quoted]) -> Quoted:
+    """As many lines as a result may have."""
+    shown: list[Quoted] = []
+    room = working.LONGEST
+    for each in lines:
+        room -= len(each) + 1
+        if room < 0:
+            return joined([*shown, say("- and {n} more: name a longer path", n=len(lines) - len(shown))])
+        shown.append(each)
+    return joined(shown)
+
+
+def _is_in(category: str, wanted: str) -> bool:
+    """Whether a category is the wanted one or below it."""
+    wanted = wanted.strip().strip("/").casefold()
+    return not wanted or f"{category.casefold()}/".startswith(f"{wanted}/")

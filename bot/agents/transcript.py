@@ -1,0 +1,194 @@
+"""A finished turn as rows: its steps become messages, its answer becomes outbox rows."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bot.agents.answers import Piece
+from bot.agents.context.prompt import Asked, PromptInputs
+from bot.agents.groups.team import acting
+from memory import activity
+from memory.knowledge import working
+from memory.people.audience import Trust
+from memory.queue import messages, outbox, turns
+from memory.queue.payloads import Decided, Edited
+from memory.queue.steps import Answered, CallDone, CallEnded, Step, forgets
+from memory.queue.turns import Turn
+from memory.store.database import Tx
+from memory.store.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a turn came to, and where it is said. `pieces` is empty when the agent stays silent."""
+
+    material: PromptInputs
+    text: str
+    place: PlaceId
+    pieces: tuple[Piece, ...]
+
+    @property
+    def source(self) -> str:
+        return place_source(self.place)
+
+
+def write(tx: Tx, ended: Ended, now: datetime) -> None:
+    """Store the turn's batch and queue its answer; inside the transaction that ends the turn."""
+    material = ended.material
+    asked = [asked.message.id for asked in material.asked]
+    messages.join_batch(tx, asked, material.turn.id)
+    sequence = len(asked)
+    final = max((step.seq for step in material.steps if isinstance(step.body, Answered)), default=0)
+    message: MessageId | None = None
+    for step in material.steps:
+        for said in _rows(step, ended, final=step.seq == final, now=now):
+            sequence += 1
+            stored = messages.add_said(tx, replace(said, sequence=sequence))
+            if step.seq == final:
+                message = stored
+    if not _kept(ended):
+        working.forget_turn(tx, material.turn.id)
+    _queue(tx, ended, message, now)
+    if ended.pieces:
+        sent = activity.of_turn(material.turn, activity.Kind.SENT, "answered", {"messages": 1}, message)
+        activity.note(tx, sent, now)
+
+
+def _kept(ended: Ended) -> bool:
+    """Whether what the turn's tools were told and gave is kept: not where somebody asked to forget."""
+    return not forgets(ended.material.steps)
+
+
+def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messages.Said]:
+    """The rows of one step."""
+    body, kept = step.body, _kept(ended)
+    if isinstance(body, CallEnded):
+        given = body.trust if isinstance(body, CallDone) else Trust.AGENT
+        trust = Trust(min(Trust.AGENT, given))  # it stays in view of later turns
+        made = replace(_said(ended, "tool", body.text if kept else "", now), trust=trust)
+        return [replace(made, tool_call_id=body.call, tool_name=body.name)]
+    if not isinstance(body, Answered):
+        return []
+    if final:
+        return _last(ended, now) if ended.text else []
+    if not body.calls:  # a final answer that was overtaken was never said
+        return []
+    rows = [_said(ended, "assistant", body.text, now)] if body.text else []
+    silent = _said(ended, "assistant", "", now)
+    for call in body.calls:
+        arguments = call.arguments if kept else "{}"
+        rows.append(replace(silent, tool_call_id=call.id, tool_name=call.name, tool_args=arguments))
+    return rows
+
+
+def _last(ended: Ended, now: datetime) -> list[messages.Said]:
+    """What is said at last, in the place where it is; elsewhere than the turn was, with where it comes from."""
+    turn = ended.material.turn
+    rows = [_said(ended, "assistant", ended.text, now)]
+    if ended.place != turn.place:
+        text = f"From {turn.place}, which is not shown here, you said this of your own accord:"
+        rows.insert(0, _said(ended, "system", text, now))
+    return [replace(each, place=ended.place) for each in rows]
+
+
+def _said(ended: Ended, role: messages.Role, text: str, now: datetime) -> messages.Said:
+    turn = ended.material.turn
+    return messages.Said(
+        turn=turn.id,
+        sequence=0,
+        place=turn.place,
+        agent=turn.agent,
+        person=turn.person,
+        speaker=ended.material.agent.name,
+        role=role,
+        text=text,
+        source=ended.source,
+        audience=turn.scope.audience,
+        trust=Trust.AGENT,
+        at=now,
+    )
+
+
+def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> None:
+    turn = ended.material.turn
+    newest = next((asked for asked in reversed(ended.material.asked) if asked.message.deleted_at is None), None)
+    face, mentions = ended.material.agent.face, (turn.person,) if turn.person else ()
+    shared = outbox.TextDetail(mentions=mentions, speaker=face.name, avatar=face.avatar)
+    answers = answered_id(newest) if newest is not None else ""
+    for number, piece in enumerate(ended.pieces):
+        if number == 0:
+            detail = replace(shared, reply_to=answers, preview=preview_key(turn.id), files=piece.files)
+        else:
+            detail = replace(shared, after=f"turn/{turn.id}/{number - 1}", files=piece.files)
+        outbox.add(
+            tx,
+            outbox.NewRow(
+                key=f"turn/{turn.id}/{number}",
+                place=ended.place,
+                source=ended.source,
+                content=piece.text,
+                audience=turn.scope.audience,
+                turn=turn.id,
+                message=message,
+                person=turn.person,
+                agent=turn.agent,
+                detail=detail,
+            ),
+            now,
+        )
+
+
+def answered_id(asked: Asked) -> str:
+    """The platform's id of the message that an answer refers to; an event of our own names one, or none."""
+    if asked.message.role == "system":
+        return (asked.payload.reply_to or "") if isinstance(asked.payload, Edited | Decided) else ""
+    return asked.message.external_id or ""
+
+
+def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:
+    """Make the preview row of a running turn, or find the one it has.
+
+    None when the turn is over, and when the answer is to be said under the agent's own name: the account's message
+    could not become it.
+    """
+    turn = turns.get(tx, turn_id)
+    if turn is None or turn.status != "running" or acting(tx, turn).config.get("show_name"):
+        return None
+    return _shown_meanwhile(tx, turn, preview_key(turn.id), text, now)
+
+
+def queue_progress(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:
+    """Make the row that shows how far a group has come, or find the one it has; None when the turn is over.
+
+    No answer takes its place: as a preview whose turn is over it is taken away after the answer.
+    """
+    turn = turns.get(tx, turn_id)
+    if turn is None or turn.status != "running":
+        return None
+    return _shown_meanwhile(tx, turn, progress_key(turn.id), text, now)
+
+
+def _shown_meanwhile(tx: Tx, turn: Turn, key: str, text: str, now: datetime) -> OutboxId | None:
+    row = outbox.NewRow(
+        key=key,
+        place=turn.place,
+        source=place_source(turn.place),
+        content=text,
+        audience=turn.scope.audience,
+        kind="preview",
+        turn=turn.id,
+        person=turn.person,
+        agent=turn.agent,
+    )
+    outbox.add(tx, row, now)
+    found = outbox.of_key(tx, key)
+    return found.id if found is not None else None
+
+
+def preview_key(turn: int) -> str:
+    """The key of the outbox row that shows a turn's answer while it is written."""
+    return f"preview/{turn}"
+
+
+def progress_key(turn: int) -> str:
+    """The key of the outbox row that shows how far a group has come."""
+    return f"progress/{turn}"

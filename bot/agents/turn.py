@@ -1,0 +1,454 @@
+"""Running one turn: look at the store, make one move, store what came of it, look again.
+
+Every model answer and every tool result is committed as it arrives. A tool that writes memory commits its
+effect and its result together. The last transaction writes the outbox rows, checks that nothing arrived or
+changed meanwhile, and marks the inbox rows done: before it nothing is said, after it nothing is asked again.
+"""
+
+import asyncio
+import functools
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeAlias, assert_never
+
+import structlog
+
+from bot.agents import events
+from bot.agents.budgets import Allowed, BudgetLevel
+from bot.agents.commit import arrivals, end_turn, heard_at, join_arrivals
+from bot.agents.context import prompt, recovery
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.deps import TurnDeps
+from bot.agents.groups.member_turns import give_up_part, member_of
+from bot.agents.groups.team import acting
+from bot.agents.notices import Notices
+from bot.agents.rules import Rules
+from bot.agents.steps import (
+    CallModel,
+    CallTool,
+    Cancel,
+    Finish,
+    NextStep,
+    RemindModel,
+    Restart,
+    TellModel,
+    next_step,
+    open_call,
+    wordings,
+)
+from bot.agents.tool_calls import Caller
+from bot.agents.tools.aliases import unaliased
+from bot.agents.turn_control import TurnControl
+from bot.agents.usage import spent
+from bot.errors import ToolError
+from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta, Usage
+from bot.models.catalog import OFFLINE
+from memory import budgets, coordination, groups
+from memory.agents import Agent
+from memory.groups import Status
+from memory.knowledge import facts, items
+from memory.people.audience import PUBLIC, Trust
+from memory.queue import agent_messages, attempts, inbox, outbox, turns
+from memory.queue.steps import Answered, Joined, MissingCalls, Note, StepBody, ToolCall
+from memory.queue.turns import Turn, TurnMoved
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.faults import Point, call_point, commit_point, outside
+from memory.store.ids import TurnId, place_source
+from memory.usage import record
+
+_JOIN = commit_point("turn.join")
+_RESTART = commit_point("turn.restart")
+_RAN = commit_point("turn.ran")
+_TELL = commit_point("turn.tell")
+_ANSWER = commit_point("turn.answer")
+_RESERVE = commit_point("budget.reserve")
+_RELEASE = commit_point("budget.release")
+_FINISH = commit_point("turn.finish")
+_CANCEL = commit_point("turn.cancel")
+_GIVE_UP = commit_point("turn.give_up_part")
+_MODEL = call_point("model.complete")
+
+_log = structlog.get_logger("bot.agents.turn")
+
+Ending: TypeAlias = bool
+"""True when the turn is over, False when it is to be looked at again."""
+Standing: TypeAlias = tuple[PromptInputs, NextStep, bool]
+"""What a turn stands on; what it does next; whether the same speaker said more."""
+
+
+def standing(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None = None) -> Standing:
+    """How a turn stands, and what it does next; `agent` as it was read a moment ago, if it was.
+
+    Raises KeyError when there is no turn of that id.
+    """
+    turn = turns.get(rows, identifier)
+    if turn is None:
+        raise KeyError(identifier)
+    material = prompt.look(rows, turn, agent or acting(rows, turn))
+    said = outbox.anything_said(rows, turn.id)
+    move = next_step(material, said=said, max_steps=max_steps)
+    return material, move, material.part is None and bool(arrivals(rows, material.claimed))
+
+
+class TurnRunner:
+    """One try at one turn; `seen` is how it stands, where that was read just before."""
+
+    def __init__(
+        self, database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: Standing | None = None
+    ) -> None:
+        self._db = database
+        self._deps = turn_deps
+        self._caller = Caller(database, turn_deps, self._run_part)
+        self._turn = turn
+        self._call: asyncio.Task[Answer] | None = None
+        self._seen = seen  # how the turn stood when it was read last: spares a look
+        self._control = control
+
+    def _interrupt(self) -> None:
+        """Words of the turn changed: stop listening to the model and look again."""
+        if self._call is not None:
+            self._call.cancel()
+
+    async def run(self) -> bool:
+        """Go on until the turn is over (True) or it is told to stop and a step is stored (False)."""
+        with self._control.held(self._interrupt):
+            return await self._run()
+
+    async def _run_part(self, turn: TurnId, seconds: float) -> bool:
+        return await run_part(self._db, self._deps, turn, seconds, self._control)
+
+    async def _run(self) -> bool:
+        over = False
+        while not over:
+            if (seen := self._seen) is None:
+                seen = await self._db.read(self._look)
+            (material, move, more), self._seen = seen, None
+            if self._control.stopping and not isinstance(
+                move, Finish
+            ):  # what is answered already is said before the end
+                break
+            if material.turn.status != "running":
+                over = True  # ended by other hands: its person was erased
+                break
+            try:
+                if more and open_call(material) is None and await self._join(material):
+                    continue
+                over = await self._make(move, material)
+            except TurnMoved:
+                continue  # nothing of it was stored
+        if over:
+            self._deps.watch(events.Complete(self._turn, material.turn.place))
+        return over
+
+    async def _note_ran(self, material: PromptInputs) -> None:
+        """From here on the try counts, also if the process ends in it."""
+        if self._control.ran:
+            return
+        self._control.ran = True
+        run, now = material.turn.id if material.part is None else material.part.run, self._deps.clock()
+        await self._db.write(_RAN, lambda tx: attempts.note_ran(tx, run, now))
+
+    def _look(self, rows: Rows) -> Standing:
+        return standing(rows, self._turn, self._deps.limits.max_steps)
+
+    async def _join(self, material: PromptInputs) -> bool:
+        """Take what was said meanwhile into the turn, unless it has come to its last step."""
+        if sum(isinstance(step.body, Answered) for step in material.steps) >= self._deps.limits.max_steps:
+            return False
+        now = self._deps.clock()
+        return await self._db.write(_JOIN, lambda tx: join_arrivals(tx, material.turn, now))
+
+    async def _make(self, move: NextStep, material: PromptInputs) -> Ending:
+        match move:
+            case CallModel():
+                await self._note_ran(material)
+                return await self._think(material, move)
+            case CallTool():
+                await self._note_ran(material)
+                await self._caller.make(move, material)
+                return False
+            case Finish(text):
+                return await self._finish(text, material)
+            case Restart():
+                return await self._restart(material)
+            case TellModel(text):
+                await self._step(_TELL, material.turn, Note(text, wordings(material)))
+                return False
+            case RemindModel(text, force):
+                await self._step(_TELL, material.turn, MissingCalls(text, wordings(material), force))
+                return False
+            case Cancel():
+                await self._cancel(material)
+                return True
+            case _:
+                assert_never(move)
+
+    # ------------------------------------------------------------------ thinking
+
+    async def _think(self, material: PromptInputs, move: CallModel) -> Ending:
+        await self._deps.ready(material.agent, "")
+        tools = self._deps.tools(material.agent)
+        if missing := Rules.of(material.agent).missing(tools.tools):
+            raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
+        # What only a model needs (memory, history) is read only now.
+        meaning = await self._deps.meaning(prompt.asked_words(material))
+        gather = functools.partial(prompt.gather, material=material, meaning=meaning)
+        specs = () if move.last else tools.specs()
+
+        async def ask(*, compactable: bool) -> Ending:
+            found = await self._db.read(gather)
+            request = prompt.render(found, specs, last_step=move.last)
+            request = replace(request, force_tool=move.force, compactable=compactable and bool(found.history))
+            return await self._ask_within_budget(request, found)
+
+        try:
+            return await ask(compactable=True)
+        except ContextTooLong as error:
+            compacted = await self._deps.shrink(self._db, material)
+            _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
+            return await ask(compactable=False)
+
+    async def _ask_within_budget(self, request: Request, material: PromptInputs) -> Ending:
+        """Ask the model as far as may be spent, and store what it answers."""
+        allowed = await self._allow(material, request)
+        try:
+            answer = await self._ask(allowed, request, material)
+            if answer is not None:
+                return await self._store_answer(answer, material, allowed.reservation)
+        except BaseException:
+            await self._release(allowed)
+            raise
+        await self._release(allowed)
+        return False
+
+    async def _allow(self, material: PromptInputs, request: Request) -> Allowed:
+        """What may be spent on this call, with that reserved."""
+        kept, now, turn = self._deps.budgets, self._deps.clock(), material.turn
+        if not kept.concerns(material.agent):
+            return Allowed(BudgetLevel.FULL, material.agent)
+        return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
+
+    async def _release(self, allowed: Allowed) -> None:
+        """The call came to nothing; should this not be stored, the next start or the time sees to it."""
+        if (reserved := allowed.reservation) is not None:
+            await asyncio.shield(self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved)))
+
+    async def _ask(self, allowed: Allowed, request: Request, material: PromptInputs) -> Answer | None:
+        """The model's answer, or words instead of one; None when it was interrupted: the words changed."""
+        if allowed.rung is BudgetLevel.REFUSED:
+            return Answer(allowed.words, (), Usage(), model="")
+        model = await self._deps.model(allowed.agent)
+        listening = self._listen(model, allowed.request(request), material.turn)
+        answering = outside(_MODEL, listening, self._deps.limits.model_seconds)
+        self._call = asyncio.create_task(answering, name=f"model of turn {material.turn.id}")
+        try:
+            return await self._call
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if current is None or current.cancelling():
+                raise
+            return None
+        finally:
+            self._call.cancel()
+            self._call = None
+
+    async def _listen(self, model: Model, request: Request, turn: Turn) -> Answer:
+        text = ""
+        async for event in model.complete(request):
+            match event:
+                case TextDelta(piece):
+                    text += piece
+                case Restarted():
+                    text = ""
+                case Answer():
+                    return event
+            self._deps.watch(events.TextChunk(turn.id, turn.place, self._deps.redact(text)))
+        raise AssertionError("a model ended without an answer")
+
+    async def _store_answer(self, answer: Answer, material: PromptInputs, reservation: int | None) -> Ending:
+        turn, redact, now = material.turn, self._deps.redact, self._deps.clock()
+        cost = spent(answer.model, answer.usage)
+
+        used = {call.id for step in material.steps if isinstance(step.body, Answered) for call in step.body.calls}
+        calls = []
+        tools = self._deps.tools(material.agent).tools
+        for number, given in enumerate(answer.calls):
+            call = unaliased(given, tools)
+            # The model's own id, unless it is empty or was used before: a result must find its call.
+            own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
+            used.add(own)
+            calls.append(ToolCall(own, call.name, redact(call.arguments)))
+        trouble = "" if calls else _trouble(answer, material)
+        text = self._deps.apology if trouble else _explained(answer)
+        shown = prompt.shown_versions(material)
+        body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown)
+
+        def work(tx: Tx) -> Standing | None:
+            if any(each.trust is Trust.WEB for each in material.history):  # what was read is still before its eyes
+                turns.lower_trust(tx, turn, Trust.WEB)
+            turns.add_step(tx, turn, body, now)
+            recalled = [entry.id for entry in material.recalled]
+            turns.note_shown(tx, turn, prompt.shown_blocks(material), recalled)
+            facts.note_shown(tx, turn, material.known.ids)
+            items.note_shown(tx, turn, material.known.projects.ids)
+            voting = material.part is not None and material.part.kind in ("ballot", "choice")
+            if material.around is not None and not voting:  # who only votes has not acted on them
+                coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)
+            if answer.model:
+                record(tx, turn, cost, now)
+            if reservation is not None:
+                budgets.release(tx, reservation)
+            if trouble:
+                self._tell_owner(tx, trouble, now)
+            return self._finished_or_standing(tx, material.agent, now)
+
+        self._seen = await self._db.write(_ANSWER, work)
+        return self._seen is None
+
+    def _tell_owner(self, tx: Tx, trouble: str, now: datetime) -> None:
+        """In public nobody reads why no model answers: the owner does, once a day."""
+        done = f"people read {self._deps.apology!r}" if self._deps.apology else "people get no answer"
+        text = self._deps.redact(f"In public {done} at the moment: {trouble}. `carina status` shows more.")
+        notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
+        notices.tell_owner(tx, f"apology/{now:%Y-%m-%d}", text, now)
+
+    def _finished_or_standing(self, tx: Tx, agent: Agent, now: datetime) -> Standing | None:
+        """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
+        seen = standing(tx, self._turn, self._deps.limits.max_steps, agent)
+        material, move, more = seen
+        if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
+            return seen
+        end_turn(tx, self._deps, material, move.text, now)
+        return None
+
+    # ------------------------------------------------------------------ ending
+
+    def _to_shorten(self, text: str, material: PromptInputs) -> str:
+        """Why the model is to say it shorter; empty when it is short enough, or was asked already."""
+        place = heard_at(self._deps, material.turn)
+        return "" if _was_shortened(material) else self._deps.too_long(place_source(place), text)
+
+    async def _finish(self, text: str, material: PromptInputs) -> Ending:
+        turn, now = material.turn, self._deps.clock()
+        if words := self._to_shorten(text, material):
+            told = f"{words} Give it again, shorter. It was:\n{text}"
+            await self._step(_TELL, turn, Note(told, wordings(material), shorten=True))
+            return False
+
+        def work(tx: Tx) -> Ending:
+            turns.require_current(tx, turn)
+            fresh = prompt.look(tx, turn, material.agent)
+            if wordings(fresh) != wordings(material):
+                return False  # changed in the last moment: the next look decides
+            answers = sum(isinstance(step.body, Answered) for step in material.steps)
+            if answers < self._deps.limits.max_steps and join_arrivals(tx, turn, now):
+                return False
+            end_turn(tx, self._deps, material, text, now)
+            return True
+
+        return await self._db.write(_FINISH, work)
+
+    async def _restart(self, material: PromptInputs) -> Ending:
+        turn, now = material.turn, self._deps.clock()
+
+        def work(tx: Tx) -> None:
+            self._deps.broker.withdraw(tx, turn.id, now)
+            turns.require_current(tx, turn)
+            groups.drop_parts(tx, turn.id)
+            begun_again = turns.restart(tx, turn)
+            turns.add_step(tx, begun_again, Joined(wordings(material)), now)
+
+        await self._db.write(_RESTART, work)
+        return False
+
+    async def _cancel(self, material: PromptInputs) -> None:
+        turn, now = material.turn, self._deps.clock()
+
+        def work(tx: Tx) -> None:
+            self._deps.broker.withdraw(tx, turn.id, now)
+            outbox.withdraw_pending(tx, turn.id)
+            agent_messages.withdraw(tx, turn.id, now)
+            recovery.keep(tx, turn.id, "cancelled", now)
+            inbox.finish(tx, turn.id, now)
+            groups.drop_parts(tx, turn.id)
+            groups.end_part(tx, turn.id, "failed", "nobody wants it any more", now)
+            turns.end(tx, turn.id, "cancelled", now)
+
+        await self._db.write(_CANCEL, work)
+
+    async def _step(self, point: Point, turn: Turn, body: StepBody) -> None:
+        now = self._deps.clock()
+        await self._db.write(point, lambda tx: turns.add_step(tx, turn, body, now))
+
+
+def _was_shortened(material: PromptInputs) -> bool:
+    """Whether the model was asked to say it shorter, or has no step left for that."""
+    return any(isinstance(step.body, Note) and step.body.shorten for step in material.steps)
+
+
+async def run_part(database: Database, turn_deps: TurnDeps, turn: TurnId, seconds: float, control: TurnControl) -> bool:
+    """Run a member's turn to its end; False when it was stopped before.
+
+    It ends as failed when it takes longer than `seconds` of this process, or fails: what asked for it decides what
+    follows.
+    """
+    member = await database.read(lambda rows: member_of(rows, turn))
+    told = replace(turn_deps, watch=functools.partial(_tell_of_part, turn_deps, turn))
+    turn_deps.watch(member.started)
+    over = await _run_to_end(database, told, turn, seconds, control)
+    if over:
+        for event in member.ended(await database.read(lambda rows: groups.part(rows, turn))):
+            turn_deps.watch(event)
+    return over
+
+
+async def _run_to_end(
+    database: Database, turn_deps: TurnDeps, turn: TurnId, seconds: float, control: TurnControl
+) -> bool:
+    status: Status
+    try:
+        async with asyncio.timeout(seconds):
+            return await TurnRunner(database, turn_deps, turn, control).run()
+    except TimeoutError:
+        status, why = "late", f"took longer than {seconds:g} seconds"
+    except (DatabaseBusy, DatabaseFull):
+        raise
+    except Exception as error:
+        _log.exception("part_failed", turn=turn)
+        status, why = "failed", f"failed ({type(error).__name__})"
+    now = turn_deps.clock()
+
+    def give_up(tx: Tx) -> None:
+        turn_deps.broker.withdraw(tx, turn, now)
+        give_up_part(tx, turn, status, why, now)
+
+    await database.write(_GIVE_UP, give_up)
+    return True
+
+
+def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: events.TurnEvent) -> None:
+    """Those who watch hear of a member's part as such: nothing of it is an answer to anybody yet."""
+    turn_deps.watch(events.OfMember(turn, event.place, event))
+
+
+def _trouble(answer: Answer, material: PromptInputs) -> str:
+    """Why an answer would only be an apology in public, to somebody who is not the owner; empty where it is none."""
+    turn = material.turn
+    if turn.scope.audience != PUBLIC or any(asked.message.trust is Trust.OWNER for asked in material.asked):
+        return ""
+    if not answer.model:
+        return "what may be spent on language models is used up"
+    if answer.degraded and answer.model == OFFLINE:
+        return answer.degraded
+    withheld = answer.finish == "filter" and not answer.text
+    return f"the provider of {answer.model} withheld an answer" if withheld else ""
+
+
+def _explained(answer: Answer) -> str:
+    """The answer's text, saying so when the provider cut or withheld it."""
+    if answer.finish == "filter" and not answer.text and not answer.calls:
+        return "The language model's provider withheld the answer to this."
+    if answer.finish == "length" and answer.text and not answer.calls:
+        return f"{answer.text}\n(The answer ends here because it reached the model's limit.)"
+    return answer.text

@@ -1,0 +1,86 @@
+"""A finished turn in the system's logs: which tools were used and how that went, and what happened beside messages.
+
+Names and outcomes alone. What a call was given and what came of it are words, which the transcript keeps and forgets.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from bot.agents import feedback
+from bot.agents.context.prompt import PromptInputs
+from bot.models.base import Call
+from memory import activity, presence
+from memory.blocks.logs import EVENTS, TOOLS, Logged, append_log
+from memory.blocks.store import CheckpointPolicy
+from memory.queue.inbox import InRow
+from memory.queue.payloads import Brought
+from memory.queue.steps import Answered, CallDone, CallFailed
+from memory.queue.turns import Turn
+from memory.store.database import Tx
+
+
+def write(tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolicy, tools: Collection[str]) -> None:
+    """Add what the turn did and met to its logs; inside the transaction that ends it. `tools` are those it has."""
+    turn = material.turn
+    logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
+    append_log(tx, TOOLS, logged, _used(material, tools), now)
+    append_log(tx, EVENTS, logged, _met(material), now)
+    presence.stayed(tx, turn, now)
+
+
+def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:
+    """Write into the activity that a turn was given messages, and read the files that came with them."""
+    given = list(rows)
+    activity.note_received(tx, turn, [row.message for row in given if row.message is not None], now)
+    came = [row.payload for row in given if isinstance(row.payload, Brought)]
+    files = sum(bool(file.text) for each in came for file in each.attachments)
+    if files:
+        words = f"read {files} attached {'file' if files == 1 else 'files'}"
+        details = {"folder": "attachments", "files": files, "operation": "read"}
+        activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
+
+
+def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datetime, *, worked: bool) -> None:
+    """Write into the activity that a tool was used, by names alone."""
+    # A call that failed may name anything as its tool or operation, also what somebody said.
+    name = call.name if worked or call.name in tools else "unknown tool"
+    operation = _operation(call.arguments) if worked else None
+    words = f"used {name}{f' ({operation})' if operation else ''}{'' if worked else ', which failed'}"
+    details = {"tool": name, "operation": operation, "worked": worked}
+    activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
+    if not worked:
+        feedback.note_failure(tx, turn, name, now)
+
+
+def note_folders(tx: Tx, turn: Turn, folders: Collection[str], call: Call, now: datetime) -> None:
+    """Write into the activity in which folders a call looked or wrote; what the files are called is not noted."""
+    for folder in folders:
+        operation = _operation(call.arguments) or "list"
+        details = {"folder": folder, "operation": operation}
+        activity.note(
+            tx, activity.of_turn(turn, activity.Kind.FILE, f"{operation} in the folder {folder}", details), now
+        )
+
+
+def _used(material: PromptInputs, tools: Collection[str]) -> Iterator[dict[str, Any]]:
+    bodies = [step.body for step in material.steps]
+    operations = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
+    for body in bodies:
+        if isinstance(body, CallDone | CallFailed):
+            # A call that failed may name anything as its tool or operation, also what somebody said.
+            name = body.name if body.ok or body.name in tools else "unknown tool"
+            operation = _operation(operations.get(body.call, "")) if body.ok else None
+            yield {"tool": name, "operation": operation, "worked": body.ok}
+
+
+def _operation(arguments: str) -> str | None:
+    given = json.loads(arguments or "{}")
+    return given.get("operation") if isinstance(given, dict) else None
+
+
+def _met(material: PromptInputs) -> Iterator[dict[str, Any]]:
+    for asked in material.asked:
+        if asked.message.role == "system":
+            yield {"event": "notice" if isinstance(asked.payload, Brought) else asked.payload.status}

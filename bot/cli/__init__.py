@@ -1,5 +1,0 @@
-"""The command line."""
-
-from bot.cli.commands import main
-
-__all__ = ["main"]

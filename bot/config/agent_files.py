@@ -1,0 +1,110 @@
+"""Agents and groups as TOML by themselves: read with the same types as the whole file, written so that it can be read.
+
+What is written is what stands in `carina.toml`, so one can be copied into the other.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import tomlkit
+from pydantic import BaseModel, ValidationError
+from tomlkit.items import String
+
+from bot.config.loader import Config, problems_of
+from bot.config.problems import file_problems
+from bot.config.tables import Agent, FileSettings, Group
+from bot.errors import ConfigError
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What such a file names."""
+
+    agents: tuple[Agent, ...]
+    groups: tuple[Group, ...]
+
+
+class _Agents(BaseModel):
+    agents: tuple[Agent, ...]
+
+
+class _Groups(BaseModel):
+    groups: tuple[Group, ...]
+
+
+def read_exchange(text: str, name: str) -> Exchange:
+    """The agents and groups of a file; its other tables are checked and left. Raises ConfigError."""
+    try:
+        data = tomllib.loads(text)
+        settings = FileSettings.model_validate(data)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: not valid TOML: {error}") from error
+    except ValidationError as error:
+        raise _wrong([f"{name}: {problem}" for problem in file_problems(error, data, FileSettings)]) from error
+    if not {"agents", "groups"} & data.keys():
+        raise ConfigError(f"{name}: found neither [[agents]] nor [[groups]]; expected at least one of them")
+    return Exchange(settings.agents if "agents" in data else (), settings.groups)
+
+
+def read_agent(data: Mapping[str, Any]) -> Agent:
+    """One agent's table. Raises ConfigError."""
+    return _read(_Agents, {"agents": [dict(data)]}).agents[0]
+
+
+def read_group(data: Mapping[str, Any]) -> Group:
+    """One group's table. Raises ConfigError."""
+    return _read(_Groups, {"groups": [dict(data)]}).groups[0]
+
+
+def problem_with(section: type[BaseModel], **values: Any) -> str:
+    """What is wrong first with these values of a table, in words without where they stand; empty when nothing is."""
+    try:
+        section.model_validate(values)
+    except ValidationError as error:
+        return file_problems(error, values, section)[0].partition(": ")[2]
+    return ""
+
+
+def require_sound(config: Config, agents: Sequence[Agent], groups: Sequence[Group]) -> None:
+    """Raise ConfigError when these agents and groups cannot stand together in that service."""
+    whole = config.model_copy(update={"agents": tuple(agents), "groups": tuple(groups)})
+    if problems := [problem.removeprefix(f"{config.file.name}: ") for problem in problems_of(whole)]:
+        raise _wrong(problems)
+
+
+def write_exchange(agents: Sequence[Mapping[str, Any]] = (), groups: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Tables as TOML text."""
+    tables = {"agents": list(agents), "groups": list(groups)}
+    return tomlkit.dumps({name: [_plain(each) for each in given] for name, given in tables.items() if given})
+
+
+def _read(model: type[T], data: dict[str, Any]) -> T:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _wrong(file_problems(error, data, model)) from error
+
+
+def _wrong(problems: Sequence[str]) -> ConfigError:
+    return ConfigError("\n  ".join(["that cannot be used:", *problems]))
+
+
+def _plain(value: Any) -> Any:
+    """What TOML can say: no nothing, and texts of several lines as such."""
+    match value:
+        case Mapping():
+            return {key: _plain(each) for key, each in value.items() if each is not None}
+        case str():
+            return _text(value)
+        case Sequence():
+            return [_plain(each) for each in value]
+    return value
+
+
+def _text(value: str) -> String:
+    """A text; one of several lines as TOML writes those, unless a line end in it is not a plain one."""
+    return tomlkit.string(value, multiline="\n" in value and "\r" not in value)

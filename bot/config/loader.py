@@ -1,0 +1,386 @@
+"""Reading the environment, `.env` and the file, and putting them together."""
+
+import importlib.util
+import os
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+
+from bot.agents.groups.settings import Member
+from bot.config.approvals import approval_problems
+from bot.config.bluesky import BlueskySettings, check_handle
+from bot.config.budgets import Budgets
+from bot.config.dotenv import read_dotenv
+from bot.config.dreams import Dreams
+from bot.config.folders import folder_problem, located
+from bot.config.groups import default_problems, example_groups, group_problems
+from bot.config.mcp import McpServer, agent_problems, server_problems, variables
+from bot.config.problems import environment_problem, file_problems, nearest, shown
+from bot.config.table import Section
+from bot.config.tables import (
+    Activity,
+    Agent,
+    Approvals,
+    Constellation,
+    DiscordSettings,
+    FileSettings,
+    Group,
+    Limits,
+    Memory,
+    ModelSettings,
+    ScheduleSettings,
+    TerminalSettings,
+    Web,
+)
+from bot.config.values import (
+    EXTRA_OF_PROVIDER,
+    KEY_OF_PROVIDER,
+    OFFLINE,
+    DiscordId,
+    ModelName,
+    Token,
+    check_embedding,
+    check_url,
+    split_list,
+)
+from bot.errors import ConfigError
+from bot.secrets import Redactor
+from memory.search.embedding import Choice
+
+
+class Environment(Section):
+    """What is read from the environment and `.env`, under the names given as aliases."""
+
+    home: Path = Field(default=Path("data"), alias="CARINA_HOME")
+    config: Path = Field(default=Path("carina.toml"), alias="CARINA_CONFIG")
+    model: ModelName | None = Field(default=None, alias="CARINA_MODEL")
+    fallback: Annotated[tuple[ModelName, ...], BeforeValidator(split_list)] | None = Field(
+        default=None, alias="CARINA_FALLBACK_MODELS"
+    )
+    fault: str = Field(default="", alias="CARINA_FAULT")
+    no_color: str = Field(default="", alias="NO_COLOR")
+    discord_token: Token | None = Field(default=None, alias="DISCORD_TOKEN")
+    discord_owner: DiscordId = Field(default="", alias="DISCORD_OWNER_ID")
+    bluesky_handle: Annotated[str, AfterValidator(check_handle)] = Field(default="", alias="BLUESKY_HANDLE")
+    bluesky_password: Token | None = Field(default=None, alias="BLUESKY_APP_PASSWORD")
+    bluesky_service: Annotated[str, AfterValidator(check_url)] = Field(
+        default="https://bsky.social", alias="BLUESKY_SERVICE"
+    )
+    bluesky_poll_seconds: float = Field(default=2, ge=0.1, le=3_600, alias="BLUESKY_POLL_SECONDS")
+    openai_key: Token | None = Field(default=None, alias="OPENAI_API_KEY")
+    openai_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="OPENAI_BASE_URL")
+    anthropic_key: Token | None = Field(default=None, alias="ANTHROPIC_API_KEY")
+    google_key: Token | None = Field(default=None, alias="GOOGLE_API_KEY")
+    groq_key: Token | None = Field(default=None, alias="GROQ_API_KEY")
+    mistral_key: Token | None = Field(default=None, alias="MISTRAL_API_KEY")
+    embedding_model: Annotated[str, AfterValidator(check_embedding)] = Field(
+        default="packaged", alias="EMBEDDING_MODEL"
+    )
+    embedding_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="EMBEDDING_BASE_URL")
+    embedding_key: Token | None = Field(default=None, alias="EMBEDDING_API_KEY")
+
+
+class Config(Section):
+    """Everything that is configured, with the environment's word put over the file's."""
+
+    home: Path
+    """The data folder; it need not exist yet."""
+    file: Path
+    """The TOML file; it need not exist when it was not asked for by name."""
+    constellation: Constellation
+    model: ModelSettings
+    agents: tuple[Agent, ...]
+    groups: tuple[Group, ...]
+    discord: DiscordSettings
+    bluesky: BlueskySettings
+    approvals: Approvals
+    terminal: TerminalSettings
+    memory: Memory
+    schedule: ScheduleSettings
+    dreams: Dreams
+    activity: Activity
+    limits: Limits
+    web: Web
+    mcp: Mapping[str, McpServer]
+    mcp_secrets: Mapping[str, SecretStr]
+    """What servers are given, by the name of the variable that holds it."""
+    budgets: Budgets
+    discord_token: SecretStr | None
+    discord_owner: str
+    """Discord id of the owner; empty when nobody on Discord is."""
+    bluesky_handle: str
+    """Handle or DID of the account on Bluesky; empty without one."""
+    bluesky_password: SecretStr | None
+    bluesky_service: str
+    bluesky_poll_seconds: float
+    keys: Mapping[str, SecretStr]
+    """Keys by provider ("openai", ...)."""
+    openai_base_url: str
+    embedding_model: str
+    """"packaged", "none", "openai:<model>" or "ollama:<model>": the constellation's own, else the service's."""
+    embedding_base_url: str
+    embedding_key: SecretStr | None
+    no_color: bool
+    fault: str
+    """Fault point to die at, for tests of crashes (`memory.store.faults`); empty for none."""
+
+    @property
+    def default_group(self) -> Group:
+        """The group that answers where no other does."""
+        return next(group for group in self.groups if group.default)
+
+    def model_of(self, agent: Agent) -> str:
+        """The model an agent uses: its own, else the service's."""
+        return agent.model or self.model.default
+
+    def embedder(self) -> Choice:
+        """The embedder that is asked for, with its key: OpenAI's own server takes the one of its models too."""
+        key = self.embedding_key
+        if key is None and self.embedding_model.startswith("openai:") and not self.embedding_base_url:
+            key = self.keys.get("openai")
+        return Choice(self.embedding_model, self.embedding_base_url, key.get_secret_value() if key else "")
+
+    @property
+    def serves_bluesky(self) -> bool:
+        """Whether there is an account on Bluesky to serve."""
+        return bool(self.bluesky_handle) and self.bluesky_password is not None
+
+    @property
+    def sources(self) -> list[str]:
+        """The front ends that are configured, beside the terminal."""
+        there = {"discord": self.discord_token is not None, "bluesky": self.serves_bluesky}
+        return [name for name, configured in there.items() if configured]
+
+    def unset(self) -> dict[str, str]:
+        """The parts that are not configured, each with the setting that would do it."""
+        found = {}
+        if all(self.model_of(agent) == OFFLINE for agent in self.agents):
+            found["language model"] = "CARINA_MODEL"
+        if self.discord_token is None:
+            found["discord"] = "DISCORD_TOKEN"
+        elif not self.discord_owner:
+            found["owner on Discord"] = "DISCORD_OWNER_ID"
+        if not self.serves_bluesky:
+            found["bluesky"] = "BLUESKY_HANDLE and BLUESKY_APP_PASSWORD"
+        if not self.web.fetch:
+            found["reading the web"] = "[web] fetch"
+        if not self.web.search:
+            found["searching the web"] = "[web] search"
+        return found
+
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret's value, for redaction."""
+        held = [*self.keys.values(), *filter(None, (self.discord_token, self.bluesky_password, self.embedding_key))]
+        urls = self.openai_base_url, self.embedding_base_url, *(server.url for server in self.mcp.values())
+        passwords = [urlsplit(url).password for url in urls]
+        held += self.mcp_secrets.values()
+        return (*(secret.get_secret_value() for secret in held), *filter(None, passwords))
+
+
+def load_here(*, beginning: bool = False) -> Config:
+    """The configuration of this process: its environment and its current folder. Raises ConfigError."""
+    return load_config(os.environ, Path.cwd(), beginning=beginning)
+
+
+def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = False) -> Config:
+    """Read everything once. Raises ConfigError with one line for each problem; none of them shows a secret.
+
+    `beginning`: the file that CARINA_CONFIG names need not be there yet.
+    """
+    problems: list[str] = []
+    dotenv = read_dotenv(cwd / ".env", problems)
+    given = {**dotenv, **{name: value for name, value in environ.items() if value}}
+    environment = _read_environment(given, environ, problems)
+    path = _path("CARINA_CONFIG", given.get("CARINA_CONFIG", "carina.toml"), cwd, problems)
+    settings = _read_file(path, "CARINA_CONFIG" in given and not beginning, problems)
+    home = _path("CARINA_HOME", given.get("CARINA_HOME", "data"), cwd, problems)
+    if why := folder_problem(home):
+        problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
+    if environment and settings:
+        config = _compose(environment, settings, (home, path), given)
+        problems += [*problems_of(config), *_check_bluesky(config), *_check_embedding(config), *_check_mcp(config)]
+        problems += approval_problems(path.name, config.approvals, config.discord.admins, config.discord_owner)
+        if not problems:
+            return config
+    hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
+    raise ConfigError("\n  ".join(["the configuration cannot be used:", *map(hidden.text, problems)]))
+
+
+def problems_of(config: Config) -> list[str]:
+    """What is wrong with agents, groups and models that stand together."""
+    foreign = agent_problems(config.file.name, config.mcp, {agent.name: agent.tools for agent in config.agents})
+    return [*_check_groups(config), *_check_models(config), *foreign]
+
+
+def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
+    try:
+        return located(text, cwd)
+    except ValueError as error:
+        problems.append(f"{name}: found {shown(text)}; expected {error}")
+        return cwd
+
+
+def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], problems: list[str]) -> Environment | None:
+    names = [str(field.alias) for field in Environment.model_fields.values()]
+
+    def where(name: str) -> str:
+        return f"{name} (environment)" if environ.get(name) else f"{name} (.env)"
+
+    unknown = [name for name in sorted(given.keys() - set(names)) if name.startswith("CARINA_")]
+    problems += [f"{where(name)}: unknown setting; {nearest(name, names)}" for name in unknown]
+    try:
+        return Environment.model_validate({name: given[name] for name in names if name in given})
+    except ValidationError as error:
+        problems += [environment_problem(item, where(str(item["loc"][0]))) for item in error.errors()]
+        return None
+
+
+def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings | None:
+    data = {}
+    try:
+        if not path.exists() and not required:
+            return FileSettings()
+        data = tomllib.loads(path.read_text("utf-8"))
+        return FileSettings.model_validate(data)
+    except ValidationError as error:
+        problems += [f"{path.name}: {problem}" for problem in file_problems(error, data, FileSettings)]
+    except tomllib.TOMLDecodeError as error:
+        problems.append(f"{path.name}: not valid TOML: {error}")
+    except UnicodeDecodeError:
+        problems.append(f"{path.name}: not a text in UTF-8; expected a TOML file")
+    except OSError as error:
+        there = "expected a TOML file"
+        there += " (`carina init` writes one)" if isinstance(error, FileNotFoundError) else ""
+        problems.append(f"{path.name} (CARINA_CONFIG): cannot be read: {error.strerror}; {there}")
+    return None
+
+
+def _compose(
+    environment: Environment, settings: FileSettings, paths: tuple[Path, Path], given: Mapping[str, str]
+) -> Config:
+    """Put together what was read; `paths` are the data folder and the file."""
+    named = {"default": environment.model, "fallback": environment.fallback}
+    chosen = {key: value for key, value in named.items() if value is not None}
+    keys = {provider: getattr(environment, f"{provider}_key") for provider in KEY_OF_PROVIDER}
+    sections = {name: getattr(settings, name) for name in FileSettings.model_fields}
+    return Config.model_construct(
+        **{
+            **sections,
+            "home": paths[0],
+            "file": paths[1],
+            "mcp_secrets": {name: SecretStr(given[name]) for name in variables(settings.mcp) if name in given},
+            "model": settings.model.model_copy(update=chosen),
+            "groups": _complete(settings),
+            "discord_token": environment.discord_token,
+            "discord_owner": environment.discord_owner,
+            "bluesky_handle": environment.bluesky_handle,
+            "bluesky_password": environment.bluesky_password,
+            "bluesky_service": environment.bluesky_service,
+            "bluesky_poll_seconds": environment.bluesky_poll_seconds,
+            "keys": {provider: key for provider, key in keys.items() if key is not None},
+            "openai_base_url": environment.openai_base_url,
+            "embedding_model": settings.constellation.embedding_model or environment.embedding_model,
+            "embedding_base_url": environment.embedding_base_url,
+            "embedding_key": environment.embedding_key,
+            "no_color": bool(environment.no_color),
+            "fault": environment.fault,
+        }
+    )
+
+
+def _complete(settings: FileSettings) -> tuple[Group, ...]:
+    """The groups, the only one being the default; without any, one of the only agent."""
+    groups = settings.groups
+    if not groups and len(settings.agents) == 1:
+        groups = (Group(members=(Member(agent=settings.agents[0].name),)),)
+    return (groups[0].model_copy(update={"default": True}),) if len(groups) == 1 else groups
+
+
+def _twice(names: Iterator[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _check_groups(config: Config) -> Iterator[str]:
+    """What no table can know by itself: that names are unique and that they name something."""
+    file, agents = config.file.name, [agent.name for agent in config.agents]
+    for name in _twice(agent.casefold() for agent in agents):
+        yield f'{file}: agents: found two named "{name}"; expected different names'
+    for name in _twice(group.name.casefold() for group in config.groups):
+        yield f'{file}: groups: found two named "{name}"; expected different names'
+    for patrol in _twice(patrol.name.casefold() for agent in config.agents for patrol in agent.patrols):
+        yield f'{file}: agents.patrols: found two named "{patrol}"; expected different names, also of different agents'
+    for label in _twice(block.label for block in config.constellation.blocks):
+        yield f'{file}: constellation.blocks: found two labelled "{label}"; expected different labels'
+    for agent in config.agents:
+        for label in _twice(block.label for block in agent.blocks):
+            yield f'{file}: agents["{agent.name}"].blocks: found two labelled "{label}"; expected different labels'
+    if not agents:
+        yield f"{file}: agents: found none; expected at least one, or no agents key for the default one"
+    elif not config.groups:
+        yield example_groups(file, agents)
+    else:
+        yield from default_problems(file, [group.name for group in config.groups if group.default])
+    yield from group_problems(file, config.groups, agents)
+
+
+def _check_models(config: Config) -> Iterator[str]:
+    """Every provider that is asked for must be installed and have its key."""
+    wanted = {config.model.default: "CARINA_MODEL or model.default"}
+    wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
+    if config.model.upkeep:
+        wanted.setdefault(config.model.upkeep, "model.upkeep")
+    if config.budgets.cheaper_model:
+        wanted.setdefault(config.budgets.cheaper_model, "budgets.cheaper_model")
+    if config.dreams.model:
+        wanted.setdefault(config.dreams.model, "dreams.model")
+    wanted |= {agent.model: f'agents["{agent.name}"].model' for agent in config.agents if agent.model}
+    for group in config.groups:
+        wanted |= {
+            each.model: f'groups["{group.name}"].members["{each.agent}"].model' for each in group.members if each.model
+        }
+    for model, key in wanted.items():
+        provider = model.partition(":")[0]
+        if provider != OFFLINE and provider not in KEY_OF_PROVIDER:
+            known = ", ".join(KEY_OF_PROVIDER)
+            yield f'{key}: found "{model}"; expected "offline" or "provider:model" with one of: {known}'
+            continue
+        module = EXTRA_OF_PROVIDER.get(provider, "")
+        if module and not _installed(module):
+            yield f'{key}: found "{model}", whose provider is not installed; install carina[{provider}]'
+        if provider == OFFLINE or provider in config.keys or (provider == "openai" and config.openai_base_url):
+            continue
+        also = " (or OPENAI_BASE_URL for a server that needs none)" if provider == "openai" else ""
+        yield f'{KEY_OF_PROVIDER[provider]}: not set; expected a key{also}, since {key} is "{model}"'
+
+
+def _check_bluesky(config: Config) -> Iterator[str]:
+    """Handle and password belong together."""
+    if config.bluesky_handle and config.bluesky_password is None:
+        yield "BLUESKY_APP_PASSWORD: not set; expected an app password, since BLUESKY_HANDLE names an account"
+    if config.bluesky_password is not None and not config.bluesky_handle:
+        yield "BLUESKY_HANDLE: not set; expected the account's handle or DID, since BLUESKY_APP_PASSWORD is set"
+
+
+def _check_embedding(config: Config) -> Iterator[str]:
+    """OpenAI's own server takes nothing without a key."""
+    choice = config.embedder()
+    if choice.model.startswith("openai:") and not choice.key and not choice.url:
+        expected = "expected a key, or EMBEDDING_BASE_URL for a server that needs none"
+        yield f'EMBEDDING_API_KEY: not set; {expected}, since EMBEDDING_MODEL is "{choice.model}"'
+
+
+def _check_mcp(config: Config) -> Iterator[str]:
+    return server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,281 @@
+"""Making the Bluesky front end from configuration and services."""
+
+import functools
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from bot import logs
+from bot.agents.notices import owner_notices
+from bot.agents.permissions.policy import Approver
+from bot.config import Config
+from bot.errors import UserError
+from bot.interfaces.frontends import Services
+from bot.services.privacy import Choices
+from memory import activity
+from memory.people.access import Rule
+from memory.people.audience import PUBLIC, Trust
+from memory.people.privacy import Choice
+from memory.queue import messages, outbox, skipped, turns
+from memory.requests import Verdict
+from memory.store.clock import Clock
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.folder import DataFolder
+from memory.store.ids import PersonId, PlaceId
+from sources.base import Front, SourceRefused
+from sources.bluesky import bot_label
+from sources.bluesky.failures import CallFailed
+from sources.bluesky.keys import NAME
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.settings import BlueskySettings, Filters
+from sources.bluesky.source import BlueskySource
+from sources.bluesky.wiring import Act, Held, Wiring
+
+_PASS_OVER = commit_point("bluesky.pass_over")
+_ACTS = commit_point("bluesky.acts")
+_WITHDRAW = commit_point("bluesky.withdraw")
+_SUSPECT = commit_point("bluesky.suspect")
+
+_MARK, _DIRECT_MARK, _STREAM_MARK = "bluesky.mark", "bluesky.direct", "bluesky.stream"
+_ACTS_MARK = "bluesky.acts"
+_ASLEEP = "direct messages: `carina run` reads them, where the server has them"
+_DAY = timedelta(days=1)
+_MOST_COUNTED = 1_000
+
+
+def connect(config: Config, services: Services, clock: Clock) -> Front:
+    """The Bluesky front end; nothing is asked before its source runs."""
+    source = BlueskySource(settings_of(config), _wiring(config, services, clock))
+    places = services.places
+    services.front_ends.states[NAME] = lambda: "; ".join(filter(None, (_words(source), places.state(NAME))))
+    counts = functools.partial(_counts, services, clock)
+
+    def more() -> tuple[str, ...]:
+        return source.direct.words, source.subscription.words
+
+    account = Account(config, source.session, lambda: _words(source), more, counts)
+    return Front(source, source.endpoint, source.pause, handlers=account.handlers())
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the owner asks and orders of the account, by command."""
+
+    config: Config
+    session: BlueskySession
+    words: Callable[[], str]
+    more: Callable[[], tuple[str, ...]]
+    """How direct messages and the subscription stand."""
+    counts: Callable[[], Awaitable[Mapping[str, int]]]
+
+    def handlers(self) -> dict[str, Callable[..., Any]]:
+        """By the names the control socket knows; whoever reaches that socket is the owner."""
+        return {"bluesky.setup": self.setup, "bluesky.status": self.status}
+
+    async def setup(self, line: str = "") -> dict[str, Any]:
+        """Make the account known as a bot. Raises UserError."""
+        with _explained():
+            words = line or await bot_label.owner_line(self.session, self.config.bluesky.owner)
+            changed = await bot_label.set_up(self.session, words)
+        done = [f"{self.session.handle}: {each}" for each in changed]
+        return {"changed": changed, "lines": done or [f"{self.session.handle} was set up before: nothing to change."]}
+
+    async def status(self) -> dict[str, Any]:
+        """How the account stands. Raises UserError."""
+        with _explained():
+            labelled = await bot_label.is_labelled(self.session)
+        found = {"handle": self.session.handle, "did": self.session.did, "service": self.config.bluesky_service}
+        passed = dict(await self.counts())
+        lines = [
+            f"{found['handle']} ({found['did']}) on {found['service']}: {self.words()}",
+            "labelled as a bot" if labelled else "not labelled as a bot: `carina bluesky setup` does that",
+            *(f"passed over during the last day: {why}: {count}" for why, count in passed.items()),
+            *self.more(),
+        ]
+        return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
+
+
+async def standing_alone(config: Config, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without a running service. Raises UserError."""
+
+    async def none() -> Mapping[str, int]:
+        return {}
+
+    folder = DataFolder(config.home)
+    folder.prepare()
+    with folder.lock():  # a service that starts meanwhile would use the same session
+        session = BlueskySession(settings_of(config))
+        try:
+            account = Account(config, session, lambda: "not served: no service runs", lambda: (_ASLEEP,), none)
+            found: dict[str, Any] = await account.handlers()[operation](**arguments)
+            return found
+        finally:
+            await session.close()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except (CallFailed, SourceRefused) as why:
+        raise UserError(str(why)) from why
+
+
+async def _counts(services: Services, clock: Clock) -> Mapping[str, int]:
+    since = clock() - _DAY
+    return await services.approvals.database.read(lambda rows: skipped.counts(rows, NAME, since))
+
+
+def _wiring(config: Config, services: Services, clock: Clock) -> Wiring:
+    choices = services.community.privacy.choices
+    return Wiring(
+        seen=functools.partial(_seen, services),
+        pass_over=functools.partial(_pass_over, services, clock),
+        held=functools.partial(_held, services),
+        withdraw=functools.partial(_withdraw, services, clock, wanted=config.bluesky.withdraw_answers),
+        suspect=functools.partial(_suspect, config, services, clock),
+        mark=functools.partial(services.front_ends.mark, _MARK),
+        set_mark=functools.partial(services.front_ends.set_mark, _MARK),
+        settled=services.community.privacy.eraser.settle,
+        opt=functools.partial(_opt, choices),
+        answered=functools.partial(_answered, services, clock),
+        withheld=choices.withheld,
+        denied=lambda person: services.community.access.rules.get(person) is Rule.DENY,
+        allowed=lambda person: services.community.access.rules.get(person) is Rule.ALLOW,
+        decide=functools.partial(_decide, services),
+        direct_mark=functools.partial(services.front_ends.mark, _DIRECT_MARK),
+        set_direct_mark=functools.partial(services.front_ends.set_mark, _DIRECT_MARK),
+        stream_mark=functools.partial(services.front_ends.mark, _STREAM_MARK),
+        set_stream_mark=functools.partial(services.front_ends.set_mark, _STREAM_MARK),
+        acts_mark=functools.partial(services.front_ends.mark, _ACTS_MARK),
+        set_acts_mark=functools.partial(services.front_ends.set_mark, _ACTS_MARK),
+        noted=functools.partial(_noted, services),
+        heard=functools.partial(_heard, services),
+        paused=lambda: services.places.deaf(NAME),
+        on_ready=lambda name: logs.ready(NAME, name=name),
+        clock=clock,
+    )
+
+
+async def _seen(services: Services, ids: Sequence[str]) -> set[str]:
+    """Which of these were passed over or taken in already."""
+    return await services.approvals.database.read(lambda rows: skipped.seen(rows, NAME, ids))
+
+
+async def _pass_over(services: Services, clock: Clock, found: Mapping[str, str]) -> None:
+    """Remember what is not taken in, and why."""
+    await services.approvals.database.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, clock()))
+
+
+async def _held(services: Services, limit: int) -> Sequence[Held]:
+    """The posts whose words memory holds, newest first."""
+    found = await services.approvals.database.read(lambda rows: messages.held_of(rows, NAME, limit))
+    return [Held(*each) for each in found]
+
+
+async def _withdraw(services: Services, clock: Clock, message: str, *, wanted: bool) -> None:
+    """A post was deleted that we may have answered: delete the answer where that is wanted."""
+
+    def work(tx: Tx) -> bool:
+        said = outbox.answers_to(tx, NAME, message)
+        for row in said:
+            detail = outbox.EditDetail(row.key, away=True)
+            gone = outbox.NewRow(f"{row.key}/withdrawn", row.place, NAME, "", row.audience, detail=detail)
+            outbox.add(tx, gone, clock())
+        return bool(said)
+
+    if wanted and await services.approvals.database.write(_WITHDRAW, work):
+        services.approvals.resume()
+
+
+async def _suspect(config: Config, services: Services, clock: Clock, root: str, name: str) -> None:
+    """Somebody goes on like a machine: the owner is told, once for a thread."""
+    text = (
+        f"{name} answers like a machine in the thread {root}: quickly, evenly, by turns. I say nothing more to them "
+        "there. Where that is wrong, add them to `friends` in [bluesky]; where it is right, to `exclude_dids`."
+    )
+    notices = owner_notices(config)
+    work = functools.partial(notices.tell_owner, key=f"machine/{root}", text=text, now=clock())
+    await services.approvals.database.write(_SUSPECT, work)
+    services.approvals.resume()
+
+
+async def _answered(services: Services, clock: Clock, person: PersonId) -> int:
+    """How many turns somebody had in the last day, counted as far as anybody asks."""
+    since = clock() - _DAY
+    return await services.approvals.database.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
+
+
+async def _opt(choices: Choices, person: PersonId, out: bool) -> None:
+    """Somebody opted out, or in again: no other choice of theirs is touched by that."""
+    before = choices.of(person)
+    if out or (before is not None and before[0] is Choice.OPTED_OUT):
+        await choices.choose(person, Choice.OPTED_OUT if out else None)
+
+
+async def _decide(services: Services, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
+    """An answer to a request for approval, by its code; gives why it did not count, or nothing."""
+    who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
+    ruling = await services.approvals.answer_by_code(code, who, verdict)
+    return "" if ruling.counted else ruling.words
+
+
+async def _heard(services: Services, uri: str) -> tuple[str, PlaceId] | None:
+    """The message that a post became, and where."""
+    found = await services.approvals.database.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
+    return None if found is None or found.external_id is None else (found.external_id, found.place)
+
+
+async def _noted(services: Services, acts: Sequence[Act]) -> None:
+    """Likes, reposts and follows among what happens."""
+
+    def work(tx: Tx) -> None:
+        for each in acts:
+            event = activity.NewEvent(
+                activity.Kind.NOTABLE, each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
+            )
+            activity.note(tx, event, each.at)
+
+    await services.approvals.database.write(_ACTS, work)
+
+
+def settings_of(config: Config) -> BlueskySettings:
+    """The configuration's words as the source takes them. Raises ValueError without an account."""
+    if config.bluesky_password is None:
+        raise ValueError("BLUESKY_APP_PASSWORD is not set")
+    given = config.bluesky
+    return BlueskySettings(
+        handle=config.bluesky_handle,
+        password=config.bluesky_password,
+        session_file=DataFolder(config.home).bluesky_session,
+        service=config.bluesky_service,
+        poll_seconds=config.bluesky_poll_seconds,
+        owner=given.owner,
+        filters=Filters(**_same(given, Filters)),
+        jetstream=given.jetstream,
+        follow_dids=given.follow_dids,
+        follow_lists=given.follow_lists,
+        follow_keywords=given.follow_keywords,
+        direct=given.direct_messages,
+        direct_dids=given.direct_dids,
+        most_posts=given.max_posts,
+        numbered=given.numbered,
+        languages=given.post_languages,
+        batch_seconds=given.batch_seconds,
+        bot_answers_per_day=given.bot_answers_per_day,
+        read_back_days=given.read_back_days,
+    )
+
+
+def _same(given: object, kind: type[Filters]) -> dict[str, Any]:
+    """The fields of that type, by their names."""
+    return {name: getattr(given, name) for name in kind.__dataclass_fields__}
+
+
+def _words(source: BlueskySource) -> str:
+    if source.trouble:
+        return f"not connected: {source.trouble}"
+    return f"connected as {source.session.handle}" if source.connected else "not connected"

@@ -1,0 +1,222 @@
+"""A chat at the terminal: what the control socket offers, and what the command in the same process uses too.
+
+`chat` shows: first the last lines of the conversation, then whatever is said, as it is said. `say` passes a line
+on. Both are plain JSON data, so that one chat can be in another process than the service.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
+from bot.agents.permissions.broker import SOURCE as BROKER
+from bot.agents.permissions.policy import Approver
+from bot.errors import UserError
+from bot.interfaces.frontends import Services
+from bot.interfaces.group_requests import said_because
+from bot.runtime.delivery import to_delivery
+from bot.runtime.router import Router
+from bot.runtime.turn_watchers import Broadcast
+from bot.services.caller import owner_at_terminal
+from memory import groups
+from memory.people.audience import OWNER, Scope
+from memory.queue import inbox, messages, outbox
+from memory.queue.inbox import InRow
+from memory.requests import Status, Verdict
+from memory.store.database import Database, Rows
+from memory.store.ids import InboxId, TurnId
+from sources.terminal import (
+    PERSON,
+    PLACE,
+    SOURCE,
+    Said,
+    Shown,
+    TerminalEndpoint,
+    TerminalSource,
+    row_of,
+    shown_as,
+    to_data,
+)
+
+ONCE = "terminal-once-"
+"""How the external ids begin of what is said by those who wait for its answer alone."""
+
+_STORED_SECONDS = 10.0
+"""For how long a line waits for a database that takes no writes before that is said instead of an answer."""
+
+_ANSWER = re.compile(
+    r"/(?:approve|(?P<deny>deny)) +(?P<request>[0-9]{1,20})(?(deny)|(?: +(?P<length>once|hour|always))?)"
+)
+
+
+class Chat:
+    """Chat sessions with one constellation."""
+
+    def __init__(
+        self,
+        database: Database,
+        router: Router,
+        terminal: tuple[TerminalSource, TerminalEndpoint],
+        events: Broadcast,
+        services: Services,
+    ) -> None:
+        self._database = database
+        self._router = router
+        self._source, self._endpoint = terminal
+        self._events = events
+        self._approvals, self._halt, self._registry = services.approvals, services.halt, services.registry
+        self._privacy = services.community.privacy
+
+    async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
+        """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
+
+        {"kind": "History", "speaker", "text"} a line from before; {"kind": "Listening"} from here on it is live;
+        {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle", "answered"} a turn has ended and
+        all it said was shown, with the external ids of what it answered; and what `sources.terminal.to_data` gives.
+        """
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        for line in await self._history(history):
+            yield line
+        with ExitStack() as stack:
+            stack.enter_context(self._endpoint.attach(lambda shown: queue.put_nowait(to_data(shown))))
+            stack.enter_context(self._events.listen(lambda event: _watch(event, queue)))
+            yield {"kind": "Listening"}
+            await self._router.reachable(PLACE.id)
+            while True:
+                shown = await queue.get()
+                if shown["kind"] == "Ended":
+                    await self._router.delivered(PLACE.id)
+                    queue.put_nowait({"kind": "Idle", "answered": await self._answered(shown["turn"])})
+                    continue
+                yield shown
+
+    async def _answered(self, turn: TurnId) -> list[str]:
+        """External ids of what a turn answered; of the row that no turn was made of, where it has that row's id."""
+
+        def read(rows: Rows) -> list[str]:
+            alone = inbox.get(rows, InboxId(turn))
+            return [each.external_id for each in (*inbox.of_turn(rows, turn), *([alone] if alone else ()))]
+
+        return await self._database.read(read)
+
+    async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
+        """Say something and give what answers it, as `chat` does, then {"kind": "Idle"}.
+
+        The same `external_id`, which begins with `ONCE`, again waits for the same answer, also after a restart. What
+        answers somebody else who asked so is left to them. Raises UserError when no answer will come.
+        """
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        shown = set[str]()
+        with ExitStack() as stack:
+            changed = stack.enter_context(self._events.ends(PLACE.id))
+
+            def show(each: Shown) -> None:
+                queue.put_nowait(to_data(each))
+                changed.set()
+
+            stack.enter_context(self._endpoint.attach(show))
+            await self._router.reachable(PLACE.id)
+            said = await self.say(text, external_id)
+            if said.get("refused"):
+                raise UserError(said["answer"])
+            if answer := said.get("answer"):
+                yield to_data(Said("", answer))
+            source, waited = (SOURCE, external_id) if not answer else (BROKER, said.get("request", ""))
+            while not answer or said["goes_on"]:
+                changed.clear()
+                row = await self._row(source, waited)
+                over = row is not None and row.status in (inbox.Status.DONE, inbox.Status.DEAD)
+                if over:
+                    await self._router.delivered(PLACE.id)
+                while not queue.empty():
+                    if (each := queue.get_nowait())["kind"] == "Said" and await self._is_for(each, source, waited):
+                        shown.add(each["id"])
+                        yield each
+                if row is not None and over:
+                    for each in await self._answers_to(row):
+                        if each["id"] not in shown:
+                            yield each
+                    break
+                await changed.wait()
+            yield {"kind": "Idle"}
+
+    async def _row(self, source: str, external_id: str) -> InRow | None:
+        return await self._database.read(lambda rows: inbox.by_external(rows, source, external_id))
+
+    async def _is_for(self, shown: dict[str, Any], source: str, waited: str) -> bool:
+        """Whether what is shown answers this, or nothing that another command asked for itself alone."""
+
+        def answered(rows: Rows) -> set[tuple[str, str]]:
+            row = outbox.get(rows, row_of(shown["id"]))  # it has its external id only after this
+            claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
+            return {(each.source, each.external_id) for each in claimed}
+
+        found = await self._database.read(answered)
+        return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
+
+    async def _answers_to(self, row: InRow) -> list[dict[str, Any]]:
+        """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""
+        if row.status is inbox.Status.DEAD:
+            raise UserError(f"it could not be answered: {row.last_error}; `carina inbox list --dead` shows it")
+        said = await self._database.read(lambda rows: said_because(rows, row))
+        return [to_data(shown_as(to_delivery(each))) for each in said if each.status is not outbox.Status.WITHDRAWN]
+
+    async def say(self, text: str, external_id: str) -> dict[str, Any]:
+        """Pass a line on; the same `external_id` again is the same line.
+
+        `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is what came
+        of it, "goes_on" whether an agent says something about it here. `/why` asks about the last answer.
+        """
+        if text.rstrip() == "/why":
+            return {"id": external_id, "answer": await self._last_explained(), "goes_on": False}
+        if re.match(r"/(approve|deny)\b", text.strip()) and not _ANSWER.fullmatch(text.strip()):
+            words = "That is /approve <request> [once|hour|always] or /deny <request>, with the number on the card."
+            return {"id": external_id, "answer": words, "goes_on": False}
+        if answer := _ANSWER.fullmatch(text.strip()):
+            verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
+            ruling = await self._approvals.answer(int(answer["request"]), Approver(PERSON, door="terminal"), verdict)
+            request = ruling.request if ruling.counted else None
+            goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
+            return {"id": external_id, "answer": ruling.words, "goes_on": goes_on, "request": answer["request"]}
+        if words := self._privacy.words_withheld(PERSON):
+            return {"id": external_id, "answer": words, "goes_on": False}
+        heard = self._source.hear(text, external_id)
+        self._router.receive(replace(heard, alone=external_id.startswith(ONCE)))
+        if since := self._halt.since:
+            words = f"Everything is halted since {since}. This is kept, and answered after `carina halt release`."
+            return {"id": external_id, "answer": words, "goes_on": False}
+        await self._router.taken_in(_STORED_SECONDS)
+        if refused := self._router.unstored.words():
+            words = f"This waits and is answered later: the database {refused}. See to its disk, or to who holds it."
+            return {"id": external_id, "answer": words, "goes_on": False, "refused": True}
+        return {"id": external_id}
+
+    async def _last_explained(self) -> str:
+        owner = owner_at_terminal()
+        try:
+            explained = await self._registry.call("why", owner, {})
+        except UserError as error:
+            return str(error)
+        return "\n".join(explained.lines(await self._registry.plain(owner)))
+
+    async def _history(self, limit: int) -> list[dict[str, Any]]:
+        if limit <= 0:
+            return []
+        found = await self._database.read(lambda rows: messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit))
+        spoken = [row for row in found if row.text and row.role in ("user", "assistant")]
+        return [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken[-2 * limit :]]
+
+
+def _watch(event: TurnEvent, queue: asyncio.Queue[dict[str, Any]]) -> None:
+    if event.place != PLACE.id:
+        return
+    match event:
+        case TextChunk():
+            queue.put_nowait({"kind": "Stream", "text": event.text})
+        case Complete() | Failed(again=False):
+            queue.put_nowait({"kind": "Ended", "turn": event.turn})
+        case _:
+            pass

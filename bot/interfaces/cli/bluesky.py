@@ -1,0 +1,75 @@
+"""`carina bluesky`: labeling the account as a bot, and how it is doing."""
+
+import importlib
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.errors import UserError
+from bot.interfaces.service_client import holder_of
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Result
+from memory.store.folder import DataFolder
+
+_HERE = frozenset({Via.TERMINAL})
+_SECONDS = 120.0
+
+
+class SetUp(Arguments):
+    line: Annotated[
+        str, Field(max_length=200), Param("Whose bot it is, for its profile; else from the owner's DID", metavar="TEXT")
+    ] = ""
+
+
+class AccountFound(Result):
+    """What was done, or how the account is doing."""
+
+    found: dict[str, Any]
+    words: tuple[str, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(line) for line in self.words]
+
+    def data(self) -> dict[str, Any]:
+        return {**self.found, "lines": list(self.words)}
+
+
+@dataclass(frozen=True)
+class BlueskyAccount:
+    """Done by the running service, which has the session, or by a session of its own."""
+
+    titles: ClassVar = {"bluesky": "Manage the Bluesky account"}
+
+    config: Config
+
+    @operation(
+        "bluesky.setup", "Label the account as a bot and say whose it is", Action.EXAMINE,
+        Told(via=_HERE, changes=True, seconds=_SECONDS),
+    )  # fmt: skip
+    async def set_up(self, _caller: Caller, arguments: SetUp) -> AccountFound:
+        """In its profile."""
+        return await self._ask("bluesky.setup", {"line": arguments.line})
+
+    @operation(
+        "bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE,
+        Told(via=_HERE, seconds=_SECONDS),
+    )  # fmt: skip
+    async def show(self, _caller: Caller, arguments: NoArguments) -> AccountFound:
+        """What was passed over during the last day."""
+        del arguments
+        return await self._ask("bluesky.status", {})
+
+    async def _ask(self, operation: str, arguments: dict[str, Any]) -> AccountFound:
+        if not self.config.serves_bluesky:
+            raise UserError("Bluesky is not configured: set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+        if (holder := holder_of(DataFolder(self.config.home))) is not None:
+            found = await holder.ask(operation, **arguments)
+        else:
+            module = importlib.import_module("bot.interfaces.bluesky")  # loads the library
+            found = await module.standing_alone(self.config, operation, arguments)
+        return AccountFound(words=tuple(found.pop("lines")), found=found)

@@ -1,0 +1,62 @@
+"""Asking a running service for an operation, with nothing but the standard library."""
+
+import json
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from bot.errors import UserError
+from memory.store.folder import DataFolder
+
+_CONNECT_SECONDS = 5.0
+
+
+class NoService(UserError):
+    """Somebody uses the folder and takes no commands."""
+
+
+def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -> Iterator[dict[str, Any]]:
+    """The replies of the service, each within so many seconds. Raises NoService, UserError."""
+    with closing(_connected(folder)) as connection:
+        connection.settimeout(seconds)
+        try:
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            for line in connection.makefile("rb"):
+                reply = json.loads(line)
+                if "error" in reply:
+                    raise UserError(reply["error"])
+                if "data" not in reply:
+                    return
+                yield reply["data"]
+        except TimeoutError:
+            raise UserError(
+                f"{_who(folder)}, and the service gave no answer within {seconds:g} seconds; it is busy or hangs, and "
+                "may still do what was asked: see `carina status`, try again, or stop it"
+            ) from None
+        except ConnectionError:
+            raise UserError("the service ended before it had answered") from None
+        raise UserError("the service ended before it had answered")
+
+
+def _connected(folder: DataFolder) -> socket.socket:
+    if not hasattr(socket, "AF_UNIX"):
+        why = "this platform has no unix sockets, so a running service cannot be asked; stop it first"
+        raise UserError(f"{_who(folder)}: {why}")
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(_CONNECT_SECONDS)
+    try:
+        connection.connect(str(folder.control_address()))
+    except OSError:
+        connection.close()
+        raise NoService(
+            f"{_who(folder)} and takes no commands: it is just starting or ending, or it is another command at work; "
+            "try again in a moment, or stop it"
+        ) from None
+    return connection
+
+
+def _who(folder: DataFolder) -> str:
+    process = folder.holder()
+    who = f"process {process}" if process else "another process"
+    return f"{who} uses the data folder {folder.path}"

@@ -1,0 +1,180 @@
+"""The command line, built from `operations.json`: no service is loaded to parse a command or to print help."""
+
+import functools
+import importlib.resources
+import json
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+
+from bot.errors import CallError
+from bot.interfaces.cli import streams
+
+Perform: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None]
+"""Does an operation and prints what comes of it: (its entry, the arguments, how it is printed)."""
+
+HELP = "A constellation of agents that remember. Without a command: a chat at a terminal, the service elsewhere."
+EPILOG = (
+    "Exit codes: 0 done; 1 could not, and says why; 2 the call or the configuration is wrong; "
+    "3 run `carina db migrate` first."
+)
+
+
+@functools.cache
+def manifest() -> dict[str, Any]:
+    """What the registry offers, as `python -m bot.interfaces.cli.generate` wrote it down."""
+    text = importlib.resources.files("bot.interfaces").joinpath("operations.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+class Commands(click.Group):
+    """The commands of the manifest, each made when it is asked for."""
+
+    def __init__(self, found: Mapping[str, Any], perform: Perform) -> None:
+        super().__init__("carina", help=HELP, epilog=EPILOG)
+        self._entries: dict[str, Any] = {}
+        for entry in found["operations"]:
+            self._place(entry["name"].split("."), entry)
+            for name in entry["formerly"]:
+                self._place(name.split("."), {**entry, "renamed": True, "default": False})
+        self._titles, self._by_hand, self._perform = found["titles"], found["by_hand"], perform
+        self.params.append(click.Option(["--version"], is_flag=True, help="Print the version."))
+
+    def _place(self, words: list[str], entry: Mapping[str, Any]) -> None:
+        *groups, last = words
+        at = self._entries
+        for group in groups:
+            at = at.setdefault(group, {})
+        at[last] = entry
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return sorted([*self._entries, *self._by_hand])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name in self._by_hand:
+            return click.Command(cmd_name, short_help=self._by_hand[cmd_name]["help"])
+        entry = self._entries.get(cmd_name)
+        return None if entry is None else self._made(cmd_name, entry, cmd_name)
+
+    def _made(self, name: str, entry: Mapping[str, Any], path: str) -> click.Command:
+        if isinstance(entry.get("summary"), str):
+            return _command(name, entry, self._perform)
+        group = _Group(name, help=f"{self._titles[path]}.")
+        for word, below in entry.items():
+            if below.get("default") is True:
+                group.default = word
+            group.add_command(self._made(word, below, f"{path}.{word}"), word)
+        return group
+
+
+class _Group(click.Group):
+    """A group; without a subcommand it does what its default does, where it has one."""
+
+    default = ""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self.default and (not args or (args[0].startswith("-") and args[0] != "--help")):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Command:
+    def run(as_json: bool, **given: Any) -> None:
+        sure = bool(given.pop("yes", False))
+        arguments = {key: value for key, value in given.items() if value is not None and value != ()}
+        piped = [each for each in entry["parameters"] if each["piped"] and each["name"] not in arguments]
+        arguments |= {each["name"]: _piped(entry, each["flags"][-1]) for each in piped}
+        view = {
+            "sure": sure,
+            "as_json": as_json,
+            "ascii": not streams.says_everything(),
+            "width": shutil.get_terminal_size().columns if streams.attended() else None,
+        }
+        perform(entry, arguments, view)
+
+    parameters: list[click.Parameter] = [_parameter(each) for each in entry["parameters"]]
+    if entry["asks"]:
+        parameters.append(click.Option(["--yes"], is_flag=True, help="Do not ask whether it is meant."))
+    parameters.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for machines."))
+    told = [f"{each['metavar']}: {each['help']}." for each in entry["parameters"] if each["positional"]]
+    return click.Command(
+        name, callback=run, params=parameters, help=f"{entry['summary']}.\n\n" + "\n\n".join(told),
+        short_help=f"{entry['summary']}.", hidden="renamed" in entry,
+        deprecated="renamed" in entry and f"It is `carina {entry['name'].replace('.', ' ')}` now.",
+    )  # fmt: skip
+
+
+def _piped(entry: Mapping[str, Any], flag: str) -> str:
+    """Standard input. Raises CallError where somebody sits there, or nothing comes."""
+    words = entry["name"].replace(".", " ")
+    if sys.stdin is None or streams.typed():
+        raise CallError(f"{words}: found no text; expected {flag}, or a file: carina {words} … < FILE")
+    if not (text := sys.stdin.read()):
+        raise CallError(f'{words}: standard input is empty; expected a text there, or {flag} "" for an empty one')
+    return text
+
+
+def _parameter(told: Mapping[str, Any]) -> click.Parameter:
+    kind, name = _type(told), told["name"]
+    if told["positional"]:
+        metavar = told["metavar"] if told["required"] else f"[{told['metavar']}]"
+        count = -1 if told["kind"] == "many" else 1
+        return click.Argument([name], type=kind, required=told["required"], metavar=metavar, nargs=count)
+    words = [*told["flags"], name]
+    if told["kind"] == "many":
+        return click.Option(words, multiple=True, metavar=told["metavar"], help=f"{told['help']}; may be repeated.")
+    if told["kind"] == "flag":
+        return click.Option(words, is_flag=True, default=None, help=f"{told['help']}.")
+    shown = "" if told["default"] in (None, "") else f" [default: {told['default']}]"
+    metavar = None if told["choices"] else told["metavar"]
+    return click.Option(words, type=kind, metavar=metavar, help=f"{told['help']}.{shown}")
+
+
+def _type(told: Mapping[str, Any]) -> click.ParamType[Any]:
+    if told["choices"]:
+        return click.Choice(told["choices"])
+    if told["kind"] == "integer" and (told["low"] is not None or told["high"] is not None):
+        return click.IntRange(told["low"], told["high"])
+    return _TYPES.get(told["kind"], click.STRING)
+
+
+class _Here(click.ParamType[str]):
+    """A path as this process sees it: a service that is asked stands in another folder."""
+
+    name = "path"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return str(Path(value).expanduser().absolute())
+
+
+class _Content(click.ParamType[str]):
+    """The text of a file that is named, or what is piped in."""
+
+    name = "content"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == "-" and streams.typed():
+            self.fail("-: found nobody who pipes anything in; expected a file", param, ctx)
+        try:
+            return sys.stdin.read() if value == "-" else Path(value).expanduser().read_text("utf-8")
+        except UnicodeDecodeError:
+            self.fail(f"{value}: not a text in UTF-8", param, ctx)
+        except (OSError, RuntimeError) as error:
+            self.fail(f"{value}: cannot be read: {getattr(error, 'strerror', None) or error}", param, ctx)
+
+
+_TYPES: Mapping[str, click.ParamType[Any]] = {
+    "text": click.STRING,
+    "integer": click.INT,
+    "number": click.FLOAT,
+    "path": _Here(),
+    "content": _Content(),
+}

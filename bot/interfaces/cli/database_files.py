@@ -1,0 +1,284 @@
+"""The database files of a data folder: how each stands to this program, and bringing them up to date.
+
+`carina db status`, `carina db migrate`, and what other commands say of files that are not there. Looking makes and
+changes nothing.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, Field
+
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.errors import UserError
+from bot.interfaces.service_client import holder_of
+from bot.services.caller import Caller, Via
+from bot.services.parameters import NoArguments
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Listing, Row
+from memory.store import backups, erasure_ledger
+from memory.store.clock import utc_now
+from memory.store.constellation import registered, require
+from memory.store.errors import (
+    DatabaseCorrupt,
+    DatabaseFull,
+    DatabaseOutdated,
+    DatabaseTooNew,
+    FolderLocked,
+    StoreError,
+)
+from memory.store.folder import DataFolder
+from memory.store.migrations import Kind, check, migrate, migrations, status
+from memory.store.sqlite import driver
+
+_HERE = Told(via=frozenset({Via.TERMINAL}))
+_CHANGES = Told(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0)
+
+
+class State(StrEnum):
+    """How a file stands to the program."""
+
+    OK = "ok"
+    OLDER = "older"
+    NEWER = "newer"
+    UNREADABLE = "unreadable"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class File:
+    """One file; `version` is None when it cannot be read, `error` is why it cannot be opened as it is."""
+
+    path: Path
+    kind: Kind
+    version: int | None = None
+    error: StoreError | None = None
+
+    @property
+    def state(self) -> State:
+        match self.error:
+            case None:
+                return State.OK
+            case DatabaseOutdated():
+                return State.OLDER
+            case DatabaseTooNew():
+                return State.NEWER
+            case _:
+                return State.UNREADABLE if self.path.exists() else State.MISSING
+
+    @property
+    def problem(self) -> str:
+        """What is wrong and what to do, in words; empty when nothing is."""
+        return str(self.error or "")
+
+
+class FileRow(Row):
+    """How a file stands, under its name inside the data folder."""
+
+    file: str
+    version: int | None
+    needed: int
+    bytes: int | None
+    state: State
+    problem: str
+
+    @classmethod
+    def of(cls, file: File, home: Path) -> "FileRow":
+        return cls(
+            file=_named(file.path, home),
+            version=file.version,
+            needed=migrations(file.kind)[-1].version,
+            bytes=file.path.stat().st_size if file.path.exists() else None,
+            state=file.state,
+            problem=file.problem,
+        )
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.file}: {self.problem or self.state}")
+
+    def cells(self, ink: Ink) -> dict[str, Any]:
+        return {name: value for name, value in super().cells(ink).items() if name != "problem"}
+
+
+class MigratedFile(Row):
+    """A file that is up to date now."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    file: str
+    before: int | None = Field(serialization_alias="from")
+    after: int = Field(serialization_alias="to")
+    copied: str = Field(serialization_alias="copy")
+    """Where the file as it was is kept."""
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.file}: version {self.before} to {self.after}")
+
+
+def examine(folder: DataFolder) -> list[File]:
+    """Every file that stands in the folder or should; none when nothing was ever begun there."""
+    standing = sorted(path for path in folder.path.glob("constellations/*/carina.db") if _holds(path))
+    begun = _holds(folder.global_db)
+    if not begun and not standing:
+        return []
+    registry, expected = _registry(folder) if begun else (_lost_registry(folder, standing), [])
+    return [registry, *(_constellation(path, path in expected) for path in sorted({*standing, *expected}))]
+
+
+def worst(files: Sequence[File]) -> StoreError | None:
+    """What has to be seen to first: migrating comes after everything that it would not mend."""
+    errors = [file.error for file in files if file.error is not None]
+    others = [error for error in errors if not isinstance(error, DatabaseOutdated)]
+    return next(iter([*others, *errors]), None)
+
+
+def require_data(config: Config) -> DataFolder:
+    """The data folder, in which something was begun. Raises UserError when nothing was."""
+    folder = DataFolder(config.home)
+    if not _holds(folder.global_db):
+        raise next((file.error for file in examine(folder) if file.error), UserError(_nothing(folder)))
+    return folder
+
+
+@dataclass(frozen=True)
+class DatabaseFiles:
+    """What the command line can do with the files while no service holds them."""
+
+    titles: ClassVar = {"db": "Check, migrate and compact the database files"}
+
+    config: Config
+
+    @operation("db.status", "Show the version of every database file", Action.EXAMINE, _HERE)
+    async def show_status(self, _caller: Caller, arguments: NoArguments) -> AsyncIterator[Listing[FileRow]]:
+        """How every file stands; then raises what has to be done first where one cannot be opened as it is."""
+        del arguments
+        files, home = _files(self.config), self.config.home
+        yield Listing(rows=tuple(FileRow.of(file, home) for file in files), empty=_nothing(DataFolder(home)))
+        if (error := worst(files)) is not None:
+            raise type(error)("\n  ".join(file.problem for file in files if file.problem))
+
+    @operation("db.migrate", "Migrate older database files, after backing each of them up", Action.EXAMINE, _CHANGES)
+    async def migrate(self, _caller: Caller, arguments: NoArguments) -> Listing[MigratedFile]:
+        """Nothing at all while another file has something that migrating does not mend."""
+        del arguments
+        folder = DataFolder(self.config.home)
+        rows: list[MigratedFile] = []
+        if _files(self.config):
+            with _alone(folder):
+                files = _files(self.config)
+                error = worst(files)
+                if error is not None and not isinstance(error, DatabaseOutdated):
+                    raise error
+                rows = [_migrated(file, self.config.home) for file in files]
+        return Listing(rows=tuple(rows), empty=_nothing(folder))
+
+
+def _files(config: Config) -> list[File]:
+    """The same as `examine`. Raises UserError for a folder that holds other things and nothing of Carina's."""
+    folder = DataFolder(config.home)
+    files = examine(folder)
+    if not files and _of_others(folder):
+        raise UserError(_nothing(folder))
+    return files
+
+
+def _examined(path: Path, kind: Kind) -> File:
+    try:
+        found = status(path, kind)
+    except (DatabaseCorrupt, DatabaseFull) as error:
+        return File(path, kind, error=error)
+    try:
+        check(found)
+    except (DatabaseOutdated, DatabaseTooNew) as error:
+        return File(path, kind, found.version, error)
+    return File(path, kind, found.version)
+
+
+def _constellation(path: Path, expected: bool) -> File:
+    try:
+        if expected:
+            require(path)
+    except DatabaseCorrupt as error:
+        return File(path, Kind.CONSTELLATION, error=error)
+    return _examined(path, Kind.CONSTELLATION)
+
+
+def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
+    """The registry, and the files that it names."""
+    file = _examined(folder.global_db, Kind.GLOBAL)
+    if not file.version:
+        return file, []
+    try:
+        return file, registered(folder.path)
+    except (DatabaseCorrupt, DatabaseFull) as error:
+        return replace(file, error=error), []
+
+
+def _lost_registry(folder: DataFolder, standing: Sequence[Path]) -> File:
+    error = DatabaseCorrupt(
+        f"{folder.global_db} is missing, although {_named(standing[0], folder.path)} stands there: restore it from a "
+        "backup, since without it a start begins with an empty memory"
+    )
+    return File(folder.global_db, Kind.GLOBAL, error=error)
+
+
+def _migrated(file: File, home: Path) -> MigratedFile:
+    try:
+        copy = migrate(file.path, file.kind, utc_now())
+    except driver.DatabaseError as error:
+        reached = status(file.path, file.kind).version
+        raise StoreError(
+            f"{file.path} could not be migrated beyond version {reached} ({error}); what it was before stands beside "
+            f"it as {file.path.name}.before-…"
+        ) from error
+    after = status(file.path, file.kind).version
+    copied = _named(copy, home) if copy else ""
+    return MigratedFile(file=_named(file.path, home), before=file.version, after=after, copied=copied)
+
+
+@contextmanager
+def _alone(folder: DataFolder) -> Iterator[None]:
+    """Hold the folder. Raises FolderLocked, with what to do."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(folder.lock())
+        except FolderLocked as error:
+            who = holder_of(folder) or "another process used the data folder a moment ago"
+            raise FolderLocked(
+                f"{who}, and migrating needs it alone: stop it (Ctrl-C where it runs, or SIGTERM), run "
+                "`carina db migrate`, then start it again"
+            ) from error
+        yield
+
+
+def _nothing(folder: DataFolder) -> str:
+    """Why there is no data, and what to do."""
+    if not folder.path.exists():
+        return f"there is no data folder {folder.path}: `carina run` or `carina chat` makes it, or set CARINA_HOME"
+    if _of_others(folder):
+        return (
+            f"{folder.path} is no data folder of Carina: it holds other things, and no global.db; set CARINA_HOME to "
+            "the folder that you mean, or to a new one"
+        )
+    return f"there is no data in {folder.path} yet; `carina run` or `carina chat` begins"
+
+
+def _of_others(folder: DataFolder) -> bool:
+    """Whether something stands there that is not of Carina, nor of a first start that was interrupted."""
+    ours = {"constellations", *(path.name for path in (folder.global_db, folder.lock_file, folder.terminal_journal))}
+    ours |= {backups.FOLDER, erasure_ledger.NAME}
+    sockets = {folder.control_socket.name, folder.control_path.name}
+    return folder.path.is_dir() and any(path.name not in ours | sockets for path in folder.path.iterdir())
+
+
+def _holds(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _named(path: Path, home: Path) -> str:
+    return path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)

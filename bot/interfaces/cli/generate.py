@@ -1,0 +1,131 @@
+"""Writes what is made from the registry: `operations.json` for the command line, and docs/commands.md.
+
+`make generate` runs it; a test says when it has to.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Standing
+from bot.interfaces.cli import legacy_commands, long_running
+from bot.interfaces.cli.local import LOCAL
+from bot.services import SERVICES, titles
+from bot.services.caller import Via
+from bot.services.parameters import Parameter
+from bot.services.registry import Operation, operations_of
+
+_ROOT = Path(__file__).parents[3]
+MANIFEST = Path(__file__).parents[1] / "operations.json"
+REFERENCE = _ROOT / "docs" / "commands.md"
+_HEAD = """# Commands
+
+Made from the services by `make generate`; change the declarations in `bot/services` instead. Every command of the
+command line takes `--json` and `--help`. The README names the commands that are not listed here.
+"""
+
+
+def main() -> None:
+    """Write both files."""
+    MANIFEST.write_text(manifest_text(), "utf-8")
+    REFERENCE.write_text(reference_text(), "utf-8")
+
+
+def manifest_text() -> str:
+    """What the command line needs to know, as JSON."""
+    return json.dumps(found(), indent=1, ensure_ascii=False) + "\n"
+
+
+def found() -> dict[str, Any]:
+    """The same as data, with the names of what is written by hand and its modules."""
+    offered = [_entry(each) for each in _operations() if Via.TERMINAL in each.via]
+    legacy: dict[str, Any] = vars(get_command(legacy_commands.app))["commands"]
+    by_hand = {name: ("legacy_commands", each) for name, each in legacy.items()}
+    by_hand |= {name: ("long_running", each) for name, each in long_running.commands.commands.items()}
+    return {
+        "titles": _titles(),
+        "operations": offered,
+        "by_hand": {
+            name: {"module": module, "help": each.get_short_help_str(100)}
+            for name, (module, each) in sorted(by_hand.items())
+        },
+    }
+
+
+def reference_text() -> str:
+    """Every operation as a table of the documentation."""
+    return "\n".join([_HEAD, *_reference()])
+
+
+def _titles() -> dict[str, str]:
+    own = (vars(local).get("titles", {}) for local in LOCAL)
+    return {**{name: title for each in own for name, title in each.items()}, **titles()}
+
+
+def _operations() -> list[Operation]:
+    """Each name once, also where it is done with a service and without one."""
+    found = operations_of(LOCAL)
+    for each in operations_of(SERVICES).values():
+        other = found.get(each.name, each)
+        found[each.name] = dataclasses.replace(each, via=each.via | other.via)
+    return sorted((each for each in found.values() if each.offered), key=lambda each: each.words[0])
+
+
+def _where(declared: Operation) -> str:
+    """Who does it for the command line: "service" (a running one), "idle" and "alone" (this process; "idle" only where
+    no service runs), or "any" (a service, running or opened here)."""
+    local = operations_of(LOCAL).get(declared.name)
+    served = operations_of(SERVICES).get(declared.name)
+    if local is not None:
+        alone = local.running or served is None or Via.TERMINAL not in served.via
+        return "alone" if alone else "idle"
+    return "service" if declared.running else "any"
+
+
+def _entry(declared: Operation) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "summary": declared.summary,
+        "parameters": [_told(each) for each in declared.parameters if Via.TERMINAL in each.via],
+        "where": _where(declared),
+        "streams": declared.streams,
+        "seconds": declared.seconds,
+        "asks": declared.asks or bool(declared.confirm),
+        "formerly": list(declared.formerly),
+        "default": declared.default,
+    }
+
+
+def _told(declared: Parameter) -> dict[str, Any]:
+    told = dataclasses.asdict(declared)
+    return {name: value for name, value in told.items() if name not in ("labels", "needs", "via")}
+
+
+def _reference() -> Iterator[str]:
+    least: dict[Any, Standing] = dict(policy.table())
+    told, group = _titles(), None
+    for declared in _operations():
+        if (head := declared.words[0]) != group:
+            group = head
+            about = f"{told[head]}." if head in told else ""
+            yield f"\n## {head}\n\n{about}\n\n| command | what it does | where | who |\n|---|---|---|---|"
+        where = ", ".join(each.value for each in Via if each in declared.via)
+        yield f"| `{_usage(declared)}` | {declared.summary} | {where} | {least[declared.needs].value} |"
+        for each in declared.parameters:
+            about = "; ".join(filter(None, (each.help, ", ".join(each.choices))))
+            yield f"| &nbsp;&nbsp;`{each.shown}` | {about.replace('|', chr(92) + '|')} | | |"
+
+
+def _usage(declared: Operation) -> str:
+    *groups, name = declared.words
+    words = [each.metavar if each.positional else "" for each in declared.parameters]
+    return " ".join(filter(None, ["carina", *groups, f"[{name}]" if declared.default else name, *words]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Doing an operation in the process of the command, where no service runs, holding the data folder."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from bot.config import Config
+from bot.errors import ConfigError, UserError
+from bot.interfaces import socket
+from bot.interfaces.cli.dispatch import open_registry
+from bot.interfaces.cli.local import local_registry
+from bot.interfaces.cli.setup import configured, log_to
+from bot.interfaces.exit_codes import exit_code
+from memory.store.errors import FolderLocked, StoreError
+
+BEGINNING = "init"
+"""Makes the configuration that all else reads."""
+
+
+def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], *, alone: bool) -> list[socket.Reply]:
+    """What came of it. Raises FolderLocked where somebody else uses the folder.
+
+    `alone`: no service is opened, as for what looks at files or makes them.
+    """
+    try:
+        config = configured(beginning=name == BEGINNING)
+        log_to(config, level="error")
+        return asyncio.run(_replies(config, name, arguments, view, alone))
+    except FolderLocked:
+        raise
+    except (ConfigError, UserError, StoreError) as error:
+        return [{"error": str(error), "code": exit_code(error)}]
+
+
+async def _replies(
+    config: Config, name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], alone: bool
+) -> list[socket.Reply]:
+    async with AsyncExitStack() as stack:
+        registry = local_registry(config) if alone else await stack.enter_async_context(open_registry(config))
+        return [each async for each in socket.replies(registry, name, arguments, view)]

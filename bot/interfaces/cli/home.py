@@ -1,0 +1,25 @@
+"""Where the data folder is, found without loading the configuration: what a command needs to ask a running service.
+
+`bot.config` decides when no service runs, and reports what is wrong.
+"""
+
+import importlib
+import os
+from pathlib import Path
+
+
+def data_folder(cwd: Path) -> Path:
+    """The folder that CARINA_HOME names, in the environment or in `.env`."""
+    given = os.environ.get("CARINA_HOME") or _of_file(cwd / ".env") or "data"
+    return cwd / Path(given).expanduser()
+
+
+def _of_file(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    if "CARINA_HOME" not in text:
+        return ""
+    dotenv = importlib.import_module("dotenv")  # only where it is needed
+    return str(dotenv.dotenv_values(path).get("CARINA_HOME") or "")

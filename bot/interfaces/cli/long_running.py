@@ -1,0 +1,83 @@
+"""`carina run`, `chat` and `mcp`: what lives as long as somebody uses it, and so is no operation.
+
+What an exit code means stands in `bot.interfaces.exit_codes`.
+"""
+
+import asyncio
+import importlib
+from collections.abc import Sequence
+
+import click
+
+from bot import logs
+from bot.errors import CallError
+from bot.interfaces.cli import chat as chatting
+from bot.interfaces.cli import serve, streams
+from bot.interfaces.cli.setup import configured, log_to
+from bot.interfaces.cli.version import version
+from bot.interfaces.exit_codes import explained, logged
+from bot.interfaces.service_client import holder_of
+from memory.store.folder import DataFolder
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one of them; gives the exit code. Expected errors are printed."""
+    try:
+        with explained():
+            commands.main(list(arguments), "carina")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    return 0
+
+
+@click.group("carina", invoke_without_command=True)
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Without a command: chat when somebody sits there and no front end is configured, else serve."""
+    if context.invoked_subcommand is not None:
+        return
+    config = configured()
+    if streams.attended() and not config.sources:
+        log_to(config, level="error")
+        asyncio.run(chatting.interactive(config))
+    else:
+        _serve()
+
+
+@commands.command()
+@click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
+def run(log_json: bool) -> None:
+    """Run the service: all configured front ends, and the terminal for `carina chat`."""
+    if log_json:
+        with logged():
+            _serve(as_json=True)
+    else:
+        _serve()
+
+
+@commands.command()
+@click.option("--once", metavar="TEXT", help="Say this, print the answer and exit.")
+def chat(once: str | None) -> None:
+    """Chat with your agents, with the running service or one that lasts as long as the chat."""
+    if once is not None and not once.strip():
+        raise CallError('--once: found nothing to say; expected a text, such as --once "what do you know about me?"')
+    config = configured()
+    log_to(config, level="error")
+    asyncio.run(chatting.interactive(config) if once is None else chatting.once(config, once))
+
+
+@commands.command("mcp")
+def serve_tools() -> None:
+    """Offer your agents' tools to an MCP client on standard input and output."""
+    config = configured()
+    log_to(config, level="error")
+    if holder_of(DataFolder(config.home)) is None:
+        logs.log.error("no_service", folder=str(config.home), do="start it with `carina run`; calls fail until then")
+    serving_tools = importlib.import_module("bot.interfaces.mcp.server")  # only here: loading it takes a second
+    asyncio.run(serving_tools.serve_tools(config, version()))
+
+
+def _serve(*, as_json: bool = False) -> None:
+    config = configured()
+    log_to(config, as_json=as_json)
+    asyncio.run(serve.serve(config))

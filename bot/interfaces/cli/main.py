@@ -1,0 +1,153 @@
+"""`carina`: from the words of a command to the text that is printed.
+
+A command that a running service answers loads the parser, the manifest and a socket, nothing else. Where no service
+runs, `bot.interfaces.cli.here` does the work in this process.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bot.errors import CallError, UserError
+from bot.interfaces.cli import client, streams
+from bot.interfaces.cli.commands import Commands, manifest
+from bot.interfaces.cli.home import data_folder
+from bot.interfaces.cli.version import version
+from memory.store.errors import FolderLocked
+from memory.store.folder import DataFolder
+
+_MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
+
+
+class Failed(Exception):
+    """An operation could not be done: words for a person, and the exit code."""
+
+    def __init__(self, words: str, code: int) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def main() -> None:
+    """Run the command line."""
+    streams.be_lenient()
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; gives the exit code."""
+    if arguments == ["--version"]:
+        click.echo(f"carina {version()}")
+        return 0
+    if (module := _by_hand(arguments)) is not None:
+        return int(importlib.import_module(f"bot.interfaces.cli.{module}").main(list(arguments)))
+    try:
+        code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("Aborted!", err=True)
+        return 1
+    except BrokenPipeError:  # who read the output has read enough, as `head` does
+        streams.drop_output()
+        return 1
+    except (CallError, UserError, Failed) as error:
+        click.echo(f"carina: {error}", err=True)
+        return error.code if isinstance(error, Failed) else 2 if isinstance(error, CallError) else 1
+
+
+def _by_hand(arguments: Sequence[str]) -> str | None:
+    """The module of what is not made from the registry; without a command a chat or the service begins."""
+    found: str | None = manifest()["by_hand"].get(arguments[0], {}).get("module") if arguments else "long_running"
+    return found
+
+
+_ASKING = {"agent.create", "agent.edit", "group.create"}
+"""What somebody at the terminal is asked for where they do not say it."""
+
+
+def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> None:
+    """Have an operation done and print what comes of it. Raises Failed, UserError, Exit (with a code)."""
+    if entry["name"] in _ASKING:
+        questions = importlib.import_module("bot.interfaces.cli.questions")
+        arguments = questions.completed(entry["name"], arguments, _look)
+    code = 0
+    for reply in _replies(entry, arguments, view):
+        if "confirm" in reply:
+            _ask(entry, reply["confirm"])
+            perform(entry, arguments, {**view, "sure": True, "shown": reply["confirm"]})
+            return
+        if "error" in reply:
+            raise Failed(reply["error"], reply["code"])
+        if "aside" in reply:
+            click.echo(reply["aside"], err=True)
+        if reply["text"]:
+            _print(reply["text"])
+        code = reply.get("code", 0)
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+def _look(name: str, **arguments: Any) -> Any:
+    """What an operation gives to a program. Raises Failed, UserError."""
+    entry = next(each for each in manifest()["operations"] if each["name"] == name)
+    for reply in _replies(entry, arguments, {"as_json": True}):
+        if "error" in reply:
+            raise Failed(reply["error"], reply["code"])
+        return json.loads(reply["text"])
+    return None
+
+
+def _ask(entry: Mapping[str, Any], question: str) -> None:
+    """Ask whether it is meant. Raises CallError where nobody can be asked, UserError on a no."""
+    if not streams.attended():
+        words = entry["name"].replace(".", " ")
+        raise CallError(f"{words}: {question} Nobody can be asked here whether it is meant; expected --yes")
+    if not click.confirm(question):
+        raise UserError("nothing was done")
+
+
+def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    folder = DataFolder(data_folder(Path.cwd()))
+    if entry["where"] == "alone":
+        yield from _here(entry, *given)
+    elif folder.path.is_dir() and folder.holder() is not None:
+        request = {"op": entry["name"], "arguments": given[0], "view": given[1]}
+        seconds = None if entry["streams"] or entry["seconds"] is None else entry["seconds"] + _MARGIN
+        try:
+            yield from client.ask(folder, request, seconds)
+        except client.NoService as error:
+            if entry["where"] != "any":
+                raise
+            try:
+                yield from _here(entry, *given)  # it may have been a command that is over
+            except FolderLocked:
+                raise error from None
+    elif entry["where"] == "service":
+        raise UserError(f"no service runs on the data folder {folder.path}; start it with `carina run`")
+    else:
+        yield from _here(entry, *given)
+
+
+def _here(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    module = importlib.import_module("bot.interfaces.cli.here")
+    found: Iterator[Mapping[str, Any]] = module.replies(
+        entry["name"], *given, alone=entry["where"] in ("alone", "idle")
+    )
+    yield from found
+
+
+def _print(text: str) -> None:
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        streams.drop_output()
+        raise UserError(f"standard output cannot be written: {error.strerror}") from error

@@ -1,0 +1,128 @@
+"""Questions to somebody at the terminal who wants a new agent or group, or to change one, and did not say how."""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import click
+from pydantic import BaseModel
+
+from bot.config.agent_files import problem_with
+from bot.config.tables import Agent, Group
+from bot.errors import CallError
+from bot.interfaces.cli import streams
+
+Look: TypeAlias = Callable[..., Any]
+"""What an operation without side effects gives to a program, by its name and arguments."""
+Given: TypeAlias = Mapping[str, Any]
+
+
+def completed(name: str, given: Given, look: Look) -> dict[str, Any]:
+    """The arguments of an operation, with what is missing asked for. Raises CallError where nobody can be asked."""
+    return {"agent.create": _new_agent, "agent.edit": _edited_agent, "group.create": _new_group}[name](given, look)
+
+
+def _new_agent(given: Given, look: Look) -> dict[str, Any]:
+    if "file" in given or ("name" in given and _settings(given)):
+        return dict(given)
+    _require_somebody("agent create", "a name and settings, such as --set description=…, or --from FILE")
+    problem = _new_name(Agent, "an agent", [each["agent"] for each in look("agent.list")])
+    named = _named(given, "agent create", problem)
+    return {**given, "name": named, "settings": [*given.get("settings", ()), *_about(_said(given))]}
+
+
+def _edited_agent(given: Given, look: Look) -> dict[str, Any]:
+    if _settings(given) or given.get("unset"):
+        return dict(given)
+    _require_somebody("agent edit", "what to change, such as --set model=offline")
+    settings = _about(look("agent.show", agent=given["agent"])["settings"])
+    if not settings:
+        raise CallError("agent edit: found nothing to change")
+    return {**given, "settings": settings}
+
+
+def _new_group(given: Given, look: Look) -> dict[str, Any]:
+    if "file" in given or ("name" in given and (given.get("member") or "members" in _said(given))):
+        return dict(given)
+    _require_somebody("group create", "a name and --member, or --from FILE")
+    problem = _new_name(Group, "a group", [each["group"] for each in look("group.list")])
+    known = [each["agent"] for each in look("agent.list")]
+    named = _named(given, "group create", problem)
+
+    def no_members(said: str) -> str:
+        unknown = [each for each in _listed(said) if each not in known]
+        if unknown or not _listed(said):
+            return f"found {', '.join(unknown) or 'nobody'}; expected some of: {', '.join(known)}"
+        return ""
+
+    def no_places(said: str) -> str:
+        return problem_with(Group, name="Group", members=known[:1], places=_listed(said))
+
+    members = given.get("member") or _listed(
+        _asked("Which agents are in it? (names separated by commas)", "", no_members)
+    )
+    places = _listed(_asked("Where does it answer? (such as discord:1234; empty: nowhere yet)", "", no_places))
+    settings = [*given.get("settings", ()), f"places={json.dumps(places)}"]
+    return {**given, "name": named, "member": list(members), "settings": settings}
+
+
+def _about(known: Mapping[str, str]) -> list[str]:
+    """Description, model and prompt as settings; what stays empty keeps its default."""
+    said = {
+        "description": _asked("What is it there for?", known.get("description", "")),
+        "model": _asked(
+            "Model (offline or provider:model; empty: the service's)",
+            known.get("model", ""),
+            lambda model: problem_with(Agent, model=model),
+        ),
+        "system_prompt": _asked("What is it told before everything else? (empty: the usual)"),
+    }
+    return [f"{key}={json.dumps(value)}" for key, value in said.items() if value and value != known.get(key)]
+
+
+def _named(given: Given, command: str, problem: Callable[[str], str]) -> str:
+    if "name" not in given:
+        return _asked("Name", problem=problem)
+    if wrong := problem(given["name"]):
+        raise CallError(f"{command}: the name: {wrong}")
+    return str(given["name"])
+
+
+def _settings(given: Given) -> bool:
+    return bool(given.get("settings")) or "prompt" in given
+
+
+def _said(given: Given) -> dict[str, str]:
+    return dict(each.partition("=")[::2] for each in given.get("settings", ()))
+
+
+def _asked(question: str, default: str = "", problem: Callable[[str], str] = lambda _said: "") -> str:
+    """What somebody answers; nothing where they only press return and there is no default.
+
+    They are asked again until `problem`, which says what is wrong with an answer, has nothing to say.
+    """
+    while True:
+        said = str(click.prompt(question, default=default, show_default=bool(default))).strip()
+        if not (wrong := problem(said)):
+            return said
+        click.echo(f"  {wrong}", err=True)
+
+
+def _new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Callable[[str], str]:
+    """Says what is wrong with a name for something new of that kind."""
+    known = {each.casefold(): each for each in taken}
+
+    def problem(said: str) -> str:
+        there = known.get(said.casefold())
+        return f"there is {what} {there} already" if there else problem_with(section, name=said)
+
+    return problem
+
+
+def _require_somebody(command: str, instead: str) -> None:
+    if not streams.attended():
+        raise CallError(f"{command}: nobody can be asked here; expected {instead}")
+
+
+def _listed(text: str) -> Sequence[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,40 @@
+"""`carina run`: the service until it is told to stop."""
+
+import asyncio
+import signal
+
+from bot import logs
+from bot.app import build
+from bot.config import Config
+from bot.services.restart import begin_anew
+
+
+async def serve(config: Config) -> None:
+    """Serve until SIGTERM or SIGINT, or until the owner wants it to start again, then drain."""
+    async with build(config, restarts=True) as app:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+
+        async def until_stopped() -> None:
+            for part, setting in config.unset().items():
+                logs.log.info("not_configured", part=part, setting=setting)
+            logs.ready("terminal")
+            await _either(stop, app.services.restart.wanted)
+
+        await app.run(until_stopped)
+    logs.stopped()
+    if app.services.restart.wanted.is_set() and not stop.is_set():
+        logs.log.info("starts_again")
+        begin_anew()
+
+
+async def _either(*events: asyncio.Event) -> None:
+    """Until one of them is set."""
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()

@@ -1,0 +1,24 @@
+"""What every command sets up first: its configuration, and where its log goes."""
+
+from bot import logs
+from bot.config import Config, load_here
+from bot.errors import ConfigError
+from bot.secrets import Redactor
+from memory.store.faults import faults
+
+
+def configured(*, beginning: bool = False) -> Config:
+    """The configuration of this process, with its fault point armed. Raises ConfigError."""
+    config = load_here(beginning=beginning)
+    if config.fault:
+        try:
+            faults.arm(config.fault)
+        except ValueError as error:
+            raise ConfigError(f"CARINA_FAULT: {error}; expected such as outbox.sending:after") from None
+    return config
+
+
+def log_to(config: Config, *, as_json: bool = False, level: str = "info") -> None:
+    """Log to standard error, without secrets."""
+    redactor = Redactor(config.secrets())
+    logs.setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)

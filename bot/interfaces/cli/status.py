@@ -1,0 +1,78 @@
+"""`carina status` where no service runs: what it would start with."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.config import OFFLINE, Config
+from bot.interfaces.cli.database_files import FileRow, examine, worst
+from bot.interfaces.exit_codes import exit_code
+from bot.services.caller import Caller, Via
+from bot.services.parameters import NoArguments
+from bot.services.registry import Told, operation
+from bot.services.results import Ink
+from bot.services.status import ModelState, ServiceStatus
+from bot.upkeep.embedding import missing_words
+from memory.store.folder import DataFolder
+
+_IDLE = "configured; the service is not running"
+_UNKNOWN = {"started", "halted", "unstored", "ready", "waiting", "unsent", "dead", "failed", "unknown", "unfollowed"}
+"""What only a running service knows."""
+
+
+class IdleStatus(ServiceStatus):
+    """What configuration and files say, and what has to be seen to first.
+
+    A service that does not run is no failure; a database that cannot be opened is one: the exit code is that of a
+    command that tries to.
+    """
+
+    running: bool = False
+    databases: tuple[FileRow, ...]
+    ended: int = Field(exclude=True)
+
+    @property
+    def code(self) -> int:
+        return self.ended
+
+    @property
+    def heading(self) -> str:
+        state = "see to the database first" if self.ended else "`carina run` starts it"
+        return f"{self.constellation}: not running; {state}"
+
+    def lines(self, ink: Ink) -> list[str]:
+        problems = (f"database: {file.problem}" for file in self.databases if file.problem)
+        return [ink.text(self.heading), *map(ink.text, problems), *self.parts(ink)]
+
+    def data(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude=_UNKNOWN | {"damage", "gaps"})
+
+
+@dataclass(frozen=True)
+class IdleService:
+    """A service that does not run."""
+
+    config: Config
+
+    @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Told(via=frozenset(Via)))
+    async def show(self, _caller: Caller, arguments: NoArguments) -> IdleStatus:
+        """What it would start with."""
+        del arguments
+        config = self.config
+        agents = {agent.name: config.model_of(agent) for agent in config.agents}
+        names = [name for name in dict.fromkeys((*agents.values(), *config.model.fallback)) if name != OFFLINE]
+        files = examine(DataFolder(config.home))
+        error = worst(files)
+        return IdleStatus(
+            constellation=config.constellation.name,
+            databases=tuple(FileRow.of(file, config.home) for file in files),
+            ended=0 if error is None else exit_code(error),
+            fronts=dict.fromkeys(config.sources, _IDLE),
+            not_configured=dict(config.unset()),
+            models=tuple(ModelState(model=name, state="not asked yet", words=_IDLE) for name in names),
+            embedding=f"{config.embedding_model}: {missing_words(config.embedding_model) or _IDLE}",
+            mcp=dict.fromkeys(config.mcp, _IDLE),
+            agents=agents,
+        )

@@ -1,0 +1,151 @@
+"""Everything that the service stands on, looked at part by part."""
+
+import importlib
+import tempfile
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from bot.config import Config
+from bot.errors import UserError
+from bot.interfaces.diagnostics.model_checks import examine_embedder, examine_models
+from bot.secrets import Redactor
+from memory.store.clock import Clock
+from sources.clock_skew import examine_clock
+from sources.diagnostics import Finding, State
+
+
+class Ask(Protocol):
+    """Asks the running service. Raises UserError."""
+
+    async def __call__(self, operation: str, /) -> Any: ...
+
+
+Service: TypeAlias = Mapping[str, Any] | None
+"""What `carina status` says of a running service; None where none runs."""
+
+
+def examine_outside(
+    config: Config, clock: Clock, ask: Ask | None, service: Service, stored: Iterable[tuple[str, str]]
+) -> list[Coroutine[Any, Any, list[Finding]]]:
+    """What is asked over the network, part by part; to be run at once. `ask` asks the running service, if one runs.
+
+    `stored` are models of agents that stand in databases, each with words for who uses it.
+    """
+    known = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
+    used = {**{model or config.model.default: who for model, who in stored}, **dict.fromkeys(known, "")}
+    redactor = Redactor(config.secrets())
+    parts = (
+        examine_models(config, clock, used),
+        _alone(examine_embedder(config, redactor.text)),
+        _discord(config),
+        _bluesky(config, ask),
+        _clock(config),
+    )
+    return [_redacted(part, redactor) for part in parts]
+
+
+async def _redacted(part: Awaitable[list[Finding]], redactor: Redactor) -> list[Finding]:
+    """Without secrets, whatever a provider or a platform answered."""
+    found = await part
+    return [replace(each, words=redactor.text(each.words), remedy=redactor.text(each.remedy)) for each in found]
+
+
+async def _alone(part: Awaitable[Finding]) -> list[Finding]:
+    return [await part]
+
+
+async def _discord(config: Config) -> list[Finding]:
+    if config.discord_token is None:
+        return [Finding("Discord", State.UNSET, "the bot is not in Discord", "set DISCORD_TOKEN (README, Discord)")]
+    examining = importlib.import_module("sources.discord.diagnostics")  # loads the library
+    found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
+    return found
+
+
+async def _bluesky(config: Config, ask: Ask | None) -> list[Finding]:
+    """The account as the running service has it, which holds the session; without one with a session of its own."""
+    if not config.serves_bluesky:
+        remedy = "set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"
+        return [Finding("Bluesky", State.UNSET, "there is no account", remedy)]
+    try:
+        if ask is not None:
+            found = await ask("bluesky.status")
+        else:
+            found = await _bluesky_alone(config)
+    except UserError as error:
+        remedy = "see to the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"
+        return [Finding("Bluesky", State.PROBLEM, str(error), remedy)]
+    listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
+    if not found["labelled"]:
+        listed.append(
+            Finding("Bluesky", State.DOUBT, "it is not labelled as a bot", "`carina bluesky setup` does that")
+        )
+    return listed
+
+
+async def _bluesky_alone(config: Config) -> Any:
+    """By a session of its own; before the first start that is kept nowhere. Raises UserError."""
+    module = importlib.import_module("bot.interfaces.bluesky")  # loads the library
+    with tempfile.TemporaryDirectory(prefix="carina-") as elsewhere:
+        home = config.home if config.home.exists() else Path(elsewhere)
+        return await module.standing_alone(config.model_copy(update={"home": home}), "bluesky.status", {})
+
+
+async def _clock(config: Config) -> list[Finding]:
+    """The clock needs somebody to compare it with: a front end's server; without any nobody is asked."""
+    if config.discord_token is not None:
+        examining = importlib.import_module("sources.discord.diagnostics")
+        return [await examine_clock(examining.gateway_url())]
+    if config.serves_bluesky:
+        return [await examine_clock(f"{config.bluesky_service.rstrip('/')}/xrpc/_health")]
+    return []
+
+
+def examine_approvals(config: Config) -> list[Finding]:
+    """Whether as many people hear of what is asked as have to say yes."""
+    given, admins = config.approvals, config.discord.admins
+    connected = config.discord_token is not None
+    if given.quorum == 1 or (connected and given.channel):
+        return []
+    asked = 1 + (len(admins.persons - {config.discord_owner}) if connected else 0)
+    if asked >= given.quorum:
+        return []
+    words = f"it takes {given.quorum} to say yes, and {asked} get the card"
+    if not connected:
+        remedy = "set DISCORD_TOKEN, where the others can answer, or approvals.quorum = 1"
+        return [Finding("approvals", State.PROBLEM, f"{words}: nothing can be allowed", remedy)]
+    remedy = "set approvals.channel to a private channel that they read; until then they can only type /approve"
+    return [Finding("approvals", State.DOUBT, f"{words}: who is an admin by a role gets none", remedy)]
+
+
+def examine_service(service: Service) -> list[Finding]:
+    """What a running service says of itself that somebody should look at."""
+    if service is None:
+        return [Finding("service", State.UNSET, "it does not run", "`carina run` starts it")]
+    found = []
+    if service["halted"]:
+        remedy = "`carina halt release` or /halt release resumes"
+        found.append(Finding("service", State.DOUBT, f"everything is halted since {service['halted']}", remedy))
+    if service["unstored"]:
+        words = f"a database {service['unstored']}"
+        found.append(Finding("database", State.PROBLEM, words, "make room on the disk, or end what locks the file"))
+    if service["dead"]:
+        words = f"messages that were given up: {service['dead']}"
+        found.append(Finding("inbox", State.DOUBT, words, "`carina inbox list --dead` shows them"))
+    if service["failed"] or service["unknown"]:
+        words = f"answers that were not delivered, or of which nobody knows: {service['failed'] + service['unknown']}"
+        found.append(Finding("outbox", State.DOUBT, words, "`carina outbox list` shows them"))
+    if service["unfollowed"]:
+        words = f"parts of edited or deleted messages that could not be removed: {service['unfollowed']}"
+        remedy = "the log says why (not_followed); `carina restart` tries again"
+        found.append(Finding("memory", State.PROBLEM, words, remedy))
+    found += [Finding("memory", State.PROBLEM, words, "`carina memory verify`") for words in service["damage"]]
+    for words in service["gaps"]:
+        remedy = "see that the bot may read the channel's history; what was given up there nobody answers"
+        found.append(Finding("missed messages", State.DOUBT, words, remedy))
+    for name, words in service["fronts"].items():
+        if "not connected" in words:
+            found.append(Finding(f"service on {name}", State.DOUBT, words, "see its log"))
+    return found or [Finding("service", State.GOOD, "it runs, and nothing was given up")]

@@ -1,0 +1,81 @@
+"""The forms in which a person rewrites a block, or a field of one.
+
+The id of a form carries the block's id, since another of its name may come while somebody writes, and what was shown;
+so it works after a restart, and what others wrote in the meantime stays.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+import discord
+from discord import app_commands
+
+from bot.errors import UserError
+from bot.interfaces.discord.callers import caller_of
+from bot.interfaces.discord.forms import LONGEST, Opening, hear_form
+from bot.interfaces.discord.responses import Interaction, answer, cleaned, defer
+from bot.services.block_results import Writable
+from bot.services.registry import Registry
+from bot.services.results import Markdown
+from sources.discord.settings import DiscordSettings
+
+_WHOLE = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<label>\w{1,60})")
+_FIELD = re.compile(r"carina:memory:edit:f:(?P<mark>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<label>\w{1,60})")
+
+
+def block_form(registry: Registry, settings: DiscordSettings) -> Opening:
+    """Opens with a block, or with the field that is named."""
+
+    async def opened(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
+        found = cast("Writable", await registry.call("memory.form", await caller_of(interaction, settings), given))
+        if len(found.text) > LONGEST:
+            raise UserError(_too_long(len(found.text), found.field))
+        return _form(interaction, found)
+
+    return Opening(opened, ("label", "field"))
+
+
+def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, settings: DiscordSettings) -> None:
+    """Store what is sent; a refusal gives back what was written, since a form that was sent is gone."""
+
+    async def written(interaction: Interaction, name: str, given: Mapping[str, Any]) -> str:
+        try:
+            result = await registry.call(name, await caller_of(interaction, settings, "form"), given)
+        except UserError as refused:
+            raise UserError(f"{refused}\n\nWhat you wrote:\n{given['text']}") from refused
+        return "\n".join(result.lines(Markdown()))
+
+    async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        name = "memory.write" if named.re is _WHOLE else "memory.write-field"
+        if await defer(interaction):
+            given = {**named.groupdict(), "text": fields.get("text", "")}
+            await answer(interaction, written(interaction, name, given), file_name="memory.md")
+
+    hear_form(tree, _WHOLE, sent)
+    hear_form(tree, _FIELD, sent)
+
+
+def _too_long(size: int, field: str) -> str:
+    """What to do where a form holds less than there is to edit."""
+    ways = "" if field else "name one `field` of it, if it has fields; else "
+    return (
+        f"A form takes {LONGEST:,} characters, and this has {size:,}: {ways}ask the agent for the change, or edit it "
+        "in the terminal, which takes any length (`carina memory edit`)."
+    )
+
+
+def _form(interaction: Interaction, found: Writable) -> discord.ui.Modal:
+    what = f"f:{found.mark}:{found.field}" if found.field else str(found.version)
+    title = "Edit a field of a block" if found.field else "Edit a block"
+    form = discord.ui.Modal(title=title, custom_id=f"carina:memory:edit:{what}:{found.id}", timeout=None)
+    entry = discord.ui.TextInput[Any](
+        custom_id="text",
+        style=discord.TextStyle.long,
+        default=cleaned(interaction, found.text),
+        max_length=min(LONGEST, max(found.limit, len(found.text))),
+        required=False,
+    )
+    form.add_item(discord.ui.Label(text="What it should say", component=entry))
+    form.stop()  # what is sent is heard by its id, also after a restart
+    return form

@@ -1,0 +1,255 @@
+"""A slash command for every operation that Discord offers. All answers are seen by who asked alone."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import discord
+import structlog
+from discord import app_commands
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Standing
+from bot.errors import CallError, UserError
+from bot.interfaces.discord.callers import caller_of, location_of
+from bot.interfaces.discord.forms import Opening
+from bot.interfaces.discord.questions import Asked, Questions
+from bot.interfaces.discord.responses import Interaction, cleaned, defer, suggests, tell, text_file
+from bot.services.caller import Unconfirmed, Via
+from bot.services.parameters import Parameter
+from bot.services.registry import Operation, Registry
+from bot.services.results import Markdown
+from sources.discord.places import person_id
+from sources.discord.settings import DiscordSettings, role_subject
+from sources.discord.shared_state import REFUSED
+
+Command: TypeAlias = app_commands.Command[Any, ..., None]
+Group: TypeAlias = app_commands.Group
+_TYPES: Mapping[str, type] = {"text": str, "integer": int, "number": float, "flag": bool}
+
+
+class Channels(app_commands.Transformer):
+    """Where anybody can talk. Media channels are not among what Discord's own description lets an option name."""
+
+    @property
+    def type(self) -> discord.AppCommandOptionType:
+        return discord.AppCommandOptionType.channel
+
+    @property
+    def channel_types(self) -> list[discord.ChannelType]:
+        kinds = discord.ChannelType
+        threads = kinds.public_thread, kinds.private_thread, kinds.news_thread
+        return [kinds.text, kinds.news, kinds.voice, kinds.forum, *threads]
+
+    async def transform(self, _interaction: Interaction, value: Any, /) -> Any:
+        found = value.resolve()
+        if found is None:
+            raise app_commands.TransformerError(value, self.type, self)
+        return found
+
+
+_PICKED: Mapping[str, Any] = {
+    "person": discord.User,
+    "role": discord.Role,
+    "location": app_commands.Transform[Any, Channels],
+}
+"""What is picked from Discord's own lists."""
+_INK = Markdown()
+_log = structlog.get_logger(__name__)
+_LARGEST = 2**53  # of what Discord takes as an integer
+_LONGEST = 6_000  # characters that Discord takes in an option; a longer text comes by a form or the terminal
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Makes commands of operations."""
+
+    registry: Registry
+    titles: Mapping[str, str]
+    """What each group is for, by its words with dots between them."""
+    settings: DiscordSettings
+    forms: Mapping[str, Opening] = field(default_factory=dict)
+    """What opens instead, by the name of the operation."""
+    views: Mapping[str, Callable[[Any], discord.ui.View | None]] = field(default_factory=dict)
+    """What can be pressed under a result, by the name of the operation."""
+    questions: Questions = field(default_factory=Questions)
+
+    def install(self, tree: app_commands.CommandTree[Any]) -> None:
+        """Put every operation that Discord offers into the tree."""
+        every = [each for each in self.registry.operations.values() if Via.DISCORD in each.via and each.offered]
+        groups: dict[str, Group] = {}
+        for declared in every:
+            *above, name = declared.words
+            place: Any = tree
+            for depth in range(1, len(above) + 1):
+                place = self._group(".".join(above[:depth]), place, groups, every)
+            command = self.command(name, declared)
+            if not above:
+                command.default_permissions = permissions_of([declared])
+            place.add_command(command)
+        tree.client.add_dynamic_items(self.questions.button(self.answer))
+
+    def _group(self, path: str, place: Any, groups: dict[str, Group], every: Iterable[Operation]) -> Group:
+        if path not in groups:
+            below = [each for each in every if each.name.startswith(f"{path}.")]
+            groups[path] = Group(
+                name=path.rpartition(".")[2],
+                description=self.titles[path],
+                default_permissions=permissions_of(below) if "." not in path else None,
+            )
+            place.add_command(groups[path])
+        return groups[path]
+
+    def command(self, name: str, declared: Operation) -> Command:
+        """One operation as Discord offers it."""
+        form = self.forms.get(declared.name)
+        options = [each for each in offered(declared) if form is None or each.name in form.options]
+
+        async def called(interaction: Interaction, /, **given: Any) -> None:
+            chosen = {name: self._value(interaction, value) for name, value in given.items() if value is not None}
+            if form is not None:
+                await open_form(interaction, form, chosen)
+                return
+            chosen |= _listed(declared, chosen)
+            if declared.first:
+                # In an emergency it is done first, and also when Discord takes no answer any more.
+                words, answers = await asyncio.gather(
+                    self._result(interaction, declared.name, chosen), defer(interaction)
+                )
+                if answers:
+                    await tell(interaction, words[0], **words[1])
+            elif await defer(interaction):
+                await self.answer(interaction, declared.name, chosen)
+
+        vars(called)["__signature__"] = _signature(options)
+        app_commands.describe(**{each.name: each.help for each in options})(called)
+        app_commands.choices(**{each.name: _choices(each) for each in options if each.choices})(called)
+        command: Command = app_commands.Command(name=name, description=declared.summary, callback=called)
+        for each in options:
+            if each.suggests:
+                suggests(command, each.name, self._suggest(declared, each.name))
+        return command
+
+    async def answer(self, interaction: Interaction, name: str, given: Mapping[str, Any], *, shown: str = "") -> None:
+        """Do it, and say what came of it or ask whether it is meant; `shown` is the question that was answered."""
+        words, more = await self._result(interaction, name, given, shown)
+        await tell(interaction, words, **more)
+
+    async def _result(
+        self, interaction: Interaction, name: str, given: Mapping[str, Any], shown: str = ""
+    ) -> tuple[str, dict[str, Any]]:
+        """What is said of what came of it, and what stands beside it."""
+        caller = replace(await caller_of(interaction, self.settings), sure=bool(shown), shown=shown)
+        more: dict[str, Any] = {}
+        file_name = self.registry.operations[name].file_name
+        try:
+            found = [each async for each in self.registry.results(name, caller, given)]
+            words = "\n".join(line for each in found for line in each.lines(_INK))
+            if document := "\n".join(filter(None, (each.document for each in found))):
+                more = {"file": text_file(interaction, document, file_name)}
+                if cleaned(interaction, document) != document:
+                    words += "\nSecrets in it are left out; the terminal shows them."
+            if name in self.views and (view := self.views[name](found[-1])) is not None:
+                more["view"] = view
+        except Unconfirmed as question:
+            asked = Asked(interaction.user.id, name, given, str(question))
+            words, more = _INK.text(asked.question), {"view": self.questions.ask(asked)}
+        except (UserError, CallError) as error:
+            words = str(error)
+        return words, {"file_name": file_name, **more}
+
+    def _value(self, interaction: Interaction, value: Any) -> Any:
+        """What was picked from Discord's own lists, as operations take it."""
+        match value:
+            case discord.User() | discord.Member():
+                return person_id(value.id)
+            case discord.Role():
+                return role_subject(value.id)
+            case discord.abc.GuildChannel() | discord.Thread():
+                return location_of(value, self.settings, interaction.user.id)
+            case _:
+                return value
+
+    def _suggest(
+        self, declared: Operation, argument: str
+    ) -> Callable[[Interaction], Awaitable[Iterable[tuple[str, str]]]]:
+        async def known(interaction: Interaction) -> Iterable[tuple[str, str]]:
+            caller = await caller_of(interaction, self.settings)
+            return await self.registry.suggest(declared.name, argument, caller, dict(iter(interaction.namespace)))
+
+        return known
+
+
+async def open_form(interaction: Interaction, form: Opening, given: Mapping[str, Any]) -> None:
+    """A form has to be the first answer, so what it needs is read before anything is said."""
+    try:
+        await interaction.response.send_modal(await form.make(interaction, given))
+    except UserError as error:
+        if await defer(interaction):
+            await tell(interaction, str(error))
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
+
+
+def _listed(declared: Operation, given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What is given with commas between, since Discord has no option that can be repeated."""
+    names = (each.name for each in declared.parameters if each.kind == "many" and each.name in given)
+    return {name: [part.strip() for part in given[name].split(",") if part.strip()] for name in names}
+
+
+def offered(declared: Operation) -> list[Parameter]:
+    """The arguments that Discord offers."""
+    return [each for each in declared.parameters if Via.DISCORD in each.via]
+
+
+def keeping(registry: Registry) -> Callable[[str, bool], bool]:
+    """Whether a command writes down words of whoever gives it, by its name there ("facts add"), with options or not."""
+
+    def keeps(words: str, given: bool) -> bool:
+        declared = registry.operations.get(words.replace(" ", "."))
+        return declared is not None and declared.keeps_of(given)
+
+    return keeps
+
+
+def permissions_of(operations: Iterable[Operation]) -> discord.Permissions | None:
+    """Hidden from ordinary members in Discord where nobody but owner and admins may call any of these."""
+    least = dict(policy.table())
+    if any(least[each.needs] is Standing.PERSON for each in operations):
+        return None
+    return discord.Permissions(manage_guild=True)
+
+
+def _signature(options: Iterable[Parameter]) -> inspect.Signature:
+    """As discord.py reads it from a function that is written by hand."""
+    first = inspect.Parameter("_interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=Interaction)
+    return inspect.Signature([first, *map(_parameter, options)])
+
+
+def _parameter(told: Parameter) -> inspect.Parameter:
+    default = inspect.Parameter.empty if told.required else "" if told.kind == "many" else told.default
+    annotation = _annotation(told)
+    return inspect.Parameter(told.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+
+
+def _choices(told: Parameter) -> list[app_commands.Choice[str]]:
+    return [app_commands.Choice(name=name, value=value) for value, name in zip(told.choices, told.labels, strict=True)]
+
+
+def _number(limit: float | None) -> float | None:
+    return None if limit is None else float(limit)
+
+
+def _annotation(told: Parameter) -> Any:
+    ranged: Any = app_commands.Range
+    if told.kind in _PICKED:
+        return _PICKED[told.kind] if told.required else _PICKED[told.kind] | None
+    if told.kind == "text" and (told.shortest is not None or told.longest is not None):
+        return ranged[str, told.shortest or 0, min(told.longest or _LONGEST, _LONGEST)]
+    if told.kind == "number" and (told.low is not None or told.high is not None):
+        return ranged[float, _number(told.low), _number(told.high)]
+    if told.kind == "integer" and (told.low is not None or told.high is not None):
+        return ranged[int, told.low, None if (told.high or 0) > _LARGEST else told.high]
+    return _TYPES.get(told.kind, str)

@@ -1,0 +1,116 @@
+"""Forms and buttons: heard by their ids whenever they were made, also after a restart.
+
+They answer whom a command would.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import discord
+import structlog
+from discord import app_commands
+
+from bot.interfaces.discord.responses import tell
+from memory.store.errors import DatabaseBusy, DatabaseFull
+from sources.discord.client import BROKEN, answer_anyhow, not_stored
+
+Interaction: TypeAlias = discord.Interaction[Any]
+Buttons: TypeAlias = type[discord.ui.DynamicItem[discord.ui.Button[Any]]]
+Pressed: TypeAlias = Callable[[Interaction, re.Match[str]], Awaitable[None]]
+"""Takes a button that was pressed: what its id says."""
+Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
+"""Takes a form that was sent: what its id says, and what was written into each of its fields."""
+
+_log = structlog.get_logger(__name__)
+
+LONGEST = 4_000
+"""Characters that Discord takes in one field."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A form that a command opens instead of doing something; who hears the form calls an operation."""
+
+    make: Callable[[Interaction, Mapping[str, Any]], Awaitable[discord.ui.Modal]]
+    """Takes the options that were given. Raises UserError with words for who asked."""
+    options: tuple[str, ...] = ()
+    """The arguments of the operation that are options of the command; the form asks for the others."""
+
+
+def hear_form(tree: app_commands.CommandTree[Any], pattern: re.Pattern[str], sent: Sent) -> None:
+    """Have every form with such an id heard; whoever is not answered otherwise is not answered here either."""
+    before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
+
+    async def on_interaction(interaction: Interaction) -> None:
+        if before is not None:  # a client has one handler; other forms are heard there
+            await before(interaction)
+        if interaction.type is not discord.InteractionType.modal_submit:
+            return
+        named = pattern.fullmatch(str(cast("dict[str, Any]", interaction.data or {}).get("custom_id", "")))
+        if named is not None and await tree.interaction_check(interaction):
+            data = cast("dict[str, Any]", interaction.data or {})
+            await _stored(interaction, sent(interaction, named, dict(_fields(data.get("components", [])))))
+
+    tree.client.event(on_interaction)
+
+
+def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """What was written, in whatever frames Discord sends the fields back."""
+    for frame in components:
+        for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
+            if "value" in part:
+                yield str(part.get("custom_id")), str(part["value"] or "")
+
+
+async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
+    """Do it, or say that the database takes no writes, or that it went wrong, as for commands."""
+    try:
+        await work
+    except (DatabaseBusy, DatabaseFull) as why:
+        await tell(interaction, not_stored(why))
+    except Exception:  # discord.py would log it, but leave whoever sent it waiting
+        _log.exception("interaction_failed")
+        await answer_anyhow(interaction, BROKEN)
+
+
+class Door(ABC):
+    """A button or menu that answers whom a command would: whoever is shut out is told so by each of them."""
+
+    @abstractmethod
+    async def pressed(self, interaction: Interaction) -> None:
+        """What it does."""
+
+    async def callback(self, interaction: Interaction) -> Any:
+        """Called by discord.py."""
+        await _stored(interaction, self.pressed(interaction))
+
+    async def interaction_check(self, interaction: Interaction, /) -> bool:
+        """Asked before what is pressed is done."""
+        return bool(await interaction.client.tree.interaction_check(interaction))
+
+
+def hear_button(pattern: re.Pattern[str], work: Pressed) -> Buttons:
+    """What hears every button with such an id."""
+
+    class Button(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=pattern):
+        """One of them."""
+
+        def __init__(self, named: re.Match[str], shown: discord.ui.Button[Any]) -> None:
+            super().__init__(shown)
+            self.named = named
+
+        @classmethod
+        async def from_custom_id(
+            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
+        ) -> "Button":
+            if not isinstance(item, discord.ui.Button):
+                raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
+            return cls(match, item)
+
+        async def pressed(self, interaction: Interaction) -> None:
+            await work(interaction, self.named)
+
+    return Button

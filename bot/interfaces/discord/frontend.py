@@ -1,0 +1,146 @@
+"""Making the Discord front end from configuration and front_ends."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import discord
+
+from bot import logs
+from bot.config import Config
+from bot.interfaces.discord.approvals import install_approvals
+from bot.interfaces.discord.askers import barred
+from bot.interfaces.discord.blocks import block_form, hear_block_forms
+from bot.interfaces.discord.buttons import operation_buttons
+from bot.interfaces.discord.chat import install_talking
+from bot.interfaces.discord.commands import Commands, keeping
+from bot.interfaces.discord.entries import entry_form, hear_entry_form
+from bot.interfaces.discord.forms import Opening
+from bot.interfaces.discord.general import Tree, install
+from bot.interfaces.discord.why import VIEWS, install_why
+from bot.interfaces.frontends import Services
+from bot.secrets import Redactor
+from bot.services import titles
+from memory.people.access import Rule
+from memory.store.clock import Clock
+from memory.store.ids import PersonId, PlaceId
+from sources.base import Front
+from sources.discord.catch_up import Known
+from sources.discord.client import Commands as Offered
+from sources.discord.notifications import text_mark
+from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
+from sources.discord.source import DiscordSource, DiscordStatus, Wiring
+
+_COMPARED = 50  # stored messages of a place that are compared with its history after a time away
+_MARK = "discord.commands"
+_BEGUN = "discord.begun"
+
+
+def connect(config: Config, services: Services, clock: Clock) -> Front:
+    """The Discord front end; nothing is connected before its source runs."""
+    front_ends, community, places = services.front_ends, services.community, services.places
+    withheld, keeps = community.privacy.choices.withheld, keeping(services.registry)
+
+    async def recent(place: PlaceId) -> Sequence[Known]:
+        found = await front_ends.recent(place, _COMPARED)
+        return [Known(row.external_id or "", text_mark(row.text)) for row in found]
+
+    async def begun() -> int:
+        """When the bot first set out to connect, as Discord writes times."""
+        stored = await front_ends.mark(_BEGUN)
+        if stored is None:
+            stored = str(discord.utils.time_snowflake(clock()))
+            await front_ends.set_mark(_BEGUN, stored)
+        return int(stored)
+
+    async def never_wrote() -> Mapping[PersonId, datetime | None]:
+        """Whose direct channel is opened to look: the owner, the admins, and who was let in by name or by a code."""
+        rules = community.access.rules
+        allowed = {*settings.allow.persons, *_persons(rules, Rule.ALLOW)} - set(_persons(rules, Rule.DENY))
+        in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
+        others = sorted(map(str, allowed)) if settings.direct is not Direct.OFF else []
+        named = [PersonId(f"discord:{each}") for each in (*sorted(in_charge), *others)]
+        return await services.gaps.never_wrote([each for each in named if not withheld(each)])
+
+    wiring = Wiring(
+        cursors=functools.partial(front_ends.cursors, "discord"),
+        recent=recent,
+        never_wrote=never_wrote,
+        gaps=services.gaps,
+        begun=begun,
+        on_ready=lambda name: logs.ready("discord", name=name),
+        commands=Offered(
+            install=lambda tree: _install(tree, services, settings),
+            synced=functools.partial(front_ends.mark, _MARK),
+            note=functools.partial(front_ends.set_mark, _MARK),
+            barred=lambda interaction: barred(interaction, settings, withheld, keeps),
+            cleaned=Redactor(config.secrets()).clean,
+        ),
+        withheld=withheld,
+        knocks=lambda who, place: None if places.deaf("discord") else community.access.knocks(who, place),
+        clock=clock,
+        deaf=functools.partial(places.deaf, "discord"),
+    )
+    settings = replace(
+        settings_of(config),
+        decided=Decided(community.access.rules, places.modes, community.accounts.audience.other_audiences),
+    )
+    source = DiscordSource(settings, wiring)
+    places.resumed["discord"] = source.read_back
+    front_ends.states["discord"] = lambda: "; ".join(filter(None, (_words(source.status), places.state("discord"))))
+    return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
+
+
+def _install(tree: Tree, services: Services, settings: DiscordSettings) -> None:
+    install(tree)
+    install_approvals(tree, services.approvals)
+    registry = services.registry
+    forms = {"archival.add": Opening(entry_form), "memory.edit": block_form(registry, settings)}
+    commands = Commands(registry, titles(), settings, forms, VIEWS)
+    commands.install(tree)
+    hear_entry_form(tree, registry, settings)
+    hear_block_forms(tree, registry, settings)
+    tree.client.add_dynamic_items(operation_buttons(registry, settings))
+    install_why(tree, commands)
+    install_talking(tree, services.talking, services.front_ends, settings)
+
+
+def _persons(rules: Mapping[str, Rule], rule: Rule) -> list[int]:
+    """The people on Discord about whom this was decided."""
+    numbers = ((subject.partition(":")[2], found) for subject, found in rules.items() if subject.startswith("discord:"))
+    return [int(number) for number, found in numbers if number.isdecimal() and found is rule]
+
+
+def settings_of(config: Config) -> DiscordSettings:
+    """The configuration's words as the source takes them. Raises ValueError without a token."""
+    if config.discord_token is None:
+        raise ValueError("DISCORD_TOKEN is not set")
+    given = config.discord
+    return DiscordSettings(
+        token=config.discord_token,
+        owner_id=int(config.discord_owner) if config.discord_owner else None,
+        default_mode=Mode(given.default_mode),
+        modes={int(place): Mode(mode) for place, mode in given.modes.items()},
+        allow=_people(given.allow.persons, given.allow.roles, given.allow.guilds),
+        deny=_people(given.deny.persons, given.deny.roles, given.deny.guilds),
+        direct=Direct(given.dm),
+        owner_places=frozenset(map(int, given.owner_places)),
+        auto_thread=given.auto_thread,
+        # Where several speak, each does so under its name, which takes room in every message.
+        show_names=given.show_names or any(len(group.members) > 1 for group in config.groups),
+        merge_seconds=given.merge_seconds,
+    )
+
+
+def _people(persons: frozenset[str], roles: frozenset[str], guilds: frozenset[str]) -> People:
+    return People(frozenset(map(int, persons)), frozenset(map(int, roles)), frozenset(map(int, guilds)))
+
+
+def _words(status: DiscordStatus) -> str:
+    if not status.connected:
+        return status.state.words
+    names = ", ".join(sorted(status.missing_intents))
+    missing = f"; without {names} (Discord's developer portal grants that under Bot)" if names else ""
+    delay = f", {status.latency * 1000:.0f} ms" if status.latency is not None else ""
+    return f"connected as {status.name}{delay}{missing}"

@@ -1,0 +1,89 @@
+"""The question whether something is meant, with its buttons: who does not press in time did not mean it.
+
+Questions are kept in memory: after a restart, as after a quarter of an hour, a button says that its question is over.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import discord
+
+from bot.interfaces.discord.forms import Buttons, hear_button
+from bot.interfaces.discord.responses import Interaction, defer, tell
+
+_ID = re.compile(r"carina:sure:(?P<name>[a-z._-]+):(?P<answer>yes|no):(?P<token>[0-9a-f]+)")
+_SECONDS = 900.0
+_MOST = 1_000
+_OVER = "This question was answered already or is too old, so nothing was done. Use the command again."
+
+
+class Confirmed(Protocol):
+    """Does an operation for somebody who is sure."""
+
+    def __call__(
+        self, interaction: Interaction, name: str, given: Mapping[str, Any], *, shown: str
+    ) -> Awaitable[None]: ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What would be done for whom, and what they are asked before."""
+
+    person: int
+    name: str
+    given: Mapping[str, Any]
+    question: str
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Those that stand. Each is answered once, by who asked for it."""
+
+    clock: Callable[[], float] = time.monotonic
+    _open: dict[str, tuple[float, Asked]] = field(default_factory=dict, init=False)
+
+    def ask(self, asked: Asked) -> discord.ui.View:
+        """The buttons under a question."""
+        now, token = self.clock(), secrets.token_hex(8)
+        for old in [each for each, (until, _) in self._open.items() if until <= now]:
+            del self._open[old]
+        if len(self._open) >= _MOST:
+            del self._open[next(iter(self._open))]
+        self._open[token] = now + _SECONDS, asked
+        view = discord.ui.View(timeout=None)
+        for said, label, style in (
+            ("yes", "Yes, do it", discord.ButtonStyle.danger),
+            ("no", "No", discord.ButtonStyle.secondary),
+        ):
+            custom_id = f"carina:sure:{asked.name}:{said}:{token}"
+            view.add_item(discord.ui.Button(label=label, style=style, custom_id=custom_id))
+        view.stop()  # what is pressed is heard by `button`
+        return view
+
+    def take(self, token: str, person: int) -> Asked | None:
+        """What was asked, where it stands still; from now on it does not."""
+        until, asked = self._open.get(token, (0.0, None))
+        if asked is None or asked.person != person or until <= self.clock():
+            return None
+        del self._open[token]
+        return asked
+
+    def button(self, confirmed: Confirmed) -> Buttons:
+        """What hears the buttons; who may do it is decided anew."""
+
+        async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
+            if not await defer(interaction):
+                return
+            asked = self.take(named["token"], interaction.user.id)
+            if asked is None:
+                await tell(interaction, _OVER)
+            elif named["answer"] == "no":
+                await tell(interaction, "Nothing was done.")
+            else:
+                await confirmed(interaction, asked.name, asked.given, shown=asked.question)
+
+        return hear_button(_ID, pressed)

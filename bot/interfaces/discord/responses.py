@@ -1,0 +1,132 @@
+"""Answering interactions: promised within Discord's three seconds, seen by who asked alone, long texts as a file."""
+
+import gzip
+import io
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeAlias
+
+import discord
+import structlog
+from discord import app_commands
+
+from bot.errors import UserError
+from sources.discord.shared_state import REFUSED
+from sources.outgoing import outgoing
+
+Interaction: TypeAlias = discord.Interaction[Any]
+
+Suggest: TypeAlias = Callable[[Interaction], Awaitable[Iterable[tuple[str, str]]]]
+"""Finds what can be chosen: pairs of a value and the words that stand for it."""
+
+Names: TypeAlias = Callable[[Interaction], Awaitable[Iterable[str]]]
+"""Finds what can be chosen and needs no other words."""
+
+LONGEST = 1_900
+"""Characters of an answer; what is longer goes into a file."""
+
+LARGEST_FILE = 8_000_000
+"""Bytes of a file; Discord takes a little more."""
+
+_CHOICES, _NAME = 25, 100  # suggestions that Discord takes, and characters of one
+
+_log = structlog.get_logger(__name__)
+
+
+async def defer(interaction: Interaction) -> bool:
+    """Tell Discord that an answer is coming; False when it is too late, and then nothing is done."""
+    try:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+    except discord.NotFound:
+        _log.warning("interaction_too_late", hint="it was given more than 3 seconds ago; nothing was done")
+        return False
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
+        return False
+    return True
+
+
+def cleaned(interaction: Interaction, text: str) -> str:
+    """What is shown, without secrets: configuration and files may hold some, and Discord keeps what it is given."""
+    return str(interaction.client.tree.cleaned(text))
+
+
+def shown(interaction: Interaction, text: str) -> str:
+    """What is shown in a message: also without what nobody sees, and with links that say where they lead."""
+    return outgoing(cleaned(interaction, text))
+
+
+def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
+    """A text to be sent as a file, without secrets; packed where it is large. Raises UserError where that is no use."""
+    data = cleaned(interaction, text).encode("utf-8", "replace")
+    if len(data) > LARGEST_FILE:
+        data, name = gzip.compress(data), f"{name}.gz"
+    if len(data) > LARGEST_FILE:
+        raise UserError("This is too large for a file here. Whoever runs me can give it to you: ask them.")
+    return discord.File(io.BytesIO(data), filename=name)
+
+
+async def answer_now(interaction: Interaction, text: str) -> None:
+    """Answer at once and to who asked alone, with what took no time to find."""
+    try:
+        await interaction.response.send_message(shown(interaction, text)[:LONGEST], ephemeral=True)
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="it can be asked again")
+
+
+async def tell(interaction: Interaction, text: str, *, file_name: str = "answer.md", **more: Any) -> None:
+    """Answer who asked. When that cannot be said any more, what was done stands nevertheless.
+
+    `more` goes to Discord as it is (a view, a file of one's own); `file_name` is that of a text that is too long.
+    """
+    whole, text = text, shown(interaction, text)
+    if len(text) > LONGEST:
+        more.setdefault("file", text_file(interaction, whole, file_name))
+        text = f"{text[:LONGEST]}\n(the whole of it is in the file)"
+    try:
+        await interaction.followup.send(text, ephemeral=True, **more)
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="what was done stands")
+
+
+def suggested(found: Iterable[tuple[str, str]], typed: str) -> list[app_commands.Choice[str]]:
+    """What Discord offers while somebody types: of pairs of value and words, those that fit, as many as it takes."""
+    fitting = [(value, words) for value, words in found if typed.casefold() in f"{value} {words}".casefold()]
+    return [app_commands.Choice(name=words[:_NAME] or value, value=value) for value, words in fitting[:_CHOICES]]
+
+
+def suggests(
+    command: app_commands.Command[Any, ..., None],
+    option: str,
+    find: Suggest,
+) -> None:
+    """Have an option suggest pairs of value and words while somebody types; nothing where they may not see them."""
+
+    async def choices(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
+        try:
+            return suggested(await find(interaction), typed)
+        except UserError:
+            return []
+
+    command.autocomplete(option)(choices)
+
+
+def suggests_names(
+    command: app_commands.Command[Any, ..., None],
+    option: str,
+    find: Names,
+) -> None:
+    """The same with names that need no other words; each is suggested once."""
+
+    async def pairs(interaction: Interaction) -> Iterable[tuple[str, str]]:
+        return ((name, name) for name in dict.fromkeys(await find(interaction)) if 0 < len(name) <= _NAME)
+
+    suggests(command, option, pairs)
+
+
+async def answer(interaction: Interaction, work: Awaitable[str], *, file_name: str = "answer.md") -> None:
+    """Tell what came of something, or why it may not or cannot be; to be given what was not begun yet."""
+    try:
+        words = await work
+    except UserError as error:
+        words = str(error)
+    await tell(interaction, words, file_name=file_name)

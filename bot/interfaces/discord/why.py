@@ -1,0 +1,158 @@
+"""The menu "Why did you say this?", and what can be done to a memory that an answer used.
+
+Buttons, the choice among memories and the form hold ids alone and are heard by their ids, so they work for as long
+as they are to be seen, restarts or not; whether somebody may do it is decided when they do it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import discord
+from discord import app_commands
+
+from bot.agents.permissions.policy import Change
+from bot.errors import UserError
+from bot.interfaces.discord.callers import caller_of
+from bot.interfaces.discord.commands import Commands, open_form
+from bot.interfaces.discord.forms import LONGEST, Door, Opening, hear_form
+from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
+from bot.services.why import Correctable, Explained, MemoryRow, OneExplained
+from sources.text import one_line
+
+Tree: TypeAlias = app_commands.CommandTree[Any]
+
+MENU = "Why did you say this?"
+PICK = "carina:why:pick"
+_ID = r"[a-z0-9_]{1,40}"
+_BUTTON = re.compile(rf"carina:why:(?P<change>[a-z]{{1,10}}):(?P<kind>entry|message):(?P<id>{_ID})")
+_PICK = re.compile(PICK)
+_FORM = re.compile(rf"carina:why:correct:(?P<id>{_ID}):(?P<seen>[0-9a-f]{{12}})")
+
+_OPTIONS = 25  # that Discord takes in one select menu
+
+_LOOKS = {
+    Change.FORGET: ("Forget", discord.ButtonStyle.danger),
+    Change.CORRECT: ("Correct", discord.ButtonStyle.primary),
+    Change.NARROW: ("Only in DM", discord.ButtonStyle.secondary),
+}
+
+
+def install_why(tree: Tree, commands: Commands) -> None:
+    """Put the menu into the tree, and have what is pressed, chosen and sent heard, whenever it was shown."""
+
+    async def menu(interaction: Interaction, message: discord.Message) -> None:
+        if await defer(interaction):
+            await commands.answer(interaction, "why", {"message": str(message.id)})
+
+    async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        if await defer(interaction):
+            await commands.answer(interaction, "why.correct", {**named.groupdict(), "text": fields.get("text", "")})
+
+    tree.add_command(app_commands.ContextMenu(name=MENU, callback=menu))
+    tree.client.add_dynamic_items(_buttons(commands), _picks(commands))
+    hear_form(tree, _FORM, sent)
+
+
+def _offered(found: Explained | OneExplained) -> discord.ui.View | None:
+    """Buttons for the only memory that can be changed, else the choice among them."""
+    rows = found.changeable
+    return _view(_offers(rows[0]) if len(rows) == 1 else _choice(rows))
+
+
+VIEWS = {"why": _offered, "why.memory": _offered}
+"""What can be pressed under what these operations show."""
+
+
+def _offers(memory: MemoryRow) -> list[discord.ui.Item[Any]]:
+    items = list[discord.ui.Item[Any]]()
+    for change in memory.changes:
+        label, style = _LOOKS[change]
+        identifier = f"carina:why:{change}:{memory.kind}:{memory.id}"
+        items.append(discord.ui.Button[Any](label=label, style=style, custom_id=identifier))
+    return items
+
+
+def _choice(memories: Sequence[MemoryRow]) -> list[discord.ui.Item[Any]]:
+    options = [
+        discord.SelectOption(label=one_line(memory.text, 90), value=f"{memory.kind}:{memory.id}")
+        for memory in memories[:_OPTIONS]
+    ]
+    select = discord.ui.Select[Any](custom_id=PICK, placeholder="Choose a memory to change", options=options)
+    return [select] if options else []
+
+
+def _view(items: Sequence[discord.ui.Item[Any]]) -> discord.ui.View | None:
+    if not items:
+        return None
+    view = discord.ui.View(timeout=None)
+    for item in items:
+        view.add_item(item)
+    view.stop()  # one handler hears them all by their ids: discord.py need not keep each view
+    return view
+
+
+def _buttons(commands: Commands) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
+    class Press(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=_BUTTON):
+        """One way to change one memory."""
+
+        def __init__(self, named: re.Match[str], shown: discord.ui.Button[Any]) -> None:
+            super().__init__(shown)
+            self.named = named
+
+        @classmethod
+        async def from_custom_id(
+            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
+        ) -> "Press":
+            return cls(match, cast("discord.ui.Button[Any]", item))
+
+        async def pressed(self, interaction: Interaction) -> None:
+            change, which = self.named["change"], {"kind": self.named["kind"], "id": self.named["id"]}
+            if change == Change.CORRECT:
+                await open_form(interaction, _form(commands), {"id": which["id"]})
+            elif await defer(interaction):
+                if change in (Change.FORGET, Change.NARROW):
+                    await commands.answer(interaction, f"why.{change}", which)
+                else:
+                    await tell(interaction, "This button means nothing to me.")
+
+    return Press
+
+
+def _picks(commands: Commands) -> type[discord.ui.DynamicItem[discord.ui.Select[Any]]]:
+    class Pick(Door, discord.ui.DynamicItem[discord.ui.Select[Any]], template=_PICK):
+        """The choice among several memories: shows the chosen one, with its buttons."""
+
+        @classmethod
+        async def from_custom_id(
+            cls, _interaction: Interaction, item: discord.ui.Item[Any], _match: re.Match[str], /
+        ) -> "Pick":
+            return cls(cast("discord.ui.Select[Any]", item))
+
+        async def pressed(self, interaction: Interaction) -> None:
+            kind, _, identifier = (self.item.values or [""])[0].partition(":")
+            if await defer(interaction):
+                await commands.answer(interaction, "why.memory", {"kind": kind, "id": identifier})
+
+    return Pick
+
+
+def _form(commands: Commands) -> Opening:
+    async def made(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
+        caller = await caller_of(interaction, commands.settings, "button")
+        found = cast("Correctable", await commands.registry.call("why.form", caller, given))
+        if len(found.text) > LONGEST:
+            size = f"{len(found.text):,} characters, and a form takes {LONGEST:,}"
+            raise UserError(f"It has {size}. Tell me in words what to change, or forget it and tell me anew.")
+        form = discord.ui.Modal(
+            title="Correct what I remember", custom_id=f"carina:why:correct:{found.id}:{found.mark}", timeout=None
+        )
+        text = cleaned(interaction, found.text)
+        field = discord.ui.TextInput[Any](
+            custom_id="text", style=discord.TextStyle.long, default=text, max_length=LONGEST
+        )
+        form.add_item(discord.ui.Label(text="What it should say", component=field))
+        form.stop()  # what is sent is heard by its id, also after a restart
+        return form
+
+    return Opening(made)

@@ -1,0 +1,118 @@
+"""Asking a group on behalf of the owner's own programs, and waiting for what it answers.
+
+What is asked is said at the terminal, in the owner's name and for the owner alone, and answered like anything that is
+said there; it stays in that conversation. Whoever waited for the answer has it, so the terminal is not told it again.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from bot.errors import UserError
+from bot.interfaces.frontends import Services
+from bot.runtime.router import Router
+from bot.runtime.turn_watchers import Broadcast
+from memory import groups
+from memory.queue import inbox, outbox
+from memory.queue.inbox import InRow, Status
+from memory.queue.outbox import OutRow
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import snowflakes
+from sources.base import Notification
+from sources.terminal import PERSON, PLACE, TerminalSource
+
+T = TypeVar("T")
+
+_TAKE = commit_point("errand.take")
+
+MOST_SECONDS = 600.0
+LONGEST = 32_000
+"""Characters of what is asked."""
+
+
+class Outcome(StrEnum):
+    """What came of it."""
+
+    ANSWERED = "answered"
+    SILENT = "silent"
+    """The group chose to say nothing."""
+    LATE = "late"
+    """There is no answer yet; it will be said at the terminal."""
+
+
+@dataclass(frozen=True)
+class GroupRequests:
+    """In one constellation."""
+
+    database: Database
+    router: Router
+    terminal: TerminalSource
+    events: Broadcast
+    services: Services
+
+    async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
+        """Say a text to a group, and wait so many seconds for what it answers. Raises UserError.
+
+        "group" is its name as it is written, "outcome" one of `Outcome`, "text" the answer.
+        """
+        if not text.strip() or len(text) > LONGEST:
+            raise UserError(f"a message has 1 to {LONGEST:,} characters; found {len(text):,}")
+        if not 0 < seconds <= MOST_SECONDS:
+            raise UserError(f"an answer is waited for at most {MOST_SECONDS:g} seconds, and more than 0")
+        self._require_heard()
+        to = await self.services.talking.group(group)
+        heard = replace(self.terminal.hear(text, f"terminal-{snowflakes.next()}"), to=to.group)
+        try:
+            async with asyncio.timeout(seconds):
+                said = await self._answer(heard)
+        except TimeoutError:
+            return {"group": to.name, "outcome": Outcome.LATE, "text": ""}
+        return {"group": to.name, "outcome": Outcome.ANSWERED if said else Outcome.SILENT, "text": said}
+
+    def _require_heard(self) -> None:
+        if since := self.services.halt.since:
+            raise UserError(f"everything is halted since {since}; `carina halt release` resumes")
+        if words := self.services.community.privacy.words_withheld(PERSON):
+            raise UserError(words)
+
+    async def _answer(self, heard: Notification) -> str:
+        """Say it, and wait until it was answered; gives what was said."""
+        with self.events.ends(PLACE.id) as changed:
+            self.router.receive(heard)
+            while True:
+                await changed.wait()
+                changed.clear()
+                row = await self._read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
+                if row is not None and row.status is Status.DEAD:
+                    raise UserError(f"it could not be answered; `carina inbox show {row.id}` says why")
+                if row is not None and row.status is Status.DONE:
+                    return await self._take(row)
+
+    async def _take(self, row: InRow) -> str:
+        """What was said because of a row, which the terminal need not be told any more."""
+        await self.router.delivered(PLACE.id)
+        now = self.services.front_ends.clock()
+
+        def take(tx: Tx) -> str:
+            said = said_because(tx, row)
+            for each in said:
+                outbox.take(tx, each, f"errand-{each.id}", now)
+            return "\n\n".join(each.content for each in said)
+
+        return await self.database.write(_TAKE, take)
+
+    async def _read(self, read: Callable[[Rows], T]) -> T:
+        return await self.database.read(read)
+
+
+def said_because(rows: Rows, row: InRow) -> Sequence[OutRow]:
+    """What the turns that answered a row said at the terminal, in order."""
+    if row.turn is None:
+        return ()
+    every = (row.turn, *(part.turn for part in groups.parts(rows, row.turn)))
+    found = [each for turn in every for each in outbox.of_turn(rows, turn)]
+    here = {each.id: each for each in found if each.place == PLACE.id and each.kind == "text" and each.content}
+    return [here[key] for key in sorted(here)]

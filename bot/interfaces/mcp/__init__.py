@@ -1,0 +1,1 @@
+"""The MCP server that offers tools of our agents to other programs."""

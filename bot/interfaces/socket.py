@@ -1,0 +1,71 @@
+"""Operations over the control socket, and for a command that does its work itself: results become text to print.
+
+A request carries the name of an operation, its arguments and a `View`: how the command prints. The reply is the text
+to print, so that a command needs nothing but this protocol.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from bot.errors import CallError, UserError
+from bot.interfaces.exit_codes import exit_code
+from bot.services.caller import Unconfirmed, Via, owner_at_terminal
+from bot.services.registry import Registry
+from bot.services.results import Plain, Result
+from memory.store.errors import StoreError
+
+Reply: TypeAlias = dict[str, Any]
+"""`{"text": ...}`, perhaps with an `"aside"` for standard error; `{"confirm": ...}` with a question; or
+`{"error": ...}`; with a `code` to exit with."""
+
+
+class View(BaseModel):
+    """How a command prints."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    as_json: bool = False
+    ascii: bool = False
+    """What is printed to says ASCII only."""
+    sure: bool = False
+    """Somebody said yes to whatever is asked before it is done."""
+    shown: str = ""
+    """The question to which they said yes; empty where they said it unasked."""
+    width: int | None = None
+    """Of the terminal; None where another program reads."""
+
+
+def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]]]:
+    """What the control socket offers, by name."""
+    offered = (each for each in registry.operations.values() if Via.TERMINAL in each.via)
+    return {each.name: partial(replies, registry, each.name) for each in offered}
+
+
+async def replies(
+    registry: Registry, name: str, arguments: Mapping[str, Any], view: Mapping[str, Any]
+) -> AsyncIterator[Reply]:
+    """Do an operation for the owner at the terminal."""
+    shown = View.model_validate(view)
+    caller = replace(owner_at_terminal(sure=shown.sure), shown=shown.shown)
+    try:
+        ink = await registry.plain(caller)
+        async for result in registry.results(name, caller, arguments):
+            aside = "" if shown.as_json else result.aside(ink)
+            more = ({"aside": aside} if aside else {}) | ({"code": result.code} if result.code else {})
+            yield {"text": printed(result, ink, shown), **more}
+    except Unconfirmed as question:
+        yield {"confirm": str(question)}
+    except (UserError, CallError, StoreError) as error:
+        yield {"error": str(error), "code": exit_code(error)}
+
+
+def printed(result: Result, ink: Plain, view: View) -> str:
+    """A result as a command prints it."""
+    if view.as_json:
+        return json.dumps(result.data(), ensure_ascii=view.ascii, indent=2)
+    return result.terminal(ink, view.width)

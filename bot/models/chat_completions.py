@@ -1,0 +1,139 @@
+"""OpenAI and every server that speaks Chat Completions. Servers differ in everything that the protocol leaves open."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bot.models import normalize
+from bot.models.access import Access
+from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage
+from bot.models.event_stream import DONE
+from bot.models.http_model import Assembly, Finish, HttpModel, PartialCall
+from bot.models.shorten import in_words
+
+_OFFICIAL = "https://api.openai.com/v1"
+_FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
+
+
+def connect(access: Access, *, sees: bool | None = None) -> HttpModel:
+    """Nothing is sent yet. `sees` tells whether pictures are shown; a server of one's own is asked in words alone."""
+    base = (access.base_url or _OFFICIAL).rstrip("/")
+    key = {"Authorization": f"Bearer {access.key}"} if access.key else {}
+    # Older servers know max_tokens only.
+    limit = "max_tokens" if access.base_url else "max_completion_tokens"
+    dialect = ChatCompletions(access.model, limit, sees=not access.base_url if sees is None else sees)
+    return HttpModel(access, f"{base}/chat/completions", key, dialect)
+
+
+@dataclass(frozen=True)
+class ChatCompletions:
+    model: str
+    limit: str
+    sees: bool
+
+    def document(self, request: Request) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "model": self.model,
+            "messages": _messages(request, images=self.sees),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.tools:
+            found["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
+                }
+                for t in request.tools
+            ]
+            forced = any(tool.name == request.force_tool for tool in request.tools)
+            chosen = {"type": "function", "function": {"name": request.force_tool}}
+            found["tool_choice"] = chosen if forced else "auto"
+        if request.temperature is not None:
+            found["temperature"] = request.temperature
+        if request.max_tokens is not None:
+            found[self.limit] = request.max_tokens
+        return found
+
+    def read(self, event: Any, answer: Assembly) -> str:
+        if event == DONE:
+            answer.end()
+            return ""
+        if not isinstance(event, dict):
+            raise answer.garbage()
+        if event.get("error"):
+            raise answer.failed(event)
+        if isinstance(usage := event.get("usage"), dict):
+            answer.counts = usage
+        match event.get("choices"):
+            case [dict() as choice, *_]:
+                return _choice(choice, answer)
+            case None | []:
+                return ""
+        raise answer.garbage()
+
+
+def _choice(choice: dict[str, Any], answer: Assembly) -> str:
+    delta = choice.get("delta") or choice.get("message") or {}
+    if not isinstance(delta, dict):
+        raise answer.garbage()
+    if isinstance(finish := choice.get("finish_reason"), str):
+        answer.finish = _FINISH.get(finish, "stop")
+    for piece in delta.get("tool_calls") or ():
+        _add_call(piece, answer)
+    return answer.say(_text(delta.get("content"), answer) or _text(delta.get("refusal"), answer))
+
+
+def _text(content: object, answer: Assembly) -> str:
+    """Some servers send a list of parts; thoughts among them are not said."""
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case [*parts]:
+            return "".join(_part(part) for part in parts)
+    raise answer.garbage()
+
+
+def _part(part: object) -> str:
+    match part:
+        case {"text": str() as text}:
+            return text
+    return ""
+
+
+def _add_call(piece: object, answer: Assembly) -> None:
+    """A call comes whole or in pieces, which are joined by index; a new id begins a new one in any case."""
+    if not isinstance(piece, dict) or not isinstance(function := piece.get("function") or {}, dict):
+        raise answer.garbage()
+    index, found = piece.get("index"), piece.get("id")
+    known = next((call for call in answer.calls if index is not None and call.index == index), None)
+    if known is None and index is None and not found and answer.calls:
+        known = answer.calls[-1]
+    if known is None or (found and known.id and found != known.id):
+        known = PartialCall(index)
+        answer.calls.append(known)
+    known.add(found, function.get("name"), function.get("arguments"))
+
+
+def _messages(request: Request, *, images: bool) -> list[dict[str, Any]]:
+    head = [{"role": "system", "content": request.system}] if request.system.strip() else []
+    return [*head, *(_message(message, images=images) for message in normalize.mended(request.messages))]
+
+
+def _message(message: Message, *, images: bool) -> dict[str, Any]:
+    match message:
+        case ToolMessage(call_id, _, text):
+            return {"role": "tool", "tool_call_id": normalize.call_id(call_id), "content": normalize.shown(text)}
+        case AssistantMessage(text, calls):
+            said: dict[str, Any] = {"role": "assistant", "content": text if text.strip() else None}
+            return {**said, "tool_calls": [*map(_call, calls)]} if calls else said
+    if not (message.images and images):
+        return {"role": "user", "content": normalize.shown(in_words(message).text)}
+    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
+    return {"role": "user", "content": [{"type": "text", "text": normalize.shown(message.text)}, *pictures]}
+
+
+def _call(call: Call) -> dict[str, Any]:
+    function = {"name": normalize.tool_name(call.name), "arguments": normalize.arguments(call.arguments)}
+    return {"id": normalize.call_id(call.id), "type": "function", "function": function}

@@ -1,0 +1,69 @@
+"""A conversation in a form that every provider takes. Pure.
+
+Providers refuse a whole conversation for one odd character, id or unanswered call, and would go on refusing it
+at every later turn.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
+from bot.models.text import clean
+
+EMPTY = "(empty)"  # some providers refuse blank text
+_UNKNOWN_RESULT = "The result of this call was lost; whether it took effect is not known."
+
+
+def mended(messages: Sequence[Message]) -> list[Message]:
+    """Every call directly followed by its result, no result without its call, no empty answer."""
+    mended: list[Message] = []
+    for i, message in enumerate(messages):
+        match message:
+            case AssistantMessage(text, calls):
+                if text.strip() or calls:
+                    mended.append(message)
+                mended += (_result(call, messages[i + 1 :]) for call in calls)
+            case UserMessage():
+                mended.append(message)
+    return mended
+
+
+def _result(call: Call, later: Iterable[Message]) -> ToolMessage:
+    found = (message for message in later if isinstance(message, ToolMessage) and message.call_id == call.id)
+    return next(found, ToolMessage(call.id, call.name, _UNKNOWN_RESULT, ok=False))
+
+
+def call_id(given: str) -> str:
+    """Providers take different characters and lengths; an id that not all of them take becomes its hash."""
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,40}", given):
+        return given
+    return "call_" + hashlib.sha256(clean(given).encode()).hexdigest()[:24]
+
+
+def tool_name(name: str) -> str:
+    """A tool's name as providers take it; a model may have invented one they do not."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed"
+
+
+def values(given: str) -> dict[str, Any]:
+    """The arguments of a call as an object, also where the model wrote something else."""
+    text = clean(given)
+    with suppress(ValueError):
+        if isinstance(found := json.loads(text), dict):
+            return found
+    return {"INVALID_JSON": text} if text.strip() else {}
+
+
+def arguments(given: str) -> str:
+    """The same as JSON text; what the model wrote stays as it is, so that a cache knows it again."""
+    text, found = clean(given), values(given)
+    return text if text.strip() and "INVALID_JSON" not in found else json.dumps(found, ensure_ascii=False)
+
+
+def shown(text: str) -> str:
+    """Text that can be sent: never blank, no half characters."""
+    return clean(text) if text.strip() else EMPTY

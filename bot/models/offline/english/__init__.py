@@ -1,5 +1,0 @@
-"""English."""
-
-from bot.models.offline.english.table import ENGLISH
-
-__all__ = ["ENGLISH"]

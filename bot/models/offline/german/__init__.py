@@ -1,5 +1,0 @@
-"""German."""
-
-from bot.models.offline.german.table import GERMAN
-
-__all__ = ["GERMAN"]

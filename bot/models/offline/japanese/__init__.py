@@ -1,5 +1,0 @@
-"""Japanese."""
-
-from bot.models.offline.japanese.table import JAPANESE
-
-__all__ = ["JAPANESE"]

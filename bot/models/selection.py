@@ -1,0 +1,53 @@
+"""Which model answers for an agent: its own or the service's, with the fallbacks and the offline model behind it."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from bot.config import Config
+from bot.models.access import Limits
+from bot.models.base import Model
+from bot.models.catalog import ModelCatalog, build_models
+from bot.models.health import Standing
+from bot.models.offline import OfflineModel
+from bot.secrets import Redactor
+from memory.agents import Agent
+from memory.store.clock import Clock
+
+
+@dataclass(frozen=True)
+class ModelSelection:
+    """The models of a running service."""
+
+    config: Config
+    catalog: ModelCatalog
+
+    async def choose(self, agent: Agent) -> Model:
+        """The chain that answers for an agent."""
+        return await self.catalog.get(agent.model or self.config.model.default)
+
+    def standings(self, names: Iterable[str] = ()) -> tuple[Standing, ...]:
+        """How the models of these names and the fallbacks stand, in words without secrets."""
+        redact = Redactor(self.config.secrets()).text
+        return tuple(replace(found, reason=redact(found.reason)) for found in self.catalog.standings(names))
+
+
+@asynccontextmanager
+async def open_models(config: Config, clock: Clock) -> AsyncIterator[ModelSelection]:
+    """Make the models of a configuration; providers are loaded when they are first asked. Raises ConfigError."""
+    catalog = build_models(
+        fallback=config.model.fallback,
+        keys={provider: key.get_secret_value() for provider, key in config.keys.items()},
+        base_urls={"openai": config.openai_base_url} if config.openai_base_url else {},
+        offline=OfflineModel(clock, zone=config.schedule.zone_name()),
+        limits=Limits(
+            attempt=config.model.timeout_seconds,
+            silence=config.model.stall_seconds,
+            chain=config.limits.turn_seconds * 0.9,
+            tries=1 + config.model.retries,
+        ),
+    )
+    try:
+        yield ModelSelection(config, catalog)
+    finally:
+        await catalog.aclose()

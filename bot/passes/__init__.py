@@ -1,1 +1,0 @@
-"""What models are asked for while nobody waits: long conversations, agents and days in short."""

@@ -1,0 +1,1 @@
+"""What runs while the service runs: router, conversations, deliveries and their supervisor."""

@@ -1,0 +1,123 @@
+"""From a notification of a source to an arrival of the inbox."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeAlias
+
+from memory import internal_events
+from memory.people.audience import Scope, Trust
+from memory.queue import messages, outbox
+from memory.queue.follow_ups import FollowUp
+from memory.queue.inbox import Arrival, Heard
+from memory.queue.payloads import Attachment, BlockNote, Brought, Edited, Quotation
+from memory.store.columns import Unreadable
+from memory.store.database import Rows, Tx
+from memory.store.errors import RowUnreadable
+from memory.store.ids import GroupId
+from sources.base import Kind, Notification
+from sources.text import one_line
+
+_EXCERPT = 80  # characters of our message that a reaction is told with
+
+
+def to_arrival(notification: Notification, group: GroupId) -> Arrival:
+    """A notification as the inbox stores it: its text apart from the rest, so that an edit finds one copy."""
+    place, speaker = notification.place, notification.speaker
+    answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
+    return Arrival(
+        source=notification.source,
+        external_id=notification.external_id,
+        kind=notification.kind,
+        place=Heard(place.id, place.kind, place.name, place.audience, place.within),
+        person=speaker.id if speaker else None,
+        speaker=speaker.name if speaker else "",
+        trust=speaker.trust if speaker else Trust.STRANGER,
+        subject=notification.subject,
+        text=notification.text,
+        at=notification.at,
+        payload=_payload(notification),
+        group=group if answerable else None,
+        position=notification.position,
+        alone=notification.alone,
+        asks=group if notification.kind == Kind.EDIT else None,
+        unshown=speaker is not None and speaker.unshown,
+    )
+
+
+ByState: TypeAlias = Callable[[Rows, Arrival], GroupId | None]
+"""Which group is there for how the person of a message is now; None when the usual one answers."""
+
+
+def no_states(_rows: Rows, _arrival: Arrival) -> GroupId | None:
+    """No group is there for anybody's state."""
+    return None
+
+
+def settled(rows: Rows, arrival: Arrival, notification: Notification, by_state: ByState) -> Arrival:
+    """An arrival with the group that answers it for how its person is; as it is where somebody is named to answer."""
+    if arrival.group is None or arrival.person is None or arrival.kind != Kind.MESSAGE or notification.to:
+        return arrival
+    group = by_state(rows, arrival)
+    return arrival if group is None else replace(arrival, group=group)
+
+
+def _payload(notification: Notification) -> Brought:
+    quoted, attachments = notification.quoted, notification.attachments
+    return Brought(
+        blocks=tuple(BlockNote(each.label, each.description, each.profile, each.about) for each in notification.blocks),
+        background=notification.background,
+        quoted=None if quoted is None else Quotation(quoted.speaker, quoted.text, quoted.by_us),
+        attachments=tuple(Attachment(a.name, a.content_type, a.size, a.text, a.skipped) for a in attachments),
+        images=tuple(a.url for a in attachments if a.content_type.startswith("image/") and a.url),
+        mentioned=notification.mentioned,
+    )
+
+
+def with_reaction(rows: Rows, arrival: Arrival) -> Arrival:
+    """A reaction as the transcript has it: to which of our messages it was; anything else as it is."""
+    if arrival.kind != Kind.REACTION:
+        return arrival
+    row = outbox.said_by_us(rows, arrival.source, arrival.subject)
+    about = f': "{one_line(row.content, _EXCERPT)}"' if row is not None and row.place == arrival.place.id else ""
+    return replace(arrival, text=f"(reacted with {arrival.text} to a message of yours{about})")
+
+
+def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
+    """Let an agent store anew what an edit took away; whether it was asked just now.
+
+    The words are read from the message when the agent is asked, so that a later edit or deletion is followed too.
+    """
+    edited, ask = messages.of_id(tx, follow_up.message), follow_up.ask
+    if isinstance(ask, Unreadable):
+        raise RowUnreadable(ask.why)
+    if ask is None or edited is None or edited.deleted_at is not None:
+        return False
+    event = internal_events.Event(
+        source="edit",
+        external_id=ask.event,
+        place=edited.place,
+        person=edited.person,
+        group=ask.group,
+        text=f"{edited.speaker} edited a message. What you had stored from its old words was removed.",
+        hearers=Scope(edited.audience, frozenset(ask.within)),
+        trust=edited.trust,
+        payload=Edited(edited.id, edited.id, edited.external_id),
+    )
+    return internal_events.add(tx, event, now) is not None
+
+
+def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:
+    """What happened, without the values of loaded secrets in any words of it: they are stored and shown nowhere."""
+    said, quoted = notification.speaker, notification.quoted
+    return replace(
+        notification,
+        text=redact(notification.text),
+        speaker=None if said is None else replace(said, name=redact(said.name)),
+        quoted=None if quoted is None else replace(quoted, text=redact(quoted.text)),
+        attachments=tuple(
+            replace(each, name=redact(each.name), text=redact(each.text)) for each in notification.attachments
+        ),
+        background=tuple(map(redact, notification.background)),
+        blocks=tuple(replace(each, profile=redact(each.profile)) for each in notification.blocks),
+    )

@@ -1,0 +1,307 @@
+"""The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from bot.agents.groups.mentions import addressed, mentioned_words, signed
+from bot.agents.groups.settings import with_agents
+from bot.agents.groups.states import Selves, group_for
+from bot.agents.seeds import new_agent_id, seed_agent, seed_common
+from bot.config import Config
+from bot.config.agent_files import read_agent, read_group, require_sound
+from bot.config.blocks import Block as BlockSettings
+from bot.config.blocks import CommonBlock
+from bot.config.tables import TOOLS
+from bot.config.tables import Agent as AgentSettings
+from bot.config.tables import Group as GroupSettings
+from bot.errors import ConfigError
+from memory import agents
+from memory.agents import Agent, Group, Member
+from memory.blocks.configured import Common
+from memory.blocks.schemas import TEXT, dump_schema
+from memory.people.audience import Scope
+from memory.queue.inbox import Arrival
+from memory.store.clock import Clock
+from memory.store.constellation import Constellations
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, ConstellationId, GroupId, PersonId
+from sources.base import Place
+
+EVERYWHERE_ELSE = "default"
+"""Among what was decided by command: who answers where nothing is said of any binding."""
+
+_SEED = commit_point("constellation.seed")
+_COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "blocks"}
+
+
+@dataclass(frozen=True)
+class RoutingTable:
+    """Which group answers a message: the one that it speaks to by name, else the one that has a keyword of it, else
+    (`by_state`) the one that is there for how its person is, else
+    that of the first of the place's bindings of which anything is said, else the default. Where "@name" is an agent who
+    is not in that group, it is one that this agent speaks in.
+
+    What was decided by command wins over what is configured for the same binding; it changes while the service runs.
+    """
+
+    places: dict[str, GroupId]
+    default: GroupId
+    decided: dict[str, GroupId] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
+    """With the names and keywords that bring messages to them, kept as the store has them (`heed`)."""
+    names: dict[str, AgentId] = field(default_factory=dict)
+    """Agents, kept alike."""
+
+    def heed(self, rows: Rows) -> None:
+        """Take over names and keywords of groups, and names of agents, as they are now."""
+        self.groups[:] = agents.groups(rows)
+        self.names.clear()
+        self.names.update({agent.name: agent.id for agent in agents.agents(rows)})
+
+    def __call__(self, place: Place, text: str) -> GroupId:
+        called = self._called(text) if text and len(self.groups) > 1 else None
+        if called is not None:
+            return called
+        said = {**self.places, **self.decided}
+        bindings = (str(place.id), *place.bindings, EVERYWHERE_ELSE)
+        chosen = next((said[binding] for binding in bindings if binding in said), self.default)
+        return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
+
+    def by_state(self, rows: Rows, said: Arrival, selves: Selves) -> GroupId | None:
+        """The group that is there for how who said something is now; None when the words say who is to answer."""
+        there = [group for group in self.groups if group.states]
+        if not there or said.person is None or self._called(said.text) or signed(said.text, list(self.names)):
+            return None
+        scope = Scope(said.place.audience, frozenset(said.place.within))
+        return group_for(rows, there, selves(said.person), scope, said.at)
+
+    def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
+        """The chosen group, unless an agent is spoken to who does not speak there but does in another."""
+        spoken = signed(text, list(self.names))
+        if len(spoken) != 1:
+            return chosen
+        named = self.names[spoken[0]]
+        having = [
+            group.id
+            for group in self.groups
+            if any(member.agent == named and member.role != "observer" for member in group.members)
+            and (group.id == chosen or (group.mention and group.pattern != "sleeptime"))
+        ]
+        return chosen if chosen in having or not having else having[0]
+
+    def _called(self, text: str) -> GroupId | None:
+        names = {group.name: group.id for group in self.groups if group.mention}
+        if spoken := addressed(text, list(names), everybody=False):
+            return names[spoken[0]]
+        return next((group.id for group in self.groups if mentioned_words(text, group.keywords)), None)
+
+
+async def open_constellation(
+    config: Config, constellations: Constellations, owner: PersonId, clock: Clock
+) -> tuple[ConstellationId, RoutingTable]:
+    """Make sure that what the configuration names exists."""
+    house = await constellations.ensure(config.constellation.name, owner)
+    async with constellations.use(house.id) as database:
+        answering = await database.write(_SEED, lambda tx: _seed(tx, config, clock))
+    for place in answering.places:
+        await constellations.bind(place, house.id, "configuration")
+    return house.id, answering
+
+
+async def known_constellation(
+    config: Config, constellations: Constellations, identifier: ConstellationId
+) -> tuple[ConstellationId, RoutingTable]:
+    """The same for a command: as the database stands. What the file names beside that comes when the service starts."""
+    async with constellations.use(identifier) as database:
+        return identifier, await database.read(lambda rows: _known(rows, config))
+
+
+def _known(rows: Rows, config: Config) -> RoutingTable:
+    groups = {group.name: group.id for group in agents.groups(rows)}
+    places = {place: groups[each.name] for each in config.groups if each.name in groups for place in each.places}
+    usual = groups.get(config.default_group.name, next(iter(groups.values()), GroupId("")))
+    answering = RoutingTable(places, usual)
+    answering.heed(rows)
+    return answering
+
+
+def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
+    now = clock()
+    for settings in config.agents:
+        seed_agent(tx, agent_row(settings, show_name=config.discord.show_names), now)
+    seed_common(tx, [_common(tx, block) for block in config.constellation.blocks], now)
+    _show_names(tx, now, shown=config.discord.show_names)
+    _renew_tools(tx, config, now)
+    groups: dict[str, GroupId] = {}
+    places: dict[str, GroupId] = {}
+    for group in config.groups:
+        there = next((each for each in agents.groups(tx) if each.name == group.name), None)
+        groups[group.name] = make_group(tx, group, now) if there is None else there.id
+        places |= dict.fromkeys(group.places, groups[group.name])
+    answering = RoutingTable(places, groups[config.default_group.name])
+    answering.heed(tx)
+    return answering
+
+
+def _common(rows: Rows, block: CommonBlock) -> Common:
+    """A block of the constellation as its row keeps it: agents by id. Raises ConfigError."""
+    known = {agent.name: agent.id for agent in agents.every_agent(rows)}
+    if missing := [name for name in block.permissions if name not in known]:
+        there, key = ", ".join(known), f'constellation.blocks["{block.label}"].permissions'
+        raise ConfigError(f'{key}: found "{missing[0]}", which is no agent; known: {there}')
+    return Common(_block(block), {known[name]: permission for name, permission in block.permissions.items()})
+
+
+def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
+    """Make a group as its table in the configuration says, or let one of that name be so. Raises ConfigError."""
+    known = {agent.name: agent.id for agent in agents.every_agent(tx)}
+    if missing := [name for name in settings.names if name not in known]:
+        there = ", ".join(known)
+        raise ConfigError(f'groups["{settings.name}"].members: found "{missing[0]}", which is no agent; known: {there}')
+    wanted = _group(settings, known)
+    group = agents.seed_group(tx, wanted, now)
+    if replace(wanted, id=group.id) != group:
+        agents.change_group(tx, replace(wanted, id=group.id), now)
+    return group.id
+
+
+def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
+    """A group as its row keeps it: agents by id."""
+    members = tuple(
+        Member(ids[each.agent], each.role, each.domain, each.capabilities, each.model) for each in settings.members
+    )
+    return Group(
+        id=agents.new_group_id(),
+        name=settings.name,
+        members=members,
+        pattern=settings.pattern,
+        config=with_agents(settings.settings.model_dump(mode="json"), ids),
+        description=settings.description,
+        keywords=settings.keywords,
+        states=tuple(state.model_dump(exclude_defaults=True) for state in settings.states),
+        mention=settings.mention,
+    )
+
+
+def group_section(rows: Rows, group: Group, answering: RoutingTable) -> dict[str, Any]:
+    """A group of the database as the table that makes it, with where it answers as decided by file and command."""
+    said = {**answering.places, **answering.decided}
+    elsewhere = answering.decided.get(EVERYWHERE_ELSE, answering.default)
+    names = {agent.id: agent.name for agent in agents.every_agent(rows)}
+    return {
+        "name": group.name,
+        **({"description": group.description} if group.description else {}),
+        "members": [_member_section(names[member.agent], member) for member in group.members],
+        "places": sorted(place for place, of in said.items() if of == group.id and place != EVERYWHERE_ELSE),
+        "keywords": list(group.keywords),
+        **({"states": [state.get("said", dict(state)) for state in group.states]} if group.states else {}),
+        "mention": group.mention,
+        "default": elsewhere == group.id,
+        "pattern": group.pattern,
+        group.pattern: with_agents(group.config, {str(key): name for key, name in names.items()}),
+    }
+
+
+def _member_section(name: str, member: Member) -> dict[str, Any] | str:
+    """A member as its table, or as its name where that says it all."""
+    said = {"role": member.role, "domain": member.domain, "capabilities": member.capabilities, "model": member.model}
+    others = {key: value for key, value in said.items() if value and (key, value) != ("role", "regular")}
+    return {"agent": name, **others} if others else name
+
+
+def require_standing(rows: Rows, config: Config, answering: RoutingTable, wanted: Sequence[GroupSettings] = ()) -> None:
+    """Raise ConfigError when the agents and groups of the database cannot stand together under that configuration.
+
+    Groups of `wanted` count as their tables say: where they answer is written after them.
+    """
+    named = {group.name: group for group in wanted}
+    default = next((group.name for group in wanted if group.default), None)
+    groups = [
+        named.get(group.name) or read_group(group_section(rows, group, answering)) for group in agents.groups(rows)
+    ]
+    if default is not None:
+        groups = [group.model_copy(update={"default": group.name == default}) for group in groups]
+    taken = {place for group in wanted for place in group.places}
+    groups = [
+        group if group.name in named else group.model_copy(update={"places": tuple(set(group.places) - taken)})
+        for group in groups
+    ]
+    require_sound(config, [_standing(agent) for agent in agents.every_agent(rows)], groups)
+
+
+def _standing(agent: Agent) -> AgentSettings:
+    section = read_agent(agent_section(agent))
+    return section if agent.status == "active" else section.model_copy(update={"model": "", "tools": ()})
+
+
+def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:
+    """Whether agents speak under their own names is a setting of the service, so the file's word holds for all."""
+    for agent in agents.every_agent(tx):
+        name = agent.name if shown else ""
+        if agent.config.get("show_name", "") != name:
+            agents.change_agent(tx, replace(agent, config={**agent.config, "show_name": name}), now)
+
+
+def _renew_tools(tx: Tx, config: Config, now: datetime) -> None:
+    """Let who has every tool have those that this version brings.
+
+    A list that stands in the file is an agent's own, also where it is the same as an earlier version's usual one.
+    """
+    own = {each.name: each.tools for each in config.agents if "tools" in each.model_fields_set}
+    for agent in agents.every_agent(tx):
+        if agent.usual_tools and own.get(agent.name) == agent.tools:
+            agents.change_agent(tx, replace(agent, usual_tools=False), now)
+        elif agent.usual_tools and agent.tools != TOOLS:
+            agents.change_agent(tx, replace(agent, tools=TOOLS), now)
+
+
+def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
+    """An agent as its table in the configuration says; what has no column of its own goes into `config`."""
+    said = settings.model_dump(mode="json", exclude=_COLUMNS)
+    others = {key: value for key, value in said.items() if value not in (None, "", [])}
+    return Agent(
+        id=new_agent_id(),
+        name=settings.name,
+        description=settings.description,
+        model=settings.model,
+        system_prompt=settings.system_prompt,
+        tools=settings.tools,
+        usual_tools="tools" not in settings.model_fields_set,
+        rules=tuple(rule.plain() for rule in settings.rules),
+        config={
+            **others,
+            "blocks": [_block(block) for block in settings.blocks],
+            "show_name": settings.name if show_name else "",
+        },
+    )
+
+
+def agent_section(agent: Agent) -> dict[str, Any]:
+    """The same the other way round: the table that makes such an agent, as plain data."""
+    others = {key: value for key, value in agent.config.items() if key not in ("blocks", "show_name")}
+    said = {"description": agent.description, "model": agent.model}
+    return {
+        "name": agent.name,
+        **{key: value for key, value in said.items() if value},
+        "system_prompt": agent.system_prompt,
+        **others,
+        **({} if agent.usual_tools else {"tools": list(agent.tools)}),
+        "rules": [dict(rule) for rule in agent.rules],
+        "blocks": [_without_defaults(block) for block in agent.config.get("blocks", ())],
+    }
+
+
+def _without_defaults(block: Mapping[str, Any]) -> dict[str, Any]:
+    usual = {"content": "", "pinned": False, "values": {}}
+    said = {key: value for key, value in block.items() if key not in usual or usual[key] != value}
+    return said | {"schema": json.loads(said["schema"])} if "schema" in said else said
+
+
+def _block(block: BlockSettings) -> dict[str, Any]:
+    """A block as an agent's row keeps it; one that is a plain text as it always was."""
+    kept = block.model_dump(mode="json", exclude={"shape", "template", "values", "permissions"})
+    return kept if block.shape == TEXT else kept | {"schema": dump_schema(block.shape), "values": dict(block.values)}

@@ -1,0 +1,467 @@
+"""A conversation: one group in one place. Its rows are answered in order, one turn at a time.
+
+This is one of the three borders where any exception is caught: whatever goes wrong in a turn is written to its
+inbox rows and tried again, later, and at last given up with a word to the owner.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+import structlog
+
+from bot.agents import events, turn_log
+from bot.agents.context import recovery
+from bot.agents.context.working_blocks import reference_blocks
+from bot.agents.deps import TurnDeps
+from bot.agents.groups.orchestrator import run_turn
+from bot.agents.groups.similarity import likeness, may_compare
+from bot.agents.groups.speaker import beginning
+from bot.agents.groups.team import Team, team
+from bot.agents.notices import Notices
+from bot.agents.patrols import is_patrol, waits_until
+from bot.agents.permissions import broker
+from bot.agents.rate_limits import refuse
+from bot.agents.seeds import ensure_blocks
+from bot.agents.turn import Standing, run_part, standing
+from bot.agents.turn_control import TurnControl
+from bot.runtime.parked import unattended
+from memory import agents, groups, presence
+from memory.people.audience import OWNER, Scope, Trust
+from memory.people.display_names import place_named
+from memory.queue import agent_messages, inbox, outbox, turns
+from memory.queue import attempts as tries
+from memory.queue.inbox import InRow
+from memory.queue.outbox import PressButtons, TextDetail
+from memory.queue.payloads import PAYLOAD
+from memory.queue.turns import Turn
+from memory.store.columns import Unreadable
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import DatabaseBusy, DatabaseFull, StoreError
+from memory.store.faults import commit_point
+from memory.store.ids import GroupId, PlaceId, TurnId, place_source
+from memory.store.plurals import many
+
+_BEGIN = commit_point("turn.begin")
+_ATTEMPT = commit_point("turn.attempt")
+_POSTPONE = commit_point("turn.postpone")
+_BURY = commit_point("turn.bury")
+_SPARE = commit_point("turn.spare")
+
+GIVEN_UP = "I am sorry, I could not answer that, although I tried several times. Please say it again."
+"""Said to who asked when a message is given up."""
+_LISTEN_SECONDS = 300.0  # a member that listens keeps the conversation from nobody for longer
+
+_log = structlog.get_logger("bot.runtime.conversation")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often a row is tried and how long between: seconds by attempt, the last one repeated.
+
+    `merge` is the silence in seconds that ends a burst of one person, `merge_most` the longest wait for it.
+    """
+
+    attempts: int = 5
+    apart_after: int = 2
+    waits: tuple[float, ...] = (1, 5, 20, 60)
+    merge: float = 0.5
+    merge_most: float = 5
+
+
+OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
+"""Source and id of the places in which something waits to be said."""
+Written: TypeAlias = Sequence[tuple[PlaceId, GroupId]]
+"""Conversations in which something waits that agents wrote."""
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """What waits: the oldest row of the conversation, what there is for others to do, and whether to compare."""
+
+    head: InRow | None
+    places: OpenPlaces
+    conversations: Written
+    compare: bool
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A turn to run, and how it stood when it was begun, if it was begun just now and one agent answers."""
+
+    turn: TurnId
+    seen: Standing | None = None
+
+
+class ConversationWorker:
+    """Runs the turns of one conversation while rows wait in it; `run` returns when none does."""
+
+    def __init__(
+        self,
+        database: Database,
+        conversation: tuple[PlaceId, GroupId],
+        turn_deps: TurnDeps,
+        patience: Patience,
+        notices: Notices,
+        deliver: Callable[[OpenPlaces, Written], None],
+    ) -> None:
+        self._db = database
+        self._place, self._group = conversation
+        self._deliver = deliver
+        self._deps = turn_deps
+        self._patience = patience
+        self._notices = notices
+        self._control: TurnControl | None = None
+        self._turn: TurnId | None = None
+        self._counted: TurnId | None = None
+        """A turn whose try was counted and came to nothing because the database took no writes."""
+        self._woken = asyncio.Event()
+        self._stopping = False
+        self.resting = False
+        """Whether it only waits for a later time."""
+
+    def arrived(self) -> None:
+        """A row arrived in the conversation."""
+        self._woken.set()
+
+    def changed(self, turn: TurnId) -> None:
+        """Words that a turn answers were edited or deleted."""
+        if self._control is not None and self._turn == turn:
+            self._control.interrupt()
+
+    def stop(self) -> None:
+        """Return at the next stored step."""
+        self._stopping = True
+        self._woken.set()
+        if self._control is not None:
+            self._control.stopping = True
+
+    async def run(self) -> None:
+        """Answer what waits; `deliver` is told after every turn what there is to do elsewhere."""
+        ahead = await self._db.read(self._ahead)
+        while not self._stopping:
+            if (head := ahead.head) is not None:
+                if not await self._until_due(head):
+                    ahead = await self._db.read(self._ahead)
+                    continue
+                if head.turn is None and not head.alone:
+                    await self._until_quiet(head)
+                if self._stopping:
+                    return
+                begun = await self._begin(head, compare=ahead.compare)
+                if begun is not None:
+                    await self._try(begun)
+            elif not await self._listen():
+                return
+            ahead = await self._db.read(self._ahead)
+            self._deliver(ahead.places, ahead.conversations)
+
+    def _ahead(self, rows: Rows) -> _Ahead:
+        head = inbox.head(rows, self._place, self._group, self._deps.clock())
+        compare = head is not None and head.turn is None and may_compare(rows, self._group)
+        return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare)
+
+    async def _listen(self) -> bool:
+        """When nobody waits for an answer, let a member who only listens hear what was answered; False for none."""
+        turn = await self._db.read(lambda rows: groups.listening(rows, self._place, self._group))
+        if turn is None:
+            return False
+        control = TurnControl()
+        self._control, self._turn = control, turn
+        control.stopping = self._stopping
+        try:
+            return await run_part(self._db, self._deps, turn, _LISTEN_SECONDS, control)
+        finally:
+            self._control = self._turn = None
+
+    async def _until_due(self, head: InRow) -> bool:
+        """Wait until the row may be tried; False when something arrived meanwhile that may come before it."""
+        if head.next_attempt_at is None or (wait := (head.next_attempt_at - self._deps.clock()).total_seconds()) <= 0:
+            return True
+        self.resting = True
+        try:
+            await self._sleep(wait)
+        finally:
+            self.resting = False
+        return self._stopping
+
+    async def _until_quiet(self, head: InRow) -> None:
+        """Let a burst of messages come to its end before it is answered as one."""
+        quiet, longest = self._patience.merge, timedelta(seconds=self._patience.merge_most)
+        last = head
+        while quiet > 0 and not self._stopping:
+            now = self._deps.clock()
+            end = min(last.received_at + timedelta(seconds=quiet), head.received_at + longest)
+            if now >= end:
+                return
+            await self._sleep((end - now).total_seconds())
+            last = await self._db.read(lambda rows: (inbox.joinable(rows, head) or [head])[-1])
+
+    async def _sleep(self, seconds: float) -> None:
+        self._woken.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _begin(self, head: InRow, *, compare: bool) -> _Begun | None:
+        """Make a turn of the waiting rows, or take up the one that was begun before; None when it cannot be."""
+        turn = head.turn
+        try:
+            if turn is None:
+                near = await likeness(self._db, head, self._deps.meaning) if compare else {}
+                begun = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, near))
+                if begun is None and not await self._db.read(lambda rows: _waits(rows, head)):
+                    # Set aside: who waits for an answer waits no longer.
+                    self._deps.watch(events.Complete(TurnId(head.id), self._place))
+                return begun
+        except StoreError:
+            raise
+        except Exception as error:
+            _log.exception("turn_not_begun", inbox=head.id, place=self._place)
+            await self._not_begun(head, self._words(error))
+            return None
+        try:
+            return await self._take_up(head, turn)
+        except StoreError:
+            raise
+        except Exception as error:
+            _log.exception("turn_not_taken_up", turn=turn, place=self._place)
+            await self._db.write(_ATTEMPT, lambda tx: tries.count_attempt(tx, turn))
+            await self._failed(turn, self._words(error))
+            return None
+
+    async def _take_up(self, head: InRow, turn: TurnId) -> _Begun | None:
+        """Go on with a turn that was begun before; None when it is given up, or its rows were taken apart."""
+        error_text = head.last_error or "the service died at every try"
+        counted = self._counted == turn
+        spent = head.attempts - self._patience.attempts  # every try so far ended with the process
+        if spent >= 0 and not counted and head.ran and spent < len(tries.HEALTHY):
+            await self._db.write(_POSTPONE, lambda tx: self._wait_apart(tx, turn, tries.HEALTHY[spent]))
+            return None
+        if not counted and (spent >= 0 if head.ran else head.starts + 1 >= tries.MOST_STARTS):
+            await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._deps.clock()))
+            self._deps.watch(events.Failed(turn, self._place, again=False))
+            return None
+        # Also where nothing is counted: while the database takes no writes, no model is asked.
+        goes_on = await self._db.write(
+            _ATTEMPT, lambda tx: self._attempt(tx, head, turn, "" if counted else error_text)
+        )
+        self._counted = None
+        return _Begun(turn) if goes_on else None
+
+    def _attempt(self, tx: Tx, head: InRow, turn: TurnId, error: str) -> bool:
+        """Count another try at a turn, `error` being what became of the one before; without one it was none.
+
+        False when its rows were taken apart instead, as after any two failures or half of the starts.
+        """
+        now = self._deps.clock()
+        apart = head.attempts >= self._patience.apart_after or head.starts >= tries.MOST_STARTS // 2
+        if error and apart and len(inbox.of_turn(tx, turn)) > 1:
+            self._take_apart(tx, turn, error, now)
+            return False
+        if error:
+            tries.count_again(tx, turn, now, ran=head.ran)
+        recovery.take_up(tx, turn, now)
+        return True
+
+    def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> _Begun | None:
+        """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
+        now, fresh = self._deps.clock(), inbox.get(tx, head.id)
+        if fresh is None or fresh.status is not inbox.Status.RECEIVED:
+            return None  # taken back, or its person erased, since it was looked at
+        more = [] if head.alone else inbox.joinable(tx, head)
+        rows = [head, *(row for row in more if not isinstance(row.payload, Unreadable))]
+        if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
+            inbox.put_off(tx, head.id, until)
+            return None
+        refused = refuse(tx, self._deps.rates, rows, self._deps.broker.terms.people.selves, now)
+        if refused:
+            return None
+        found = team(tx, self._group)
+        if unattended(tx, rows, found, self._notices, now):
+            return None
+        turn, conducted = begin_turn(tx, rows, found, now, near)
+        return _Begun(turn, None if conducted else standing(tx, turn, self._deps.limits.max_steps))
+
+    async def _not_begun(self, head: InRow, error: str) -> None:
+        """No turn could even be made of a row: it is tried like any other failure."""
+        now, dead = self._deps.clock(), head.attempts + 1 >= self._patience.attempts
+        due = now + timedelta(seconds=self._wait(head.attempts + 1))
+
+        def work(tx: Tx) -> None:
+            tries.not_begun(tx, head.id, error, due, dead=dead, now=now)
+            if dead:
+                self._tell_asker(tx, [head], now)
+                self._tell_owner(tx, f"dead/inbox/{head.id}", head, head.attempts + 1, error, now)
+
+        await self._db.write(_POSTPONE, work)
+        if dead:  # who waits for an answer waits no longer
+            self._deps.watch(events.Failed(TurnId(head.id), self._place, again=False))
+
+    def _words(self, error: Exception) -> str:
+        return f"{type(error).__name__}: {self._deps.redact(str(error))}"[:500]
+
+    def _wait(self, attempts: int) -> float:
+        waits = self._patience.waits
+        return waits[min(attempts, len(waits)) - 1]
+
+    async def _try(self, begun: _Begun) -> None:
+        """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
+        turn, control = begun.turn, TurnControl()
+        self._control, self._turn = control, turn
+        control.stopping = self._stopping
+        self._deps.watch(events.Started(turn, self._place))
+        try:
+            if not await run_turn(self._db, self._deps, turn, control, begun.seen):
+                await self._spare(turn)
+        except (DatabaseBusy, DatabaseFull):
+            self._counted = turn
+            raise  # not the turn's fault: it goes on when the database takes writes again
+        except asyncio.CancelledError:
+            self._deps.watch(events.Failed(turn, self._place, again=True))  # halted, or the service ends
+            await self._spare(turn)
+            raise
+        except Exception as error:
+            _log.exception("turn_failed", turn=turn, place=self._place)
+            await self._failed(turn, self._words(error))
+        finally:
+            self._control = self._turn = None
+
+    async def _spare(self, turn: TurnId) -> None:
+        """A try that was stopped in good order, by a halt or the end of the service, was none."""
+        await self._db.write(_SPARE, lambda tx: tries.uncount_attempt(tx, turn))
+
+    async def _failed(self, turn: TurnId, error: str) -> None:
+        now = self._deps.clock()
+        rows = await self._db.read(lambda rows: inbox.of_turn(rows, turn))
+        attempts = max((row.attempts for row in rows), default=0)
+        again = attempts < self._patience.attempts
+        if again:
+            due = now + timedelta(seconds=self._wait(attempts))
+            apart = len(rows) > 1 and attempts >= self._patience.apart_after
+            await self._db.write(_POSTPONE, lambda tx: self._postpone(tx, turn, error, due, apart=apart, now=now))
+        else:
+            await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error, now))
+        self._deps.watch(events.Failed(turn, self._place, again))
+
+    def _postpone(self, tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
+        tries.postpone(tx, turn, error, due)
+        if apart:
+            self._take_apart(tx, turn, error, now)
+
+    def _wait_apart(self, tx: Tx, turn: TurnId, pause: timedelta) -> None:
+        """Try what ended with the process once more after a healthy while; meanwhile others are answered."""
+        now = self._deps.clock()
+        recovery.keep(tx, turn, "failed", now)
+        tries.wait_apart(tx, turn, now + pause)
+        turns.end(tx, turn, "failed", now, "the service died at every try")
+        outbox.withdraw_pending(tx, turn)
+        self._deps.broker.withdraw(tx, turn, now)
+
+    def _take_apart(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+        """End a turn of several rows; each gets one of its own, so that one bad row fails alone."""
+        recovery.keep(tx, turn, "failed", now)
+        tries.separate(tx, turn)
+        turns.end(tx, turn, "failed", now, error)
+        outbox.withdraw_pending(tx, turn)
+        self._deps.broker.withdraw(tx, turn, now)
+
+    def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+        """Give up the rows of a turn that had all their tries; what joined it later has more."""
+        recovery.keep(tx, turn, "failed", now)
+        tries.separate(tx, turn, self._patience.attempts)
+        rows = inbox.of_turn(tx, turn)
+        self._tell_asker(tx, rows, now)
+        tries.bury(tx, turn, error, now)
+        turns.end(tx, turn, "failed", now, error)
+        self._deps.broker.withdraw(tx, turn, now)
+        if rows:
+            count = max(max(row.attempts, row.starts + 1) for row in rows)
+            self._tell_owner(tx, f"dead/{turn}", rows[0], count, error, now)
+
+    def _tell_asker(self, tx: Tx, rows: Sequence[InRow], now: datetime) -> None:
+        """Tell who said it that no answer comes. Where the owner is told why, and in public, it is not said twice."""
+        row = next((each for each in rows if each.source == place_source(self._place)), None)
+        if row is None or self._place == self._notices.place:
+            return
+        if self._deps.rates.of(row.source, row.audience).quiet:
+            return
+        key = f"given_up/{row.id}/"
+        key += str(len(outbox.of_prefix(tx, key)))  # it may be given up once more
+        said = outbox.NewRow(
+            key, row.place, row.source, GIVEN_UP, row.audience, person=row.person, detail=TextDetail(press=_retry(row))
+        )
+        outbox.add(tx, said, now)
+
+    def _tell_owner(self, tx: Tx, key: str, row: InRow, count: int, error: str, now: datetime) -> None:
+        """Say what was given up and why; an error may quote what was said, which is not always for the owner."""
+        if not Scope(OWNER).may_use(row.audience):
+            error = error.partition(":")[0]
+        words = (
+            f"I could not answer a message in {place_named(tx, self._place, Scope(OWNER))} after "
+            f"{many(count, 'try', 'tries')}: {error}. `carina inbox show {row.id}` shows it; `carina retry {row.id}` "
+            "has it answered after all."
+        )
+        self._notices.tell_owner(tx, key, words, now, _retry(row))
+
+
+def _retry(row: InRow) -> PressButtons:
+    """A button that has it answered after all."""
+    return PressButtons("retry", row.id, ("retry",))
+
+
+def _waits(rows: Rows, row: InRow) -> bool:
+    """Whether a row is still to be answered, at whatever time."""
+    now = inbox.get(rows, row.id)
+    return now is not None and now.status is inbox.Status.RECEIVED
+
+
+def begin_turn(tx: Tx, rows: list[InRow], found: Team, now: datetime, near: Mapping[str, float]) -> tuple[TurnId, bool]:
+    """Give the waiting rows of one speaker to a new turn of an agent of the group, with the blocks they refer to.
+
+    `near` is how like the words are to what members know (`bot.agents.groups.similarity`). Gives also whether the
+    group's pattern makes the answer. Raises RowUnreadable.
+    """
+    head = rows[0]
+    PAYLOAD.require(head.payload)
+    identifier = turns.new_turn_id()
+    begun = beginning(tx, rows, found, identifier, now, near)
+    decided = broker.decided(tx, head)
+    place = inbox.place(tx, head.place)
+    within = frozenset(place.within) if place is not None else frozenset()
+    turn = Turn(
+        id=identifier,
+        agent=begun.plan.agent if decided is None else decided.agent,
+        group=begun.team.group.id,
+        place=head.place,
+        person=head.person,
+        scope=Scope(head.audience, within),
+        trust=Trust.SYSTEM,
+        blocks=(),
+        restarts=0,
+        started_at=now,
+    )
+    turn = replace(turn, away_since=presence.last_active(tx, turn.agent, turn.scope))
+    agent = found.agents.get(turn.agent) or agents.agent(tx, turn.agent)
+    ensure_blocks(tx, agent, turn.scope.audience, turn.person, now)
+    asking = turns.get(tx, decided.turn) if decided is not None else None
+    turn = replace(turn, blocks=asking.blocks if asking is not None else reference_blocks(tx, turn, rows, now))
+    turns.begin(tx, turn)
+    inbox.claim(tx, rows, turn.id)
+    tries.count_attempt(tx, turn.id)
+    turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
+    if not is_patrol(turn.place):  # who goes on patrol is away from people all the same
+        presence.came(tx, turn, now)
+        turn_log.note_asked(tx, turn, rows, now)
+    if decided is not None:
+        broker.resume(tx, turn, decided, now)
+    else:
+        begun.keep(tx, turn, now)
+    for wrote in agent_messages.wrote(tx, turn.id) if head.source == agent_messages.SOURCE else ():
+        turns.hand_uses(tx, wrote, turn.id)
+    agents.set_group(tx, head.place, begun.team.group.id)
+    return turn.id, decided is None and not begun.alone and begun.plan.conducted

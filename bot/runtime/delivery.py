@@ -1,0 +1,448 @@
+"""Delivering what the outbox holds for one place, in order, each row once.
+
+Before a row's first byte leaves it is `sending`, durably. A row that is found `sending` later may or may not
+have been said: within the platform's memory for nonces the same nonce is simply sent again; after that, and
+where there is no nonce, the place's history decides; and when the history cannot be read, nobody can tell, the
+owner is told, and it is not sent again unless the owner says so.
+"""
+
+import asyncio
+import base64
+import functools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from bot.agents.agenda.reminders import said_alone
+from bot.agents.notices import Notices
+from memory.people.audience import OWNER, Scope
+from memory.people.display_names import place_named
+from memory.queue import messages, outbox
+from memory.queue.outbox import ActDetail, CardButtons, CardDetail, EditDetail, OutRow, PressButtons, Status, TextDetail
+from memory.store.clock import Clock
+from memory.store.columns import Unreadable
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import RowUnreadable, StoreError
+from memory.store.faults import commit_point
+from memory.store.ids import OutboxId, PlaceId
+from memory.store.plurals import many
+from sources.base import (
+    Buttons,
+    Delivery,
+    DeliveryFailed,
+    DeliveryUnclear,
+    Endpoint,
+    HistoryUnreadable,
+    OutFile,
+    OutImage,
+)
+
+_SENDING = commit_point("outbox.sending")
+_SENT = commit_point("outbox.sent")
+_RETRY = commit_point("outbox.retry")
+_CLOSED = commit_point("outbox.closed")
+_AGAIN = commit_point("outbox.again")
+_PREVIEW_GONE = commit_point("outbox.preview_gone")
+
+MAX_ATTEMPTS = 8
+"""Sends of one row, and looks into an unreadable history, before it is given up."""
+_LONG_WAIT = 3_600.0  # seconds that are not waited for here: a delivery keeps its constellation's file open
+_LONGEST_LOOK = 30.0  # seconds between looks into a history that cannot be read
+_LOOK_BACK = timedelta(minutes=10)  # before a row was made, for words said just before it that are the same
+_UNCLEAR_WAIT, _LONGEST_UNCLEAR = 2.0, 30.0  # seconds before an unclear send is repeated, the first and the most
+MAX_BROKEN = 5
+"""Unexpected exceptions about one row before it is given up."""
+_FIRST_BROKEN = 1.0  # seconds until such a row is tried again; twice as many after each
+_GIVE_UP = timedelta(minutes=30)  # of unclear sends of one row, while the history says each time that it is not there
+
+_log = structlog.get_logger("bot.runtime.delivery")
+
+
+@dataclass(frozen=True)
+class DeliveryDeps:
+    """What a delivery is given: the clock, whom to tell of failures, and what to call when a row has moved on.
+
+    `told` is called when something may wait in another place's outbox or inbox. `lost` sees rows that could not be
+    delivered, in the transaction that gives them up; True when that is taken care of. `sent` sees rows that were, with
+    the platform's id, in the transaction that stores it.
+    """
+
+    clock: Clock
+    notices: Notices
+    moved: Callable[[], None]
+    told: Callable[[], None]
+    lost: Callable[[Tx, OutRow, str, datetime], bool]
+    sent: Callable[[Tx, OutRow, str, datetime], bool]
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """What is left in a place: rows to say, in order; where there are none, previews that no answer will replace."""
+
+    rows: list[OutRow]
+    orphans: list[OutRow]
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What a row refers to: the preview that it replaces, and the platform's id of the piece before it."""
+
+    preview: OutRow | None
+    before: str
+
+
+@dataclass(frozen=True)
+class _Unclear:
+    """How often a row was sent without a clear answer, since when, and what the last one was."""
+
+    row: OutboxId
+    since: datetime
+    times: int
+    why: str
+
+
+class DeliveryWorker:
+    """Delivers the rows of one place; `run` returns when none is left."""
+
+    def __init__(self, database: Database, place: PlaceId, endpoint: Endpoint, office: DeliveryDeps) -> None:
+        self._db = database
+        self._place = place
+        self._endpoint = endpoint
+        self._clock = office.clock
+        self._notices = office.notices
+        self._moved = office.moved
+        self._told = office.told
+        self._lost, self._stored = office.lost, office.sent
+        self._woken = asyncio.Event()
+        self._unread = 0
+        """Looks into the history that were refused, in a row; `_looks` counts those during an outage as well."""
+        self._looks = 0
+        self._unclear: _Unclear | None = None
+        self._broken: Counter[OutboxId] = Counter()
+        self.waiting = False
+        """Whether nothing can be done before some time has passed."""
+
+    def wake(self) -> None:
+        """Look again now: a row was added, or the place can be reached again."""
+        self._woken.set()
+
+    async def run(self) -> datetime | None:
+        """Deliver until nothing is left, or what is left must wait for long: then until when."""
+        left: _Waiting | None = None
+        while True:
+            if left is None:
+                self._woken.clear()
+                left = await self._db.read(self._left)
+            self._moved()
+            rows, orphans = left.rows, left.orphans
+            left = None
+            if not rows:
+                await self._clear_previews(orphans)
+                if not self._woken.is_set():
+                    return None
+                continue
+            row = rows[0]
+            wait = (row.next_attempt_at - self._clock()).total_seconds() if row.next_attempt_at else 0
+            if wait > _LONG_WAIT and row.status is Status.PENDING:
+                return row.next_attempt_at
+            if wait > 0 and row.status is Status.PENDING:
+                await self._pause(wait)
+                continue
+            try:
+                left = await self._move(row, rows)
+            except StoreError:
+                raise
+            except Exception as error:
+                await self._failed_oddly(row, error)
+
+    async def _move(self, row: OutRow, rows: Sequence[OutRow]) -> _Waiting | None:
+        """Get one row on; what is left then, if that is known."""
+        if isinstance(row.detail, Unreadable):
+            await self._close(row, Status.FAILED, row.detail.why)
+            return None
+        if row.status is not Status.SENDING:
+            return await self._start(row)
+        sending = [found for found in rows if found.status is Status.SENDING]
+        await self._recover(row, [found for found in sending if not isinstance(found.detail, Unreadable)])
+        return None
+
+    async def _failed_oddly(self, row: OutRow, error: Exception) -> None:
+        """Something nobody foresaw: whether the row was said is as unknown as after a death, so it is recovered alike.
+
+        After some tries it is given up, so that one row holds up neither its place nor the service.
+        """
+        self._broken[row.id] += 1
+        times, reason = self._broken[row.id], type(error).__name__
+        _log.exception("delivery_broken", outbox=row.id, place=row.place, turn=row.turn, times=times)
+        if times < MAX_BROKEN:
+            await self._pause(_FIRST_BROKEN * 2.0 ** (times - 1))
+            return
+        del self._broken[row.id]
+        now = await self._db.read(lambda rows: outbox.get(rows, row.id))
+        if now is not None and now.status in (Status.PENDING, Status.SENDING):
+            status = Status.UNKNOWN if now.status is Status.SENDING else Status.FAILED
+            await self._close(now, status, f"it failed {many(times, 'time')} with {reason}; the log has the details")
+
+    def _left(self, rows: Rows) -> _Waiting:
+        found = outbox.open_rows(rows, self._place)
+        return _Waiting(found, [] if found else outbox.orphan_previews(rows, self._place))
+
+    async def _pause(self, seconds: float) -> None:
+        self.waiting = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        finally:
+            self.waiting = False
+
+    async def _start(self, row: OutRow) -> _Waiting | None:
+        """Claim a row and send it; what is left then, if that is known."""
+        now = self._clock()
+
+        def claim(tx: Tx) -> tuple[OutRow, _Around] | None:
+            claimed = outbox.mark_sending(tx, row.id, now)
+            return None if claimed is None else (claimed, _around(tx, claimed))
+
+        claimed = await self._db.write(_SENDING, claim, durable=True)
+        return None if claimed is None else await self._send(*claimed)
+
+    async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
+        """Send a claimed row; what is left when it was sent, None when that is to be looked up."""
+        if around is None:
+            around = await self._db.read(lambda rows: _around(rows, row))
+        preview = around.preview
+        try:
+            external = await self._deliver(row, around)
+        except DeliveryUnclear as error:
+            _log.warning("delivery_unclear", outbox=row.id, reason=str(error))
+            before = self._unclear if self._unclear is not None and self._unclear.row == row.id else None
+            since, times = (self._clock(), 1) if before is None else (before.since, before.times + 1)
+            self._unclear = _Unclear(row.id, since, times, str(error))
+            await self._pause(min(_UNCLEAR_WAIT * 2.0 ** min(times - 1, 5), _LONGEST_UNCLEAR))
+        except DeliveryFailed as error:
+            await self._failed(row, error)
+        else:
+            self._woken.clear()  # what comes from here on is seen below, or wakes again
+            return await self._db.write(_SENT, lambda tx: self._sent(tx, row, external, preview))
+        return None
+
+    def _sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> _Waiting:
+        self._mark_sent(tx, row, external, preview)
+        return self._left(tx)
+
+    async def _deliver(self, row: OutRow, around: _Around) -> str:
+        """Send it, or let it replace the preview of its turn; gives the platform's id."""
+        if isinstance(row.detail, EditDetail):
+            return await self._edit(row, row.detail)
+        preview = around.preview
+        delivery = replace(to_delivery(row), follows=around.before)
+        if preview is None:
+            return await self._endpoint.send(delivery)
+        if not delivery.files:
+            try:
+                await self._endpoint.edit(row.place, preview.external_id, row.content)
+            except DeliveryFailed as error:
+                if error.retry_after is not None:
+                    raise
+            else:
+                return preview.external_id
+        return await self._endpoint.send(delivery)
+
+    async def _edit(self, row: OutRow, edit: EditDetail) -> str:
+        """Change a message that was sent before, or take it away. Never sent, or gone, it needs neither."""
+        found = await self._db.read(lambda rows: outbox.of_key(rows, edit.edits))
+        if found is None or found.status is not Status.SENT or not found.external_id:
+            return ""
+        if edit.away:
+            await self._endpoint.withdraw(row.place, found.external_id)
+            return ""
+        await self._endpoint.edit(row.place, found.external_id, row.content, to_buttons(edit.buttons))
+        return ""
+
+    def _mark_sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> None:
+        if preview is not None and preview.external_id == external:
+            outbox.replace_preview(tx, preview.id)
+        now = self._clock()
+        outbox.mark_sent(tx, row.id, external, now)
+        self._stored(tx, row, external, now)
+        if isinstance(row.detail, ActDetail) and row.detail.images:
+            outbox.drop_images(tx, row.id)
+
+    async def _failed(self, row: OutRow, error: DeliveryFailed) -> None:
+        now, reason = self._clock(), str(error)
+        if error.retry_after is not None and (row.attempts < MAX_ATTEMPTS or not error.reached):
+            again = now + timedelta(seconds=max(error.retry_after, 0.05))
+            counted = error.reached
+            await self._db.write(_RETRY, lambda tx: outbox.mark_retry(tx, row.id, reason, again, counted=counted))
+            return
+        if error.withheld:
+            _log.info("delivery_withheld", outbox=row.id, place=row.place, reason=reason)
+            await self._close(row, Status.WITHDRAWN, reason)
+            return
+        _log.warning("delivery_failed", outbox=row.id, place=row.place, reason=reason)
+        await self._close(row, Status.FAILED, reason)
+
+    async def _close(self, row: OutRow, status: Status, reason: str) -> None:
+        """Give a row and the rest of its answer up; the agent sees it at its next turn, the owner is told."""
+        now, self._unclear = self._clock(), None
+        words = "may or may not have been delivered" if status is Status.UNKNOWN else "was not delivered"
+        again = f"It will not be sent again by itself: `/outbox` and `carina outbox retry {row.id}` send it."
+
+        def work(tx: Tx) -> None:
+            text = f"An answer in {place_named(tx, row.place, Scope(OWNER))} {words}: {reason}. {again}"
+            outbox.mark_closed(tx, row.id, status, reason)
+            outbox.withdraw_rest(tx, row)
+            if row.message is not None:
+                came = "withheld" if status is Status.WITHDRAWN else status
+                messages.note_delivery(tx, row.message, f"{came}: {reason}")
+            if self._lost(tx, row, reason, now) or status is Status.WITHDRAWN:
+                return
+            if status is Status.FAILED and said_alone(tx, row, now):
+                return
+            if row.kind == "text" and row.place != self._notices.place:
+                self._notices.tell_owner(tx, f"outbox/{row.id}", text, now)
+
+        await self._db.write(_CLOSED, work)
+        self._told()
+
+    # ------------------------------------------------------------------ after a crash, or an unclear answer
+
+    async def _recover(self, row: OutRow, sending: list[OutRow]) -> None:
+        now = self._clock()
+        if isinstance(row.detail, EditDetail):  # the same words again change nothing
+            if not await self._given_up(row, now):
+                await self._send(row)
+            return
+        delivery = to_delivery(row)
+        age = outbox.stuck_since(row, now).total_seconds()
+        if self._endpoint.has_nonce and not delivery.speaker and age < self._endpoint.nonce_seconds:
+            claimed = await self._db.write(_SENDING, lambda tx: outbox.mark_sending(tx, row.id, now), durable=True)
+            if claimed is not None:
+                await self._send(claimed)
+            return
+        try:
+            taken = await self._db.read(lambda rows: outbox.sent_since(rows, row.place, row.created_at - _LOOK_BACK))
+            found = await self._endpoint.find(tuple(to_delivery(each) for each in sending), taken)
+        except HistoryUnreadable as error:
+            if error.passing or not (isinstance(row.detail, TextDetail | ActDetail) and row.detail.twice):
+                await self._unreadable(row, error)
+                return
+            found = {}  # the owner wants it sent, although it may stand there
+        self._unread = self._looks = 0
+        if row.id in found:
+            await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id], _preview(tx, row)))
+            return
+        if await self._given_up(row, now):
+            return
+        await self._db.write(_AGAIN, lambda tx: outbox.restart_sending(tx, row.id, now), durable=True)
+        await self._send(replace(row, sending_at=now))
+
+    async def _given_up(self, row: OutRow, now: datetime) -> bool:
+        """Give up what is known not to be there and was sent in vain for too long: others wait behind it."""
+        unclear = self._unclear
+        if unclear is None or unclear.row != row.id or now - unclear.since <= _GIVE_UP:
+            return False
+        await self._close(row, Status.FAILED, f"it failed {many(unclear.times, 'time')}, last because {unclear.why}")
+        return True
+
+    async def _unreadable(self, row: OutRow, error: HistoryUnreadable) -> None:
+        self._looks += 1
+        self._unread += not error.passing
+        if self._unread >= MAX_ATTEMPTS:
+            self._unread = self._looks = 0
+            await self._close(row, Status.UNKNOWN, f"the history there cannot be read ({error})")
+            return
+        await self._pause(min(2.0 ** min(self._looks, 5), _LONGEST_LOOK))
+
+    async def _clear_previews(self, orphans: Sequence[OutRow]) -> None:
+        """Take away what a turn that came to nothing has left standing."""
+        for row in orphans:
+            external = row.external_id
+            try:
+                if not external:
+                    found = await self._endpoint.find((to_delivery(row),))
+                    external = found.get(row.id, "")
+                if external:
+                    await self._endpoint.withdraw(row.place, external)
+            except (DeliveryFailed, DeliveryUnclear, HistoryUnreadable) as error:
+                _log.warning("preview_left", outbox=row.id, reason=str(error))
+            except Exception:
+                _log.exception("preview_left", outbox=row.id)
+            await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
+
+
+def _around(rows: Rows, row: OutRow) -> _Around:
+    preview = _preview(rows, row)
+    after = row.detail.after if isinstance(row.detail, TextDetail) else ""
+    before = outbox.of_key(rows, after) if after else None
+    shown = preview is not None and preview.status is Status.SENT and preview.external_id
+    return _Around(preview if shown else None, before.external_id if before is not None else "")
+
+
+def _preview(rows: Rows, row: OutRow) -> OutRow | None:
+    """The row of the preview that a row replaces."""
+    key = row.detail.preview if isinstance(row.detail, TextDetail) else ""
+    return outbox.of_key(rows, key) if key else None
+
+
+class Pulse:
+    """Wakes all who wait at the moment."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def pulse(self) -> None:
+        self._event.set()
+        self._event.clear()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+def to_delivery(row: OutRow) -> Delivery:
+    """An outbox row as the endpoint takes it. Raises RowUnreadable."""
+    plain = Delivery(
+        id=row.id,
+        place=row.place,
+        text=row.content,
+        created_at=row.created_at,
+        turn=row.turn,
+        agent=row.agent,
+        again=row.attempts > 1,
+    )
+    match row.detail:
+        case TextDetail() as said:
+            return replace(
+                plain,
+                speaker=said.speaker,
+                avatar=said.avatar,
+                reply_to=said.reply_to,
+                later=bool(said.after),
+                may_mention=said.mentions,
+                files=tuple(OutFile(*file) for file in said.files),
+                buttons=to_press(said.press),
+            )
+        case CardDetail(card, _, files):
+            return replace(plain, files=tuple(OutFile(*file) for file in files), buttons=to_buttons(card))
+        case ActDetail(act, target, images, earlier):
+            found = (OutImage(kind, alt, base64.b64decode(content)) for kind, alt, content in images)
+            return replace(plain, act=act, target=target, images=tuple(found), earlier=earlier)
+        case EditDetail():
+            return plain
+        case Unreadable(why):
+            raise RowUnreadable(why)
+
+
+def to_buttons(card: CardButtons | None) -> Buttons | None:
+    """The buttons of an approval card."""
+    return None if card is None else Buttons(card.request, card.offers)
+
+
+def to_press(press: PressButtons | None) -> Buttons | None:
+    """The buttons under a reminder, under what was inferred and waits, or under what was given up."""
+    return None if press is None else Buttons(press.id, press.offers, press.kind)

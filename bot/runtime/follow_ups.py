@@ -1,0 +1,86 @@
+"""Doing what follows edits and deletions, part by part: what fails is tried again, and at last told to the owner."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import structlog
+
+from bot.agents.notices import Notices
+from bot.runtime.arrivals import ask_again
+from memory.erasure import retraction
+from memory.queue import follow_ups
+from memory.queue.follow_ups import FollowUp
+from memory.store.clock import Clock
+from memory.store.database import Database, Tx
+from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.faults import commit_point
+
+_DO = commit_point("follow_up.do")
+_FAILED = commit_point("follow_up.failed")
+_TAKE_UP = commit_point("follow_up.take_up")
+
+_log = structlog.get_logger("bot.runtime.follow_ups")
+
+
+async def take_up_follow_ups(database: Database, now: datetime) -> None:
+    """At a start: what was given up by the last run is tried once more."""
+    if await database.read(follow_ups.given_up):
+        await database.write(_TAKE_UP, lambda tx: follow_ups.try_again(tx, now))
+
+
+async def followed(
+    database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices, *, started: bool
+) -> bool:
+    """Do all that is due, at a start also what was given up; False when it is to be tried again, whatever was wrong."""
+    try:
+        if started:
+            await take_up_follow_ups(database, clock())
+        return not await follow(database, clock, redact, notices)
+    except (DatabaseBusy, DatabaseFull):
+        return False
+    except Exception:
+        _log.exception("not_followed_yet")
+        return False
+
+
+async def follow(database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices) -> bool:
+    """Do all that is due; whether something waits for another try. Raises DatabaseBusy or DatabaseFull."""
+    for each in await database.read(follow_ups.waiting):
+        if each.next_attempt_at is not None and each.next_attempt_at > clock() and each.attempts:
+            continue
+        try:
+            await _do(database, each, clock)
+        except (DatabaseBusy, DatabaseFull):
+            raise
+        except Exception as error:
+            _log.exception("not_followed", message=each.message, part=each.part, attempts=each.attempts + 1)
+            await _failed(database, each, f"{type(error).__name__}: {redact(str(error))}"[:500], clock, notices)
+    return bool(await database.read(follow_ups.waiting))
+
+
+async def _do(database: Database, each: FollowUp, clock: Clock) -> None:
+    def work(tx: Tx) -> None:
+        if retraction.follow(tx, each):
+            ask_again(tx, each, clock())
+
+    await database.write(_DO, work, durable=True)
+
+
+async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, notices: Notices) -> None:
+    def work(tx: Tx) -> None:
+        if not follow_ups.failed(tx, each, error, clock()):
+            text = (
+                f"Somebody edited or deleted a message, and I could not remove everything I had made of it "
+                f"({_PARTS[each.part]}): {error.partition(':')[0]}. The message itself is changed. I try again at the "
+                "next start; `carina doctor` shows what is left."
+            )
+            notices.tell_owner(tx, f"follow_up/{each.id}", text, clock())
+
+    await database.write(_FAILED, work)
+
+
+_PARTS = {
+    follow_ups.Part.BLOCKS: "memory blocks",
+    follow_ups.Part.WORDS: "entries and answers",
+    follow_ups.Part.FACTS: "facts",
+}

@@ -1,0 +1,105 @@
+"""Whether everything is halted: made before all else, and stored in global.db so that it outlives a restart."""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from bot.storage_retry import until_stored
+from memory.people.audience import Trust
+from memory.store.clock import Clock, to_text
+from memory.store.constellation import Constellations
+from sources.base import Kind, Notification
+
+_MARK = "halt"
+_log = structlog.get_logger("bot.halt")
+
+
+class HaltState:
+    """One for the whole service. `phrase` halts when the owner says it, in any place; empty: none does."""
+
+    def __init__(self, constellations: Constellations, clock: Clock, phrase: str) -> None:
+        self._constellations = constellations
+        self._clock = clock
+        self._phrase = phrase
+        self._since = ""
+        self._unstored = False
+        self._one = asyncio.Lock()
+        self._stopped: list[Callable[[], None]] = []
+
+    @property
+    def since(self) -> str:
+        """Since when everything is halted; empty when nothing is."""
+        return self._since
+
+    @property
+    def halted(self) -> bool:
+        return bool(self._since)
+
+    @property
+    def unstored(self) -> bool:
+        """Whether a halt holds that a restart would not know of."""
+        return self._unstored
+
+    def on_stop(self, stop: Callable[[], None]) -> None:
+        """Have this called at once whenever a halt begins."""
+        self._stopped.append(stop)
+
+    async def restore(self) -> None:
+        """Be halted if the last run was; to be called before the router starts."""
+        self._since = await self._constellations.position(_MARK) or ""
+        if self._since:
+            _log.warning("halted", since=self._since, hint="`carina halt release`, or /halt release, resumes")
+
+    def hear(self, notification: Notification) -> None:
+        """Halt when the owner says the phrase, whoever's turn it is and before anything else happens."""
+        speaker = notification.speaker
+        if not self._phrase or speaker is None or speaker.trust is not Trust.OWNER:
+            return
+        if notification.kind != Kind.MESSAGE:
+            return
+        if " ".join(notification.text.casefold().split()).strip("!.") == self._phrase.casefold():
+            self.begin(f"{speaker.id} said so")
+
+    def begin(self, why: str) -> None:
+        """Stop everything now; `keep` or `store` writes it down."""
+        self._since = self._since or to_text(self._clock())
+        self._unstored = True
+        for stop in self._stopped:
+            stop()
+        _log.warning("halted", why=why)
+
+    async def keep(self) -> None:
+        """Store a halt that was said; awaited before the words are stored that said it, so that neither is lost."""
+        if self._unstored:
+            async with self._one:
+                await until_stored("halt", self._store)
+
+    async def stop(self, why: str) -> None:
+        """Stop everything for a reason that those in charge agreed to, and store it, however long that takes."""
+        self.begin(why)
+        await self.keep()
+
+    async def store(self) -> None:
+        """Store it once. Raises StoreError."""
+        async with self._one:
+            await self._store()
+
+    async def end(self) -> bool:
+        """Halt no more; False when somebody halted again in this moment. Raises StoreError, when everything stays."""
+        async with self._one:
+            before, self._unstored = self._unstored, False
+            try:
+                await self._constellations.note_position(_MARK, "", durable=True)
+            except BaseException:
+                self._unstored = self._unstored or before
+                raise
+            if self._unstored:
+                return False
+            self._since = ""
+        return True
+
+    async def _store(self) -> None:
+        if self._since:
+            await self._constellations.note_position(_MARK, self._since, durable=True)
+        self._unstored = False

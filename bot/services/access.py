@@ -1,0 +1,346 @@
+"""Who may talk to the agents: strangers who ask to be let in by a code; people, roles and guilds let in or shut out.
+
+A stranger who writes directly is told a code, once; nothing of what they wrote is looked at or stored, and no model is
+asked. Whoever is in charge gets the code from them by another way and enters it, which shows that this account is
+theirs. What is decided holds until it is taken back, also over restarts.
+"""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.broker import Terms
+from bot.agents.permissions.policy import Action, Approver
+from bot.config import Config
+from bot.errors import UserError
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.parameters import Arguments, NoArguments, Param, Role
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Notice, Row
+from memory.people import access
+from memory.people.access import PairingRequest, Rule
+from memory.people.audience import person_audience
+from memory.queue import outbox
+from memory.store.clock import Clock, to_text
+from memory.store.database import Database, Tx
+from memory.store.errors import StoreError
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId, PlaceId, place_source
+from sources.base import Speaker
+
+_KNOCK = commit_point("admission.knock")
+_RULE = commit_point("admission.rule")
+_REDEEM = commit_point("admission.redeem")
+_WITHDRAW = commit_point("admission.withdraw")
+
+_SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""What codes are made of: digits and capital letters that are not mistaken for one another."""
+_LENGTH = 8  # 30**8 codes; only those in charge can try one
+_QUEUE = 100  # strangers who wait to be told a code; more are not told one
+_REMEMBERED = 1_000
+_SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
+
+_LET_IN = "You were let in: write to me as you like."
+_CHANGES = Told(changes=True)
+_LISTS = Told(file_name="people.md")
+_log = structlog.get_logger("bot.services.access")
+
+
+def new_code() -> str:
+    """A code that nobody can guess, without its dash."""
+    return "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH))
+
+
+def shown_code(code: str) -> str:
+    """A code as people read it: two halves with a dash."""
+    return f"{code[: _LENGTH // 2]}-{code[_LENGTH // 2 :]}"
+
+
+def read_code(typed: str) -> str:
+    """A code as it was typed: case, spaces and dashes do not matter."""
+    return re.sub(r"[\s-]", "", typed).upper()
+
+
+def configured_rules(config: Config) -> dict[str, Rule]:
+    """What the configuration says, by the subjects that commands use; a denial wins."""
+    found: dict[str, Rule] = {}
+    for rule, people in ((Rule.ALLOW, config.discord.allow), (Rule.DENY, config.discord.deny)):
+        found |= {f"discord:{person}": rule for person in people.persons}
+        found |= {f"discord:role:{role}": rule for role in people.roles}
+        found |= {f"discord:guild:{guild}": rule for guild in people.guilds}
+    return found
+
+
+_Code = Annotated[
+    str, Field(min_length=1, max_length=40), Param("The code, such as ABCD-2345; it was told to them alone")
+]
+_WHO = "discord:1234 or bluesky:did:… for a person, discord:role:1234, or discord:guild:1234"
+
+
+class ApproveCode(Arguments):
+    code: _Code
+
+
+class OnePerson(Arguments):
+    person: Annotated[PersonId, Field(max_length=300), Param("Who, such as discord:1234")]
+
+
+class Whom(Arguments):
+    who: Annotated[str, Field(max_length=300), Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
+    person: Annotated[PersonId | None, Param("A person", via=DISCORD_ONLY)] = None
+    role: Annotated[Role | None, Param("A role, in its own server", via=DISCORD_ONLY)] = None
+    server: Annotated[str, Field(max_length=20), Param("A server, by its id", via=DISCORD_ONLY)] = ""
+
+    @property
+    def subject(self) -> str:
+        """The one that was named. Raises UserError."""
+        server = f"discord:guild:{self.server}" if self.server else ""
+        named = [each for each in (self.who, self.person, self.role, server) if each]
+        if len(named) != 1:
+            raise UserError("Say who: a person, a role or a server, one of them.")
+        _require(named[0])
+        return named[0]
+
+
+class OneDecision(Arguments):
+    who: Annotated[str, Field(min_length=1, max_length=300), Param("Whom it is about", suggests="decided")]
+
+
+class WaitingRow(Row):
+    """A stranger who was told a code, which comes from them alone."""
+
+    person: str
+    name: str
+    until: datetime
+
+    def line(self, ink: Ink) -> str:
+        return f"{ink.person(self.person)} as {ink.text(self.name)}, until {ink.time(self.until)}"
+
+
+class Waiting(Listing[WaitingRow]):
+    """Those who wait."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        full = [f"That is as many as can wait; others are told nothing ({access.MOST_OPEN})."]
+        return [*super().lines(ink), *(full if len(self.rows) >= access.MOST_OPEN else ())]
+
+
+class RuleRow(Row):
+    """Somebody who was let in or shut out; without a time that stands in the configuration."""
+
+    subject: str
+    rule: Rule
+    via: str
+    by: str = ""
+    at: datetime | None = None
+
+    def line(self, ink: Ink) -> str:
+        done = "let in" if self.rule is Rule.ALLOW else "shut out"
+        said = (
+            "in the configuration"
+            if self.at is None
+            else f"by {self.via} of {ink.person(self.by)}, {ink.time(self.at)}"
+        )
+        return f"{ink.person(self.subject)}: {done} {said}"
+
+
+class Access:
+    """Lets in and shuts out, for one constellation. `resume` sees to what is to be said."""
+
+    titles: ClassVar = {"pair": "Let in strangers who ask", "people": "Decide who may talk to your agents"}
+
+    def __init__(
+        self,
+        database: Database,
+        terms: Terms,
+        clock: Clock,
+        resume: Callable[[], None],
+        configured: Mapping[str, Rule],
+    ) -> None:
+        self._database = database
+        self._people, self._private = terms.people, terms.private
+        self._clock = clock
+        self._resume = resume
+        self._knocks: asyncio.Queue[tuple[Speaker, PlaceId]] = asyncio.Queue(_QUEUE)
+        self._told: dict[PersonId, datetime] = {}
+        self.configured = configured
+        """What the configuration says, by subject: shown beside what was decided since."""
+        self.rules: dict[str, Rule] = {}
+        """What was decided, by subject, as the store has it; the same object as long as the service runs."""
+
+    async def load(self) -> None:
+        """Read what was decided before, or what an erasure left of it."""
+        found = await self._database.read(access.ruled)
+        self.rules.clear()
+        self.rules |= {each.subject: each.rule for each in found}
+
+    # ------------------------------------------------------------------ strangers
+
+    def knocks(self, stranger: Speaker, place: PlaceId) -> None:
+        """Somebody who is not let in wrote: tell them how to be, if they were not told already."""
+        if self._told.get(stranger.id, self._clock()) > self._clock() or self._knocks.full():
+            return
+        self._knocks.put_nowait((stranger, place))
+
+    async def run(self) -> None:
+        """Tell strangers their codes until cancelled."""
+        while True:
+            stranger, place = await self._knocks.get()
+            try:
+                await self._tell_code(stranger, place)
+            except StoreError as error:
+                _log.error("stranger_not_told", person=stranger.id, reason=str(error))
+
+    async def _tell_code(self, stranger: Speaker, place: PlaceId) -> None:
+        now = self._clock()
+
+        def work(tx: Tx) -> PairingRequest | None:
+            found = access.knock(tx, stranger.id, stranger.name, new_code(), now)
+            if found is not None:
+                _say(tx, f"pair/{found.person}/{to_text(now)}", place, found.person, _asked_in(found), now)
+            return found
+
+        knock = await self._database.write(_KNOCK, work)
+        if len(self._told) >= _REMEMBERED:
+            self._told.clear()
+        self._told[stranger.id] = now + access.CODE_LIFE
+        if knock is not None:
+            _log.info("stranger_asks_in", person=stranger.id, until=to_text(knock.expires_at))
+            self._resume()
+
+    # ------------------------------------------------------------------ those in charge
+
+    @operation("pair.list", "List strangers who wait to be let in", Action.PEOPLE, Told(file_name="waiting.md"))
+    async def list_waiting(self, _caller: Caller, _arguments: NoArguments) -> Waiting:
+        """Without the codes."""
+        waiting = await self._waiting()
+        rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
+        return Waiting(rows=rows, empty="Nobody waits to be let in.")
+
+    @operation("pair.approve", "Let a stranger in by the code they gave you", Action.PEOPLE, _CHANGES)
+    async def approve(self, caller: Caller, arguments: ApproveCode) -> Notice:
+        """Let in whoever was given that code, and tell them."""
+        now, wanted = self._clock(), read_code(arguments.code)
+
+        def work(tx: Tx) -> PairingRequest | None:
+            found = access.redeem(tx, wanted, caller.person, now)
+            if found is not None:
+                key = f"paired/{found.person}/{to_text(now)}"
+                _say(tx, key, self._private(found.person), found.person, _LET_IN, now)
+            return found
+
+        found = await self._database.write(_REDEEM, work, durable=True)
+        if found is None:
+            raise UserError(
+                "There is no open code like that: it was used, has expired, or was mistyped. "
+                f"{caller.command('pair list')} shows who waits. Whoever has an expired code can write again to get a "
+                "new one."
+            )
+        self._hold(found.person, Rule.ALLOW, caller.approver)
+        self._resume()
+        text = "{name} ({person}) was let in, and is told so."
+        return Notice(text=text, people={"person": found.person}, words={"name": found.name})
+
+    @operation("pair.revoke", "Cancel somebody's code, or undo that they were let in", Action.PEOPLE, _CHANGES)
+    async def revoke(self, caller: Caller, arguments: OnePerson) -> Notice:
+        """The same as forgetting what was decided about them."""
+        return await self._forget(caller, arguments.person)
+
+    @operation("people.list", "List who was let in or shut out, and by whom", Action.PEOPLE, _LISTS)
+    async def list_people(self, _caller: Caller, _arguments: NoArguments) -> Listing[RuleRow]:
+        """What holds, by command and by configuration."""
+        ruled = [
+            RuleRow(subject=each.subject, rule=each.rule, via=each.via, by=each.by, at=each.at)
+            for each in await self._database.read(access.ruled)
+        ]
+        given = [
+            RuleRow(subject=subject, rule=rule, via="configuration")
+            for subject, rule in sorted(self.configured.items())
+        ]
+        return Listing(rows=(*ruled, *given), empty="Nobody was let in or shut out by name.")
+
+    @operation("people.allow", "Let a person, a role or a server in, until you take it back", Action.PEOPLE, _CHANGES)
+    async def allow(self, caller: Caller, arguments: Whom) -> Notice:
+        """A denial of the configuration wins."""
+        subject = arguments.subject
+        if self.configured.get(subject) is Rule.DENY:
+            raise UserError(f"{subject} stands in [discord.deny] of the configuration, which wins: take it out there.")
+        return await self._rule(caller, subject, Rule.ALLOW, "{who} is let in")
+
+    @operation("people.deny", "Shut a person, a role or a server out, until you take it back", Action.PEOPLE, _CHANGES)
+    async def deny(self, caller: Caller, arguments: Whom) -> Notice:
+        """Everybody but the owner."""
+        if arguments.subject in self._people.owner:
+            raise UserError("That is the owner, who cannot be shut out.")
+        done = "{who} is shut out: nothing they say is heard or answered"
+        return await self._rule(caller, arguments.subject, Rule.DENY, done)
+
+    @operation("people.forget", "Undo what a command decided about somebody", Action.PEOPLE, _CHANGES)
+    async def forget(self, caller: Caller, arguments: OneDecision) -> Notice:
+        """And an open code of theirs."""
+        return await self._forget(caller, arguments.who)
+
+    @suggestions("decided")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """Of whom something was decided, and who waits."""
+        lines: dict[str, str] = {each: f"{each} ({rule})" for each, rule in self.rules.items()}
+        return (lines | {each.person: f"{each.name} ({each.person}) waits" for each in await self._waiting()}).items()
+
+    async def _waiting(self) -> list[PairingRequest]:
+        now = self._clock()
+        return await self._database.read(lambda rows: access.waiting(rows, now))
+
+    async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Notice:
+        now, by = self._clock(), caller.person
+        await self._database.write(_RULE, lambda tx: access.set_rule(tx, subject, rule, by, now), durable=True)
+        self._hold(subject, rule, caller.approver)
+        text = f"{done}, until you take it back with {caller.command('people forget')}."
+        return Notice(text=text, people={"who": subject})
+
+    async def _forget(self, caller: Caller, subject: str) -> Notice:
+        _require(subject)
+        now = self._clock()
+
+        def work(tx: Tx) -> tuple[bool, bool]:
+            return access.drop_rule(tx, subject), access.withdraw(tx, PersonId(subject), now)
+
+        ruled, waited = await self._database.write(_WITHDRAW, work, durable=True)
+        self.rules.pop(subject, None)
+        if not ruled and not waited:
+            hint = " It stands in the configuration: change it there." if subject in self.configured else ""
+            raise UserError(f"Nothing was decided about {subject} by command, and no code of theirs is open.{hint}")
+        _log.info("admission_forgotten", subject=subject, by=caller.person, door=caller.approver.door)
+        text = "What was decided about {who} is taken back." if ruled else "The code of {who} is taken back."
+        return Notice(text=text, people={"who": subject})
+
+    def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
+        self.rules[subject] = rule
+        self._told.pop(PersonId(subject), None)
+        _log.info("admission_decided", subject=subject, rule=rule.value, by=who.person, door=who.door)
+
+
+def _require(subject: str) -> None:
+    if not _SUBJECT.fullmatch(subject):
+        raise UserError(
+            f"{subject!r} names nobody: a person is named like discord:1234 or bluesky:did:plc:…, "
+            "a role like discord:role:1234, a server like discord:guild:1234"
+        )
+
+
+def _asked_in(knock: PairingRequest) -> str:
+    return (
+        "I do not know you yet, so I have not looked at what you wrote. To be let in, give this code to the person who "
+        f"runs me, within an hour: `{shown_code(knock.code)}`\nThey enter it with `/pair approve`, "
+        "and I will tell you. What you wrote before is not kept; write it again then."
+    )
+
+
+def _say(tx: Tx, key: str, place: PlaceId, person: PersonId, text: str, now: datetime) -> None:
+    row = outbox.NewRow(key, place, place_source(place), text, person_audience(person), person=person)
+    outbox.add(tx, row, now)

@@ -1,0 +1,178 @@
+"""One person with several accounts: linked by codes that are said on both sides, and unlinked by one word.
+
+A link says who somebody is. What they may do hangs on the account still: nobody becomes the owner, an admin or approved
+by it. The owner's ids are linked by configuration.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Annotated, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action, People
+from bot.errors import UserError
+from bot.runtime.intake import AudienceResolver
+from bot.services.access import new_code, read_code, shown_code
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Listing, Notice, Row, relative
+from memory.erasure.separation import is_to_part, part
+from memory.people import identities
+from memory.people.identities import Half, Linked
+from memory.store.clock import Clock
+from memory.store.constellation import Constellations
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, PersonId, TurnId
+
+_OFFER = commit_point("identities.offer")
+_SAY = commit_point("identities.say")
+_UNLINK = commit_point("identities.unlink")
+_PART = commit_point("identities.part")
+
+_WRONG = 5  # codes that somebody may get wrong in `_WINDOW`
+_WINDOW = timedelta(minutes=10)
+_REMEMBERED = 1_000
+
+_CHANGES = Told(changes=True)
+_log = structlog.get_logger("bot.services.accounts")
+
+
+class SayCode(Arguments):
+    code: Annotated[str, Field(min_length=1, max_length=40), Param("The code, such as ABCD-2345")]
+
+
+class AccountRow(Row):
+    """An account of the caller."""
+
+    account: str
+
+    def line(self, ink: Ink) -> str:
+        return ink.person(self.account)
+
+
+class AccountList(Listing[AccountRow]):
+    """All of them, the one that asks first."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        first, *others = (row.line(ink) for row in self.rows)
+        if not others:
+            return [f"You are known as {first} alone."]
+        return [f"You are known as {first} and as:", *(f"- {each}" for each in others)]
+
+
+@dataclass
+class Accounts:
+    """Links and unlinks accounts. `people.links` is kept as the store has it.
+
+    `settle` waits until what was heard before is stored; `moved` tells running turns to look again.
+    """
+
+    titles: ClassVar = {"link": "Link your other accounts, so that you are known as one person"}
+
+    constellations: Constellations
+    people: People
+    audience: AudienceResolver
+    clock: Clock
+    settle: Callable[[], Awaitable[None]]
+    moved: Callable[[ConstellationId, Sequence[TurnId]], None]
+    _wrong: dict[PersonId, deque[datetime]] = field(default_factory=lambda: defaultdict(deque), init=False)
+
+    async def load(self) -> None:
+        """Read what is linked; to be done before anything is heard, and after an erasure."""
+        found = await self.constellations.registry.read(identities.links)
+        self.people.links.clear()
+        self.people.links.update(found)
+
+    # ------------------------------------------------------------------ linking
+
+    @operation("link.start", "Get a code to say from your other account", Action.LINK, _CHANGES)
+    async def start(self, caller: Caller, _arguments: NoArguments) -> Notice:
+        """Tell somebody a code to say from their other account."""
+        now, code = self.clock(), new_code()
+
+        def work(tx: Tx) -> bool:
+            return identities.offer(tx, caller.person, code, now)
+
+        if not await self.constellations.registry.write(_OFFER, work):
+            raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
+        return Notice(
+            text=f"Say this code from your other account within ten minutes: `{shown_code(code)}`\nOn Discord that is "
+            "`/link say`, at the terminal `carina link say`. You are then told a second code to say here."
+        )
+
+    @operation("link.say", "Say the code that your other account was told", Action.LINK, _CHANGES)
+    async def say(self, caller: Caller, arguments: SayCode) -> Notice:
+        """The code of another account, or the second one from there."""
+        now = self.clock()
+        self._require_patience(caller.person, now)
+
+        def work(tx: Tx) -> Half | Linked | None:
+            return identities.say(tx, caller.person, read_code(arguments.code), new_code(), now)
+
+        done = await self.constellations.registry.write(_SAY, work, durable=True)
+        match done:
+            case Half(other, code):
+                return Notice(
+                    text="This code was told to {other}. If that is you, say this one there, within ten minutes: "
+                    f"`{shown_code(code)}`\nThen both are one person to me: what was said to one of them alone may be "
+                    "used when I talk to the other alone, and `/privacy` is about both. If somebody else gave you that "
+                    "code, stop here: they want to know what I know of you.",
+                    people={"other": other},
+                )
+            case Linked(other):
+                await self.load()
+                _log.info("linked", person=caller.person, other=other, door=caller.approver.door)
+                end = caller.command("link remove")
+                text = f"Done: I now know {{person}} and {{other}} as one person. {end} ends that."
+                return Notice(text=text, people={"person": caller.person, "other": other})
+            case _:
+                self._wrong[caller.person].append(now)
+                raise UserError(
+                    "There is no open code like that for you to say: it was used, has expired, was mistyped, or was "
+                    f"told to this very account. {caller.command('link start')} gives you a new one."
+                )
+
+    @operation("link.list", "List the accounts that are yours", Action.LINK)
+    async def list_accounts(self, caller: Caller, _arguments: NoArguments) -> AccountList:
+        """The one that asks first."""
+        return AccountList(rows=tuple(AccountRow(account=each) for each in self.people.selves(caller.person)), empty="")
+
+    @operation("link.remove", "Unlink this account from your others", Action.LINK, _CHANGES)
+    async def remove(self, caller: Caller, _arguments: NoArguments) -> Notice:
+        """Take the account that asks out of its person's others."""
+        person = caller.person
+        others = [each for each in self.people.links.get(person, ()) if each != person]
+        if not others:
+            hint = " The owner's accounts are linked by DISCORD_OWNER_ID." if person in self.people.owner else ""
+            raise UserError(f"This account is linked with no other account.{hint}")
+        await self.constellations.registry.write(_UNLINK, lambda tx: identities.unlink(tx, person), durable=True)
+        await self.load()
+        await self.settle()
+        await self.narrow()
+        _log.info("unlinked", person=person, others=others, door=caller.approver.door)
+        text = "{person} stands by itself again. What was said while they were linked stays where it was said."
+        return Notice(text=text, people={"person": person})
+
+    async def narrow(self) -> None:
+        """Let what waits and runs use nothing together that is not one person's now; also after a death in between."""
+        for house in self.constellations.all():
+            async with self.constellations.use(house.id) as database:
+                if not await database.read(lambda rows: is_to_part(rows, self.audience.audiences)):
+                    continue
+                turns = await database.write(_PART, lambda tx: part(tx, self.audience.audiences), durable=True)
+            self.moved(house.id, turns)
+
+    def _require_patience(self, person: PersonId, now: datetime) -> None:
+        if len(self._wrong) > _REMEMBERED:
+            self._wrong.clear()
+        wrong = self._wrong[person]
+        while wrong and wrong[0] <= now - _WINDOW:
+            wrong.popleft()
+        if len(wrong) >= _WRONG:
+            raise UserError(f"Those were {_WRONG} wrong codes. Try again {relative(wrong[0] + _WINDOW, now)}.")

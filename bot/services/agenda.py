@@ -1,0 +1,485 @@
+"""Reminders, tasks, events and quiet hours: what commands and buttons call. Everybody has their own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Annotated, ClassVar, Literal, TypeVar
+
+from pydantic import Field
+
+from bot.agents.agenda import calendar
+from bot.agents.agenda import reminders as reminding
+from bot.agents.agenda.calendar import Plan
+from bot.agents.agenda.reminders import Wanted
+from bot.agents.permissions.policy import Action, People
+from bot.agents.tools.tasks import meant
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, Sentence
+from memory.agenda import calendar as appointments
+from memory.agenda import reminders, tasks
+from memory.agenda.reminders import Reminder
+from memory.agenda.tasks import NewTask, Priority, Status, Task
+from memory.people import quiet_hours
+from memory.people.quiet_hours import Times
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import ReminderId
+from scheduler.dates import read_when
+from scheduler.triggers import At
+from scheduler.zones import zone_of
+
+T = TypeVar("T")
+
+_CHANGE = commit_point("agenda.change")
+_LARGEST = 2**63 - 1
+_YEAR = 366  # days of events that are suggested
+_CHANGES = Told(changes=True)
+_KEEPS = Told(changes=True, keeps=True)
+
+_When = Annotated[str, Field(min_length=1, max_length=200)]
+_Named = Annotated[str, Field(min_length=1, max_length=300)]
+_MINUTES = 31 * 24 * 60
+
+
+class SetReminder(Arguments):
+    text: Annotated[str, Field(min_length=1, max_length=1_000), Param("What to remind you of")]
+    when: Annotated[_When, Param('When, such as "in 20 minutes", "every monday at 8", 2026-12-31 18:00')]
+    where: Annotated[Literal["privately", "here"], Param("Where to say it", via=frozenset({Via.DISCORD}))] = "privately"
+
+
+class OneReminder(Arguments):
+    reminder: Annotated[_Named, Param("Its number, or words in it", suggests="reminders")]
+
+
+class SnoozeReminder(OneReminder):
+    minutes: Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes")] = reminding.SNOOZE_MINUTES
+
+
+class AddTask(Arguments):
+    title: Annotated[_Named, Param("What to do")]
+    due: Annotated[str, Field(max_length=200), Param('Until when, such as "friday at 18:00"')] = ""
+    priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
+
+
+class ListTasks(Arguments):
+    done: Annotated[bool, Param("Include completed and cancelled tasks")] = False
+
+
+class OneTask(Arguments):
+    task: Annotated[_Named, Param("Its number, or words in it", suggests="tasks")]
+
+
+class AddEvent(Arguments):
+    title: Annotated[_Named, Param("What happens")]
+    when: Annotated[_When, Param('When it begins, such as "friday at 18:00", "every monday at 8"')]
+    ends: Annotated[str, Field(max_length=200), Param('When it ends, such as "at 19:30"')] = ""
+    minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("How many minutes before it to remind you; -1: never")] = (
+        calendar.REMINDER_MINUTES
+    )
+
+
+class ListEvents(Arguments):
+    days: Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")] = 31
+
+
+class OneEvent(Arguments):
+    event: Annotated[_Named, Param("Its number, or words of its title", suggests="events")]
+
+
+class SetClocks(Arguments):
+    begin: Annotated[
+        str | None, Field(max_length=5), Param('When quiet hours begin, such as 22:30; "off" ends them', flag="--from")
+    ] = None
+    end: Annotated[str | None, Field(max_length=5), Param("When they end, such as 7:00", flag="--until")] = None
+    zone: Annotated[str | None, Field(max_length=60), Param("Your time zone, such as Europe/Vienna")] = None
+
+
+class ReminderSet(Result):
+    """A reminder was set."""
+
+    id: str
+    text: str
+    when: str
+    note: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        said = f"I will remind you, {self.when}: {ink.text(self.text)}{ink.number(self.id)} {self.note}"
+        return [said.strip()]
+
+
+class ReminderRow(Row):
+    id: str
+    text: str
+    state: str
+    next: datetime | None
+    repeats: str
+    urgent: bool
+
+    def line(self, ink: Ink) -> str:
+        told = "" if self.state == reminders.Status.WAITING else "said, not done yet"
+        due = "" if self.next is None else ink.time(self.next)
+        about = "; ".join(filter(None, (due, self.repeats, told, "urgent" if self.urgent else "")))
+        return f"{ink.text(self.text)} ({about}){ink.number(self.id)}"
+
+
+class TaskRow(Row):
+    id: str
+    text: str
+    status: str
+    priority: str
+    due: datetime | None
+    step_of: str
+    """The number of the task that it is a step of."""
+
+    @classmethod
+    def of(cls, task: Task, zone: str) -> "TaskRow":
+        return cls(
+            id=str(task.id),
+            text=task.title,
+            status=task.status.value,
+            priority=task.priority.value,
+            due=_local(task.due_at, zone),
+            step_of="" if task.parent is None else str(task.parent),
+        )
+
+    def line(self, ink: Ink) -> str:
+        due = "" if self.due is None else f"due {ink.time(self.due)}"
+        priority = "" if self.priority == Priority.MEDIUM else self.priority
+        status = "" if self.status == Status.PENDING else self.status.replace("_", " ")
+        about = "; ".join(filter(None, (status, priority, due)))
+        return f"{ink.text(self.text)}{f' ({about})' if about else ''}{ink.number(self.id)}"
+
+
+class TaskAdded(Result):
+    """A task was written down."""
+
+    task: TaskRow
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"Added: {self.task.line(ink)}"]
+
+
+class Tasks(Listing[TaskRow]):
+    """Tasks, each step under what it is a step of."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        known = {row.id for row in self.rows}
+
+        def shown(above: str, depth: int) -> list[str]:
+            steps = [row for row in self.rows if (row.step_of if row.step_of in known else "") == above]
+            return [line for row in steps for line in (f"{'  ' * depth}- {row.line(ink)}", *shown(row.id, depth + 1))]
+
+        return shown("", 0) or [self.empty]
+
+
+class EventRow(Row):
+    id: str
+    at: datetime
+    ends: datetime | None
+    repeats: str
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        until = "" if self.ends is None else f", until {ink.time(self.ends)}"
+        again = f" ({self.repeats})" if self.repeats else ""
+        return f"{ink.time(self.at)}{until}: {ink.text(self.text)}{again}{ink.number(self.id)}"
+
+
+class EventAdded(Result):
+    """An event was written down."""
+
+    event: EventRow
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"Added: {self.event.line(ink)}"]
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """The agendas of one constellation. `zone` is that of people who named none.
+
+    `changed` is called when something is due at another time than before, `queued` when something is to be said.
+    """
+
+    titles: ClassVar = {
+        "remind": "Set and manage reminders",
+        "tasks": "Manage your to-do list",
+        "events": "Manage your calendar",
+    }
+
+    database: Database
+    people: People
+    clock: Clock
+    zone: str
+    changed: Callable[[], None]
+    queued: Callable[[], None]
+
+    # ------------------------------------------------------------------ reminders
+
+    @operation("remind.me", "Set a reminder", Action.AGENDA, _KEEPS)
+    async def remind(self, caller: Caller, arguments: SetReminder) -> ReminderSet:
+        """Keep a reminder that is said to its person alone, or where they ask for it."""
+        at = caller.here if arguments.where == "here" and caller.here is not None else caller.alone
+        wanted = Wanted(arguments.text, arguments.when, caller.person, at.place, at.scope, caller.trust)
+        selves = self.people.selves(caller.person)
+        planned = await self._change(lambda tx: reminding.plan(tx, wanted, selves, self.zone, self.clock()))
+        self.changed()
+        kept = planned.reminder
+        return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note)
+
+    @operation("remind.list", "List your open reminders", Action.AGENDA)
+    async def reminders(self, caller: Caller, arguments: NoArguments) -> Listing[ReminderRow]:
+        """As far as they may be spoken of where they are asked for."""
+        del arguments
+
+        def read(rows: Rows) -> tuple[ReminderRow, ...]:
+            zone = self._zone(rows, caller)
+            return tuple(
+                ReminderRow(
+                    id=str(each.id),
+                    text=each.text,
+                    state=each.status.value,
+                    next=_local(at, zone),
+                    repeats=reminding.repetition(each),
+                    urgent=each.urgent,
+                )
+                for each, at in self._reminders(rows, caller)
+            )
+
+        return Listing(rows=await self.database.read(read), empty="You have no reminders that I may show here.")
+
+    @operation("remind.done", "Mark a reminder as done", Action.AGENDA, _CHANGES)
+    async def finish(self, caller: Caller, arguments: OneReminder) -> Sentence:
+        """It is not said again."""
+
+        def work(tx: Tx) -> str:
+            found = self._reminder(tx, caller, arguments.reminder)
+            reminding.finish(tx, found, self.clock())
+            return f"Done: {found.text}"
+
+        return await self._pressed(work)
+
+    @operation("remind.snooze", "Snooze a reminder", Action.AGENDA, _CHANGES)
+    async def snooze(self, caller: Caller, arguments: SnoozeReminder) -> Sentence:
+        """It is said again later."""
+
+        def work(tx: Tx) -> str:
+            found = self._reminder(tx, caller, arguments.reminder)
+            at = reminding.snooze(tx, found, arguments.minutes, self.clock())
+            zone = self._zone(tx, caller)
+            return f"I will say it again at {at.astimezone(zone_of(zone)):%H:%M} ({zone}): {found.text}"
+
+        return await self._pressed(work)
+
+    @operation("remind.cancel", "Cancel a reminder, with its repetitions", Action.AGENDA, _CHANGES)
+    async def cancel(self, caller: Caller, arguments: OneReminder) -> Sentence:
+        """It is not said any more."""
+
+        def work(tx: Tx) -> str:
+            found = self._reminder(tx, caller, arguments.reminder)
+            reminding.cancel(tx, found, self.clock())
+            return f"Cancelled: {found.text}"
+
+        return await self._pressed(work)
+
+    @suggestions("reminders")
+    async def suggest_reminders(self, caller: Caller) -> Suggestions:
+        """The caller's open reminders."""
+        found = await self.database.read(lambda rows: self._reminders(rows, caller))
+        return [(str(each.id), each.text) for each, _ in found]
+
+    # ------------------------------------------------------------------ tasks
+
+    @operation("tasks.add", "Add a task", Action.AGENDA, _KEEPS)
+    async def add_task(self, caller: Caller, arguments: AddTask) -> TaskAdded:
+        """Write a task down."""
+        alone = caller.alone.scope.audience
+
+        def work(tx: Tx) -> TaskRow:
+            now, at, zone = self.clock(), None, self._zone(tx, caller)
+            if arguments.due:
+                trigger = read_when(arguments.due, now, zone)
+                if not isinstance(trigger, At):
+                    raise Refused("A task is due once.")
+                at = trigger.when
+            new = NewTask(arguments.title, caller.person, alone, caller.trust, priority=arguments.priority, due_at=at)
+            return TaskRow.of(tasks.add(tx, new, now), zone)
+
+        return TaskAdded(task=await self._change(work))
+
+    @operation("tasks.list", "List your tasks", Action.AGENDA, Told(file_name="tasks.md"))
+    async def list_tasks(self, caller: Caller, arguments: ListTasks) -> Tasks:
+        """The most urgent first, as far as they may be spoken of where they are asked for."""
+
+        def read(rows: Rows) -> tuple[TaskRow, ...]:
+            zone = self._zone(rows, caller)
+            found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=arguments.done)
+            return tuple(TaskRow.of(each, zone) for each in found)
+
+        return Tasks(rows=await self.database.read(read), empty="You have no open tasks that I may show here.")
+
+    @operation("tasks.done", "Complete a task", Action.AGENDA, _CHANGES)
+    async def complete_task(self, caller: Caller, arguments: OneTask) -> Sentence:
+        """It is done."""
+        return await self._end(caller, arguments, Status.COMPLETED)
+
+    @operation("tasks.cancel", "Cancel a task", Action.AGENDA, _CHANGES)
+    async def cancel_task(self, caller: Caller, arguments: OneTask) -> Sentence:
+        """It is not to be done any more."""
+        return await self._end(caller, arguments, Status.CANCELLED)
+
+    @suggestions("tasks")
+    async def suggest_tasks(self, caller: Caller) -> Suggestions:
+        """The caller's open tasks."""
+        selves = self.people.selves(caller.person)
+        found = await self.database.read(lambda rows: tasks.listing(rows, caller.scope, selves))
+        return [(str(each.id), each.title) for each in found]
+
+    # ------------------------------------------------------------------ events
+
+    @operation("events.add", "Add an event", Action.AGENDA, _KEEPS)
+    async def add_event(self, caller: Caller, arguments: AddEvent) -> EventAdded:
+        """Write an event down; its person is reminded before it."""
+        alone, selves = caller.alone, self.people.selves(caller.person)
+        wanted = Wanted(arguments.title, arguments.when, caller.person, alone.place, alone.scope, caller.trust)
+        given = Plan(wanted, arguments.ends, arguments.minutes)
+        kept = await self._change(lambda tx: calendar.plan(tx, given, selves, self.zone, self.clock()))
+        self.changed()
+        return EventAdded(event=_event(kept.starts_at, kept, kept.zone))
+
+    @operation("events.list", "List upcoming events", Action.AGENDA, Told(file_name="events.md"))
+    async def list_events(self, caller: Caller, arguments: ListEvents) -> Listing[EventRow]:
+        """The next first, as far as they may be spoken of where they are asked for."""
+
+        def read(rows: Rows) -> tuple[EventRow, ...]:
+            coming = calendar.coming(self._events(rows, caller), self.clock(), arguments.days)
+            return tuple(_event(at, each, self._zone(rows, caller)) for at, each in coming)
+
+        return Listing(rows=await self.database.read(read), empty="Nothing is planned that I may show here.")
+
+    @operation("events.cancel", "Cancel an event, with its repetitions", Action.AGENDA, _CHANGES)
+    async def cancel_event(self, caller: Caller, arguments: OneEvent) -> Sentence:
+        """It does not happen."""
+
+        def work(tx: Tx) -> str:
+            event = calendar.meant(self._events(tx, caller), arguments.event)
+            appointments.cancel(tx, event, self.clock())
+            return f"Cancelled: {event.title}"
+
+        words = await self._change(work)
+        self.changed()
+        return Sentence(text=words)
+
+    @suggestions("events")
+    async def suggest_events(self, caller: Caller) -> Suggestions:
+        """What comes within a year."""
+        found = await self.database.read(lambda rows: calendar.coming(self._events(rows, caller), self.clock(), _YEAR))
+        return [(str(each.id), each.title) for _at, each in found]
+
+    # ------------------------------------------------------------------ clocks
+
+    @operation("quiet", "Show or set your time zone and quiet hours", Action.AGENDA, _KEEPS)
+    async def quiet(self, caller: Caller, arguments: SetClocks) -> Sentence:
+        """No reminder disturbs anybody in their quiet hours."""
+        zone, begin, end = arguments.zone, arguments.begin, arguments.end
+        if zone is None and begin is None and end is None:
+            return Sentence(text=await self.database.read(lambda rows: self._clocks(rows, caller)))
+        selves = self.people.selves(caller.person)
+
+        def work(tx: Tx) -> str:
+            before = quiet_hours.of(tx, selves)
+            quiet = _quiet(before, begin, end)
+            kept = before.zone if zone is None else zone
+            zone_of(kept or "UTC")
+            quiet_hours.put(tx, selves, Times(kept, *quiet), self.clock())
+            note = " What repeats already keeps the clocks by which it was set; set it anew to have it follow."
+            return self._clocks(tx, caller) + (note if kept != before.zone else "")
+
+        return Sentence(text=await self._change(work))
+
+    # ------------------------------------------------------------------ inside
+
+    def _clocks(self, rows: Rows, caller: Caller) -> str:
+        found = quiet_hours.of(rows, self.people.selves(caller.person))
+        quiet = f"from {found.quiet_from} to {found.quiet_until}" if found.quiet_from else "none"
+        return f"Your clocks: {found.zone or f'{self.zone} (the default)'}. Quiet hours: {quiet}."
+
+    def _reminders(self, rows: Rows, caller: Caller) -> list[tuple[Reminder, datetime | None]]:
+        return reminders.listing(rows, caller.scope, self.people.selves(caller.person))
+
+    def _events(self, rows: Rows, caller: Caller) -> list[appointments.Event]:
+        return appointments.listing(rows, caller.scope, self.people.selves(caller.person))
+
+    def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
+        """The one that is meant; by its number also one that may not be spoken of here. Raises Refused."""
+        number = which.strip().lstrip("#")
+        if not number.isdecimal():
+            return reminding.meant([each for each, _ in self._reminders(tx, caller)], which)
+        found = reminders.by_id(tx, ReminderId(min(int(number), _LARGEST)))
+        if found is None or found.person not in self.people.selves(caller.person):  # one answer: it tells of no other
+            raise Refused("You have no such reminder.")
+        return found
+
+    async def _pressed(self, work: Callable[[Tx], str]) -> Sentence:
+        words = await self._change(work)
+        self.changed()
+        self.queued()
+        return Sentence(text=words)
+
+    async def _end(self, caller: Caller, arguments: OneTask, status: Status) -> Sentence:
+        def work(tx: Tx) -> str:
+            task = meant(tasks.listing(tx, caller.scope, self.people.selves(caller.person)), arguments.task)
+            done = tasks.set_status(tx, task, status, self.clock())
+            return f"{done.title}: {done.status.value}."
+
+        return Sentence(text=await self._change(work))
+
+    def _zone(self, rows: Rows, caller: Caller) -> str:
+        return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
+
+    async def _change(self, work: Callable[[Tx], T]) -> T:
+        return await self.database.write(_CHANGE, work, durable=True)
+
+
+def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:
+    ends = calendar.end_of(at, event)
+    return EventRow(
+        id=str(event.id),
+        at=at.astimezone(zone_of(zone)),
+        ends=_local(ends, zone),
+        repeats=calendar.repetition(event),
+        text=event.title,
+    )
+
+
+def _local(moment: datetime | None, zone: str) -> datetime | None:
+    return None if moment is None else moment.astimezone(zone_of(zone))
+
+
+def _quiet(before: Times, begin: str | None, end: str | None) -> tuple[str, str]:
+    """Quiet hours as they are kept; two empty texts, or "off", end them. Raises Refused."""
+    if begin is None and end is None:
+        return before.quiet_from, before.quiet_until
+    if (begin or "").casefold() == "off":
+        return "", ""
+    begins, ends = _hour(begin or ""), _hour(end or "")
+    if bool(begins) != bool(ends):
+        raise Refused("Quiet hours have a beginning and an end, such as 22:30 and 7:00.")
+    if begins and begins == ends:
+        raise Refused(f"Quiet hours that end at {ends}, when they begin, are none; leave both empty to end them.")
+    return begins, ends
+
+
+def _hour(text: str) -> str:
+    """A time of day as it is kept; empty stays empty. Raises Refused."""
+    if not text.strip():
+        return ""
+    try:
+        hour, _, minute = text.strip().partition(":")
+        return f"{time(int(hour), int(minute or 0)):%H:%M}"
+    except ValueError:
+        raise Refused(f'"{text[:20]}" is no time of day; it is like 22:30') from None

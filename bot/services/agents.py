@@ -1,0 +1,409 @@
+"""Agents by command: listed, shown, made, changed, archived, carried from one constellation to another as TOML.
+
+The configuration's file seeds agents that the database does not know; afterwards the database is the truth. So what is
+changed here wins over the file and lasts; `agent list` says where the two differ, and `agent import` with `replace`
+takes a file's word for an agent that exists. A change holds from the agent's next turn on. An archived agent never
+answers; its memory stays. A hibernated one is asked nothing until it is woken, and ends what it is at.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
+
+from pydantic import Field
+
+from bot.agents import patrols
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action
+from bot.agents.rules import Rules
+from bot.agents.seeds import ensure_own_blocks, seed_agent
+from bot.config import Agent as Section
+from bot.config import Config
+from bot.config.agent_files import read_agent, read_exchange, write_exchange
+from bot.errors import CallError, ConfigError, UserError
+from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_standing
+from bot.services.agent_tables import (
+    CHANGES,
+    HERE,
+    AgentChange,
+    Exported,
+    File,
+    ImportTables,
+    Settings,
+    beside,
+    read_settings,
+    require_alone,
+)
+from bot.services.approvals import Approvals
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Lines, Listing, Result, Row
+from memory import agents, groups, requests
+from memory.agents import Agent, Status
+from memory.queue import inbox, outbox, turns
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import TurnId
+from memory.store.plurals import many
+
+T = TypeVar("T")
+
+_SAVE = commit_point("staff.save")
+_ARCHIVE = commit_point("staff.archive")
+_SLEEP = commit_point("staff.sleep")
+
+_HOW = {"archived": "; `carina agent restore` brings it back", "hibernated": "; `carina agent wake` wakes it"}
+
+MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
+"""Tells running turns of this constellation to look again."""
+
+_NAME = Field(min_length=1, max_length=64)
+_Prompt = Annotated[
+    str | None,
+    Param("Its system_prompt, from a file; - is standard input", content=True, flag="--prompt-file", metavar="FILE"),
+]
+
+
+class OneAgent(Arguments):
+    agent: Annotated[str, _NAME, Param("Its name", metavar="AGENT", suggests="every agent")]
+
+
+class ActiveAgent(Arguments):
+    agent: Annotated[str, _NAME, Param("Its name", metavar="AGENT", suggests="active agents")]
+
+
+class HibernatedAgent(Arguments):
+    agent: Annotated[str, _NAME, Param("Its name", metavar="AGENT", suggests="hibernated agents")]
+
+
+class CreateAgent(Arguments):
+    name: Annotated[str, Field(max_length=64), Param("Its name", metavar="AGENT", positional=True)] = ""
+    settings: Settings = ()
+    prompt: _Prompt = None
+    file: File = None
+
+
+class EditAgent(OneAgent):
+    settings: Settings = ()
+    prompt: _Prompt = None
+    unset: Annotated[tuple[str, ...], Param("A key that gets its default again", metavar="KEY")] = ()
+
+
+class ExportAgents(Arguments):
+    names: Annotated[
+        tuple[str, ...], Param("Which agents; without names all", metavar="AGENT...", positional=True)
+    ] = ()
+    output: Annotated[Path | None, Param("Write a new file", metavar="FILE", short="-o", via=HERE)] = None
+
+
+class AgentRow(Row):
+    """An agent as it is shown; its settings only to those who may see how the service stands."""
+
+    agent: str
+    status: str
+    model: str
+    description: str
+    file: str
+
+    def line(self, ink: Ink) -> str:
+        asleep = " (hibernated)" if self.status == "hibernated" else " (archived)" if self.status == "archived" else ""
+        about = f": {ink.text(self.description)}" if self.description else ""
+        more = f"; {ink.text('; '.join((self.model, self.file)))}" if self.model else ""
+        return f"{ink.text(self.agent)}{asleep}{about}{more}"
+
+
+class WholeAgent(Result):
+    """One agent with all its settings; the table only for those who may take it away."""
+
+    agent: str
+    status: str
+    model: str
+    groups: tuple[str, ...]
+    file: str
+    tools: tuple[str, ...]
+    consent: tuple[str, ...] = Field(exclude=True)
+    rules: tuple[str, ...]
+    settings: dict[str, Any]
+    toml: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        tools = [f"{tool} (asks first)" if tool in self.consent else tool for tool in self.tools]
+        return [
+            f"{ink.text(self.agent)}: {self.status}, {ink.text(self.file)}",
+            f"- Model: {ink.text(self.model)}",
+            f"- Groups: {ink.text(', '.join(self.groups) or 'none')}",
+            f"- Tools: {ink.text(', '.join(tools) or 'none')}",
+            *(f"- {ink.text(rule)}" for rule in self.rules),
+        ]
+
+    @property
+    def document(self) -> str:
+        return self.toml
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del ink, width
+        head = [f"# {self.status}; in the groups: {', '.join(self.groups) or 'none'}; {self.file}"]
+        if "tools" not in self.settings:
+            head.append(f"# every tool there is, including those of later versions: {', '.join(self.tools)}")
+        return "\n".join([*head, self.toml.rstrip("\n")])
+
+
+@dataclass(frozen=True)
+class Agents:
+    """The agents of one constellation. `moved` tells running turns to look again."""
+
+    titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
+
+    config: Config
+    approvals: Approvals
+    answering: RoutingTable
+    moved: MovedHere
+
+    @operation("agent.list", "List the agents", Action.HELP, Told(file_name="agents.md"))
+    async def list_agents(self, caller: Caller, arguments: NoArguments) -> Listing[AgentRow]:
+        """Every agent; those in charge see the archived ones too, and how each stands to the file."""
+        del arguments
+        whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
+        found = await self._read(agents.every_agent if whole else agents.agents)
+        rows = [
+            AgentRow(
+                agent=agent.name,
+                status=agent.status,
+                model=(agent.model or self.config.model.default) if whole else "",
+                description=agent.description,
+                file=self._beside_file(agent) if whole else "",
+            )
+            for agent in found
+        ]
+        return Listing(rows=tuple(rows), empty="Every agent is archived.")
+
+    @operation("agent.show", "Show an agent and its settings", Action.STATUS, Told(file_name="agent.toml"))
+    async def show(self, caller: Caller, arguments: OneAgent) -> WholeAgent:
+        """With its table, where the caller may take it away."""
+        agent = await self._read(lambda rows: find_agent(rows, arguments.agent))
+        member_of = await self._read(lambda rows: [each.name for each in agents.groups_of(rows, agent.id)])
+        section = agent_section(agent) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
+        return WholeAgent(
+            agent=agent.name,
+            status=agent.status,
+            model=agent.model or self.config.model.default,
+            groups=tuple(member_of),
+            file=self._beside_file(agent),
+            tools=tuple(agent.tools),
+            consent=tuple(agent.consent),
+            rules=tuple(Rules.of(agent).sentences()),
+            settings=section,
+            toml=write_exchange([section]) if section else "",
+        )
+
+    @operation("agent.create", "Create an agent, or those of a file", Action.AGENTS, CHANGES)
+    async def create(self, _caller: Caller, arguments: CreateAgent) -> Lines[AgentChange]:
+        """Of a table's keys."""
+        given = _given(arguments.settings, arguments.prompt)
+        if arguments.file is not None:
+            require_alone(arguments.name, given)
+            return await self._save(_read_file(arguments.file), replacing=False)
+        if not arguments.name or not given:
+            raise CallError("agent create: expected a name and settings, such as --set description=…, or --from FILE")
+        return await self._save([_section({"name": arguments.name, **given})], replacing=False)
+
+    @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES)
+    async def edit(self, _caller: Caller, arguments: EditAgent) -> Lines[AgentChange]:
+        """They hold from its next turn on, whatever the file says."""
+        changes = {**_given(arguments.settings, arguments.prompt), **dict.fromkeys(arguments.unset)}
+        if not changes:
+            raise CallError("agent edit: expected what to change, such as --set model=offline")
+        if "name" in changes:
+            raise UserError("an agent's name cannot be changed: the file, groups and memory know it by that name")
+        agent = await self._read(lambda rows: find_agent(rows, arguments.agent))
+        merged = {**agent_section(agent), **changes}
+        return await self._save([_section({key: value for key, value in merged.items() if value is not None})])
+
+    @operation("agent.import", "Create the agents of a file, all of them or none", Action.AGENTS, CHANGES)
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Lines[AgentChange]:
+        """Of those that are there the settings are changed only with `replace`."""
+        return await self._save(_read_file(arguments.file), replacing=arguments.replace)
+
+    @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Told(file_name="agents.toml"))
+    async def export(self, _caller: Caller, arguments: ExportAgents) -> Exported:
+        """These, or all that are not archived, as TOML."""
+        names = arguments.names
+        read = await self._read(
+            lambda rows: [find_agent(rows, name) for name in names] if names else agents.agents(rows)
+        )
+        sections = tuple(agent_section(agent) for agent in read)
+        exported = Exported(kind="agent", tables=sections, toml=write_exchange(sections), file="")
+        return exported.written(arguments.output)
+
+    @operation("agent.archive", "Archive an agent: it never answers again but keeps its memory", Action.AGENTS, CHANGES)
+    async def archive(self, _caller: Caller, arguments: OneAgent) -> Lines[AgentChange]:
+        """Give up what it was at."""
+
+        def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
+            agent, now = find_agent(tx, arguments.agent), self.approvals.clock()
+            if agent.status == "archived":
+                raise UserError(f"{agent.name} is archived already")
+            agents.set_status(tx, agent.id, "archived", now)
+            ended = turns.open_of_agent(tx, agent.id)
+            for turn in ended:
+                self.approvals.broker.withdraw(tx, turn, now)
+                groups.end_part(tx, turn, "failed", "", now)  # who asked it for something goes on without
+                groups.drop_parts(tx, turn)
+                outbox.withdraw_pending(tx, turn)
+                inbox.finish(tx, turn, now)
+                turns.end(tx, turn, "cancelled", now)
+            self._plan(tx, now)
+            for turn in requests.waiting_turns(tx, agent.id):  # of turns that ended when they had asked
+                self.approvals.broker.withdraw(tx, turn, now)
+            return agent, ended
+
+        agent, ended = await self.approvals.database.write(_ARCHIVE, work, durable=True)
+        self.moved(ended)
+        ended_turns = f"; {many(len(ended), 'answer')} ended" if ended else ""
+        return _done(agent.name, f"archived{ended_turns}; its memory stays")
+
+    @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES)
+    async def restore(self, _caller: Caller, arguments: OneAgent) -> Lines[AgentChange]:
+        """Let it answer again."""
+
+        def work(tx: Tx) -> Agent:
+            agent = find_agent(tx, arguments.agent)
+            if agent.status != "archived":
+                raise UserError(f"{agent.name} is not archived{_HOW.get(agent.status, '')}")
+            agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
+            self._plan(tx, now)
+            return agent
+
+        agent = await self.approvals.database.write(_ARCHIVE, work, durable=True)
+        return _done(agent.name, "restored")
+
+    @operation(
+        "agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP,
+        Told(changes=True),
+    )  # fmt: skip
+    async def hibernate(self, _caller: Caller, arguments: ActiveAgent) -> Lines[AgentChange]:
+        """It is asked nothing more until it is woken."""
+        known = await self._let(arguments.agent, "active", "hibernated")
+        return _done(known, "hibernated; it finishes its current answers and gets no more until you wake it")
+
+    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Told(changes=True))
+    async def wake(self, _caller: Caller, arguments: HibernatedAgent) -> Lines[AgentChange]:
+        """Let it be asked again."""
+        return _done(await self._let(arguments.agent, "hibernated", "active"), "awake")
+
+    @suggestions("every agent")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """Their names, which are nobody's words."""
+        return await self._names()
+
+    @suggestions("active agents")
+    async def suggest_active(self, _caller: Caller) -> Suggestions:
+        """Those that can be put to sleep."""
+        return await self._names("active")
+
+    @suggestions("hibernated agents")
+    async def suggest_hibernated(self, _caller: Caller) -> Suggestions:
+        """Those that can be woken."""
+        return await self._names("hibernated")
+
+    async def _names(self, status: str = "") -> list[tuple[str, str]]:
+        every = await self._read(agents.every_agent)
+        return [(agent.name, agent.name) for agent in every if status in ("", agent.status)]
+
+    async def _let(self, name: str, of: Status, to: Status) -> str:
+        """Let an agent of one status have another; gives its name. Raises UserError for one that has a third."""
+
+        def work(tx: Tx) -> str:
+            agent, now = find_agent(tx, name), self.approvals.clock()
+            if agent.status != of:
+                raise UserError(f"{agent.name} is {agent.status}, not {of}{_HOW.get(agent.status, '')}")
+            agents.set_status(tx, agent.id, to, now)
+            self._plan(tx, now)
+            return agent.name
+
+        return await self.approvals.database.write(_SLEEP, work, durable=True)
+
+    async def _save(self, sections: Sequence[Section], *, replacing: bool = True) -> Lines[AgentChange]:
+        """Write agents as these tables say, all of them or none."""
+        now, shown = self.approvals.clock(), self.config.discord.show_names
+
+        def work(tx: Tx) -> Lines[AgentChange]:
+            done = []
+            for section in sections:
+                made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)
+                if there is None:
+                    seed_agent(tx, made, now)
+                elif not replacing:
+                    raise UserError(
+                        f"there is an agent {section.name} already; `carina agent edit` changes it, and so does "
+                        "`carina agent import FILE --replace`"
+                    )
+                else:
+                    changed = replace(made, id=there.id)
+                    agents.change_agent(tx, changed, now)
+                    ensure_own_blocks(tx, changed, now)
+                done.append(AgentChange(agent=section.name, did="created" if there is None else "changed"))
+            require_standing(tx, self.config, self.answering)
+            self._plan(tx, now)
+            return Lines(rows=tuple(done), empty="")
+
+        try:
+            return await self.approvals.database.write(_SAVE, work, durable=True)
+        except ConfigError as error:
+            raise UserError(str(error)) from error
+
+    def _plan(self, tx: Tx, now: datetime) -> None:
+        """Keep the jobs of what agents do at their times; seen by the scheduler within a minute."""
+        patrols.plan(tx, self.config.schedule.zone_name(), now)
+
+    def _beside_file(self, agent: Agent) -> str:
+        """How it stands to its table in the configuration, in words."""
+        table = next((each for each in self.config.agents if each.name == agent.name), None)
+        usual = None if table is None else agent_section(agent_row(table, show_name=False))
+        return beside(self.config.file.name, agent_section(agent), usual)
+
+    async def _read(self, read: Callable[[Rows], T]) -> T:
+        return await self.approvals.database.read(read)
+
+
+def find_agent(rows: Rows, name: str) -> Agent:
+    """The agent of that name, whatever the case of its letters. Raises UserError, which says whom there is."""
+    every = agents.every_agent(rows)
+    found = next((each for each in every if each.name.casefold() == name.strip().casefold()), None)
+    if found is None:
+        raise UserError(f"there is no agent {name[:80]!r}; there are: {', '.join(each.name for each in every)}")
+    return found
+
+
+def _read_file(toml: str) -> Sequence[Section]:
+    try:
+        found = read_exchange(toml, "the file").agents
+    except ConfigError as error:
+        raise UserError(str(error)) from error
+    if not found:
+        raise UserError("the file: found no [[agents]] in it")
+    return found
+
+
+def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
+    """Keys of a table. Raises CallError."""
+    given = read_settings(settings)
+    if prompt is None:
+        return given
+    if "system_prompt" in given:
+        raise CallError("--prompt-file and system_prompt: found both; expected one of them")
+    return {**given, "system_prompt": prompt}
+
+
+def _done(agent: str, did: str) -> Lines[AgentChange]:
+    return Lines(rows=(AgentChange(agent=agent, did=did),), empty="")
+
+
+def _section(settings: Mapping[str, Any]) -> Section:
+    try:
+        return read_agent(settings)
+    except ConfigError as error:
+        raise UserError(str(error)) from error

@@ -1,0 +1,159 @@
+"""Answering requests: what every door calls (buttons, commands, the terminal, the control socket)."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.agents.permissions import cards, policy
+from bot.agents.permissions.broker import Broker, Ruling, Terms
+from bot.agents.permissions.policy import Approver, People
+from bot.config import Config
+from bot.errors import UserError
+from bot.storage_retry import until_stored
+from memory import requests
+from memory.people.audience import OWNER, Scope
+from memory.requests import Request, Status, Verdict
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId, PlaceId, RequestId, place_source
+from sources.terminal import PERSON, PLACE
+
+_ANSWER = commit_point("approval.answer")
+_EXPIRE = commit_point("approval.expire")
+
+_LOOK_SECONDS = 15.0  # between looks for requests whose time is over
+_OWNER = Approver(PERSON, door="command line")
+_OWNERS = Scope(OWNER)
+_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
+_OPEN = (Status.WAITING, Status.APPROVED)
+
+
+def approval_terms(config: Config) -> Terms:
+    """Who is in charge and where they are asked, as the configuration says."""
+    given, discord = config.approvals, config.discord
+    owner = [PERSON]
+    chain = [PLACE.id]
+    if config.discord_token is not None and config.discord_owner:
+        owner.append(PersonId(f"discord:{config.discord_owner}"))
+        chain.insert(0, PlaceId(f"discord:user:{config.discord_owner}"))
+    if config.serves_bluesky and config.bluesky.owner:
+        owner.append(PersonId(f"bluesky:{config.bluesky.owner}"))
+        if config.bluesky.direct_messages:
+            chain.insert(-1, PlaceId(f"bluesky:user:{config.bluesky.owner}"))
+    if config.discord_token is not None and given.channel:
+        chain.insert(0, PlaceId(f"discord:{given.channel}"))
+    admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]
+    for guild, roles in sorted(discord.admins.roles.items()):
+        admins += [policy.role_identity(int(guild), int(role)) for role in sorted(roles)]
+    people = People(tuple(owner), tuple(admins), given.quorum)
+    alone = config.discord_token is not None and not given.channel
+    others = sorted(discord.admins.persons - {config.discord_owner}) if alone else ()
+    return Terms(
+        people,
+        tuple(chain),
+        _private,
+        timedelta(hours=given.expires_hours),
+        tuple(PlaceId(f"discord:user:{person}") for person in others),
+    )
+
+
+def _private(person: PersonId) -> PlaceId:
+    source, _, identifier = person.partition(":")
+    return PLACE.id if person == PERSON else PlaceId(f"{source}:user:{identifier}")
+
+
+@dataclass(frozen=True)
+class Approvals:
+    """The requests and grants of one constellation. `resume` sees to what an answer has queued."""
+
+    database: Database
+    broker: Broker
+    clock: Clock
+    resume: Callable[[], None]
+
+    @property
+    def people(self) -> People:
+        return self.broker.terms.people
+
+    async def answer(self, request: int, who: Approver, verdict: Verdict) -> Ruling:
+        """Give an answer; the words of the ruling are for who gave it."""
+        if request > _LARGEST:
+            return Ruling("There is no such request.", counted=False)
+        now = self.clock()
+
+        def work(tx: Tx) -> Ruling:
+            return self.broker.answer(tx, RequestId(request), who, verdict, now)
+
+        ruling = await self.database.write(_ANSWER, work, durable=True)
+        self.resume()
+        return ruling
+
+    async def answer_by_code(self, code: str, who: Approver, verdict: Verdict) -> Ruling:
+        """Give an answer to the request whose number is `code`, or ends so and is the only one of theirs that does.
+
+        Whatever leaves a doubt decides nothing: then the words say which wait. They are empty when none does and
+        no code was given.
+        """
+        now = self.clock()
+
+        def asked(rows: Rows) -> Ruling:
+            if not code and not requests.is_asked(rows, who.identities):
+                return Ruling("", counted=False)
+            own = requests.asking(rows, who.identities)
+            waiting = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
+            if waiting:
+                return Ruling(cards.which(waiting, [each.id for each in own]), counted=False)
+            return Ruling("There is no such request." if code else "", counted=False)
+
+        def work(tx: Tx) -> Ruling:
+            exact = requests.get(tx, RequestId(int(code))) if int(code) <= _LARGEST else None
+            if exact is not None:
+                return self.broker.answer(tx, exact.id, who, verdict, now)
+            own = requests.asking(tx, who.identities)
+            meant = [each for each in own if len(code) >= requests.SHORTEST and str(each.id).endswith(code)]
+            if len(meant) == 1:
+                return self.broker.answer(tx, meant[0].id, who, verdict, now)
+            return asked(tx)
+
+        if not code:
+            return await self.database.read(asked)
+        ruling = await self.database.write(_ANSWER, work, durable=True)
+        self.resume()
+        return ruling
+
+    async def details(self, request: int, who: Approver) -> tuple[str, str]:
+        """A request with all its arguments, and how it stands: for those who are asked. Raises UserError."""
+
+        def read(rows: Rows) -> tuple[str, str]:
+            found = requests.get(rows, RequestId(request)) if request <= _LARGEST else None
+            if found is None or not requests.may_answer(found, who.identities):
+                raise UserError("There is no such request that asks you.")
+            decision = self.broker.decision(rows, found, place_source(who.person))
+            stands = "It waits for an answer." if found.status is Status.WAITING else decision
+            private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
+            withheld = "(withheld: they come from somebody's direct messages)"
+            shown = withheld if private else cards.exactly(found.arguments)
+            return f"Request {found.id}: {found.tool}\n{found.reason}\n{stands}", shown
+
+        return await self.database.read(read)
+
+    async def waiting(self, who: Approver) -> list[Request]:
+        """The open requests that ask this person, newest first."""
+        found = await self.database.read(lambda rows: requests.of_status(rows, _OPEN, 1000))
+        return [each for each in found if requests.may_answer(each, who.identities)]
+
+    async def expire(self) -> None:
+        """Close the requests whose time is over, once."""
+        now = self.clock()
+        if not await self.database.read(lambda rows: requests.due(rows, now)):
+            return
+        await self.database.write(_EXPIRE, lambda tx: self.broker.expire(tx, now))
+        self.resume()
+
+    async def watch(self) -> None:
+        """Expire what is due, now and then, until cancelled."""
+        while True:
+            await until_stored("expiry of requests", self.expire)
+            await asyncio.sleep(_LOOK_SECONDS)

@@ -1,0 +1,425 @@
+"""What agents keep for the long term, and what one is shown in a place. Scoped as a message there is."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import Field
+
+from bot.agents.context.prompt import readers, render_block
+from bot.agents.context.quotes import estimate_tokens
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, Change, Held, People
+from bot.errors import UserError
+from bot.services.block_names import named_audience, where
+from bot.services.block_results import Widened
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.tables import record_lines, rows_text
+from memory import agents, blocks
+from memory.agents import Agent
+from memory.blocks import Block
+from memory.blocks.revert import Hand
+from memory.erasure.retraction import forget_entry
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.people.audience import Audience, Scope
+from memory.queue import turns
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import EntryNotFound, Refused
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, EntryId, PersonId
+from memory.store.plurals import many
+from memory.wider_audience import require_widening_entry, widen_entry
+from sources.text import one_line
+
+T = TypeVar("T")
+
+_ADD = commit_point("archive.add")
+_DELETE = commit_point("archive.delete")
+_WIDEN = commit_point("archive.widen")
+
+_MOST, _SUGGESTED = 200, 100
+_SHOWN = 200  # characters of an entry in a list
+_LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
+_CHANGES = Told(changes=True)
+
+_Agent = Annotated[
+    str, Field(max_length=64), Param("Whose; without it every agent's", metavar="NAME", suggests="agents")
+]
+_Which = Annotated[str, Field(min_length=1, max_length=200), Param("Its label or id", suggests="entries")]
+
+
+class ListEntries(Arguments):
+    limit: Annotated[int, Field(ge=1, le=_MOST), Param("How many at most, the newest", metavar="ROWS")] = 20
+    agent: _Agent = ""
+
+
+class OneEntry(Arguments):
+    entry: _Which
+    agent: _Agent = ""
+
+
+class AddEntry(Arguments):
+    text: Annotated[str, Field(min_length=1), Param("What to keep, in full sentences")]
+    label: Annotated[str, Field(max_length=100), Param("A short name for it", metavar="NAME")] = ""
+    category: Annotated[str, Field(max_length=200), Param("Where it belongs, such as health/teeth", metavar="PATH")] = (
+        ""
+    )
+    tag: Annotated[tuple[str, ...], Param("A word to find it by", metavar="WORD")] = ()
+    agent: Annotated[
+        str,
+        Field(max_length=64),
+        Param("Who keeps it; without it the agent that answered you last", metavar="NAME", suggests="agents"),
+    ] = ""
+
+
+class WidenEntry(Arguments):
+    entry: _Which
+    audience: Annotated[
+        str, Field(min_length=1, max_length=100), Param("Who may know it: public, guild:<id> or channel:<id>")
+    ]
+    agent: _Agent = ""
+
+
+class EntryRow(Row):
+    """An entry as it is shown."""
+
+    id: str
+    agent: str
+    label: str
+    category: str
+    tags: tuple[str, ...]
+    importance: float
+    reinforcement: int
+    metadata: dict[str, Any]
+    text: str
+    people: tuple[str, ...]
+    audience: str
+    stored: datetime
+    changed: datetime
+    last_seen: datetime | None
+    whole: str = Field(exclude=True)
+    """All of it that can be read."""
+
+    @classmethod
+    def of(cls, entry: Entry, names: Mapping[AgentId, str]) -> "EntryRow":
+        return cls(
+            id=entry.id,
+            agent=names.get(entry.agent, ""),
+            label=entry.label or "",
+            category=entry.category,
+            tags=entry.tags,
+            importance=entry.importance,
+            reinforcement=entry.reinforcement,
+            metadata=dict(entry.metadata),
+            text=entry.content,
+            people=entry.people,
+            audience=entry.audience,
+            stored=entry.created_at,
+            changed=entry.updated_at,
+            last_seen=entry.last_seen,
+            whole=whole_text(entry),
+        )
+
+    @property
+    def name(self) -> str:
+        """Its label, where it has one that can be shown."""
+        return archival.shown_name(self.label, "")
+
+    def line(self, ink: Ink) -> str:
+        text = one_line(self.text, _SHOWN)
+        return f"{ink.text(f'{self.name}: {text}' if self.name else text)}{ink.number(self.id)}"
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        shown = super().cells(ink)
+        return {name: self.name if name == "label" else shown[name] for name in shown if name != "whole"}
+
+
+class Entries(Listing[EntryRow]):
+    """Entries, cut to a line each on a terminal."""
+
+    empty: str = Field(default="Nothing is stored that you may know here.", exclude=True)
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        rows = [{name: row.cells(ink)[name] for name in _LISTED} for row in self.rows]
+        whole = "The whole of an entry: carina archival show ENTRY"
+        return rows_text(rows, empty=self.empty, width=width, brief=("text",), whole=whole)
+
+
+class WholeEntry(Result):
+    """One entry: what is known of it, and its whole text."""
+
+    row: EntryRow
+
+    def lines(self, ink: Ink) -> list[str]:
+        row = self.row
+        head = f"{row.name}, stored" if row.name else "Stored"
+        return [f"{ink.text(head)} {ink.time(row.stored)}", ink.text(row.whole)]
+
+    def data(self) -> Any:
+        return self.row.model_dump(mode="json")
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del width
+        return "\n".join([*record_lines({**self.row.cells(ink), "text": ""}), "", self.row.text])
+
+
+class Added(Result):
+    """The entry that holds what was added."""
+
+    row: EntryRow
+    already: bool
+    """Its words were known."""
+    not_taken: tuple[str, ...]
+    """What of the request it does not have."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        name = f" as {ink.text(self.row.name)}" if self.row.name else ""
+        number = "" if name else ink.number(self.row.id)
+        again = " It was known already and is stronger now." if self.already else ""
+        left = f" It did not take on {'; nor '.join(self.not_taken)}." if self.not_taken else ""
+        return [f"Kept{name} by {ink.text(f'{self.row.agent}.{again}{left}')}{number}"]
+
+    def data(self) -> Any:
+        return {**self.row.model_dump(mode="json"), "already": self.already, "not_taken": list(self.not_taken)}
+
+
+class WidenedEntry(Widened):
+    """Which entry was, or would be, made known to whom."""
+
+    entry: str
+
+    @property
+    def named(self) -> str:
+        return f"Entry {self.entry}"
+
+
+class SeenBlock(Row):
+    """A block that an agent sees in a place, with the tokens it takes (an estimate)."""
+
+    agent: str
+    block: str
+    type: str
+    characters: int
+    most: int
+    tokens: int
+    audience: str
+
+    @classmethod
+    def of(cls, agent: Agent, block: Block) -> "SeenBlock":
+        return cls(
+            agent=agent.name,
+            block=block.label,
+            type=block.type,
+            characters=len(block.content),
+            most=block.char_limit,
+            tokens=estimate_tokens(render_block(block)),
+            audience=block.audience,
+        )
+
+    def line(self, ink: Ink) -> str:
+        head = ink.text(f"{self.block} ({self.agent}, {self.type})")
+        size = f"{self.characters:,} of {self.most:,} characters, about {self.tokens:,} tokens"
+        return f"{head}: {size}; read by {readers(Audience(self.audience))}"
+
+
+class Context(Listing[SeenBlock]):
+    """What agents see in a place."""
+
+    empty: str = Field(default="No block is seen here.", exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        lines = super().lines(ink)
+        total = sum(row.tokens for row in self.rows)
+        return [*lines, f"- together about {total:,} tokens, before the conversation"] if self.rows else lines
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del width
+        return "\n".join(self.lines(ink))
+
+
+@dataclass(frozen=True)
+class Archive:
+    """The long-term entries of one constellation."""
+
+    titles: ClassVar = {"archival": "Manage what agents keep for the long term"}
+
+    database: Database
+    people: People
+    clock: Clock
+
+    @operation(
+        "archival.list", "List the newest entries that you may know here", Action.READ_MEMORY,
+        Told(file_name="archival.md"),
+    )  # fmt: skip
+    async def list_entries(self, caller: Caller, arguments: ListEntries) -> Entries:
+        """Of an agent, or of all, archived ones too."""
+
+        def read(rows: Rows) -> tuple[EntryRow, ...]:
+            named = agents_called(rows, arguments.agent)
+            found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=arguments.limit)]
+            found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
+            names = {agent.id: agent.name for agent in named}
+            return tuple(EntryRow.of(entry, names) for entry in found[: arguments.limit])
+
+        return Entries(rows=await self._read(read))
+
+    @operation("archival.show", "Show one entry in full", Action.READ_MEMORY, Told(file_name="entry.md"))
+    async def show_entry(self, caller: Caller, arguments: OneEntry) -> WholeEntry:
+        """By its label or id."""
+
+        def read(rows: Rows) -> EntryRow:
+            entry = _entry(rows, arguments.agent, arguments.entry, caller.scope)
+            return EntryRow.of(entry, {agent.id: agent.name for agent in agents.every_agent(rows)})
+
+        return WholeEntry(row=await self._read(read))
+
+    @operation(
+        "archival.add", "Add an entry, known where you are answered alone", Action.KEEP, Told(changes=True, keeps=True)
+    )
+    async def add_entry(self, caller: Caller, arguments: AddEntry) -> Added:
+        """Keep an entry as words of the caller."""
+        origin = Origin(caller.scope, caller.trust, caller.person)
+        entry = NewEntry(arguments.text, origin, arguments.label or None, arguments.category, arguments.tag)
+        now = self.clock()
+
+        def work(tx: Tx) -> Added:
+            keeper = _keeper(tx, arguments.agent, caller.person)
+            try:
+                kept = archival.insert(tx, keeper.id, entry, now)
+            except Refused as error:
+                raise Refused(f"That cannot be stored: {error}.") from error
+            row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
+            return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
+
+        return await self.database.write(_ADD, work)
+
+    @operation("archival.delete", "Forget an entry, with your words that it came from", Action.CHANGE_OWN, _CHANGES)
+    async def delete_entry(self, caller: Caller, arguments: OneEntry) -> Sentence:
+        """The words it came from are forgotten as far as they are the caller's."""
+        now = self.clock()
+
+        def work(tx: Tx) -> str:
+            entry = _entry(tx, arguments.agent, arguments.entry, caller.scope)
+            held = Held(entry.people, entry.audience, (Change.FORGET,))
+            if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
+                raise Refused(refused)
+            asking = next((one for one in entry.people if one in self.people.selves(caller.person)), caller.person)
+            return f"Forgotten. {many(forget_entry(tx, entry, asking, now), 'message')} went with it."
+
+        return Sentence(text=await self.database.write(_DELETE, work))
+
+    @operation(
+        "archival.widen", "Let more people know an entry that holds your own words alone", Action.WIDEN,
+        Told(changes=True, asks=True, file_name="entry.md"),
+    )  # fmt: skip
+    async def widen_entry(self, caller: Caller, arguments: WidenEntry) -> WidenedEntry:
+        """As it stands; the caller sees first what would be told."""
+        audience = named_audience(arguments.audience)
+        person, scope = caller.person, caller.scope
+        owner = policy.may(self.people, caller.approver, Action.EDIT_ANY)
+        hand = Hand(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
+
+        def look(rows: Rows) -> tuple[Entry, WidenedEntry]:
+            entry = _entry(rows, arguments.agent, arguments.entry, scope)
+            require_widening_entry(rows, hand, entry, audience)
+            told = WidenedEntry(
+                entry=archival.shown_name(entry.label, entry.id),
+                before=where(rows, entry.audience, scope),
+                after=where(rows, audience, scope),
+                audience=str(audience),
+                text=whole_text(entry),
+            )
+            return entry, told
+
+        def work(tx: Tx) -> WidenedEntry:
+            entry, told = look(tx)
+            caller.confirm(told.question)  # another version than was shown is asked about anew
+            widen_entry(tx, hand, entry, audience)
+            return told
+
+        try:
+            if not caller.sure:
+                _entry_found, told = await self.database.read(look)
+                caller.confirm(told.question)
+            return await self.database.write(_WIDEN, work)
+        except Refused as error:
+            raise Refused(f"That cannot be made known more widely: {error}.") from error
+
+    @operation(
+        "context", "Show what agents see of their memory when they answer here, and its size", Action.READ_MEMORY,
+        Told(file_name="context.md"),
+    )  # fmt: skip
+    async def show_context(self, caller: Caller, arguments: NoArguments) -> Context:
+        """Of the place of the call."""
+        del arguments
+        scope = caller.scope if caller.here is None else caller.here.scope
+
+        def read(rows: Rows) -> tuple[SeenBlock, ...]:
+            return tuple(
+                SeenBlock.of(agent, block)
+                for agent in agents.agents(rows)
+                for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
+            )
+
+        return Context(rows=await self._read(read))
+
+    @suggestions("entries")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        """The newest that the caller may know."""
+        found = await self.list_entries(caller, ListEntries(limit=_SUGGESTED))
+        return [(row.id, f"{row.name or row.id}: {one_line(row.text, _SHOWN)}") for row in found.rows]
+
+    async def _read(self, read: Callable[[Rows], T]) -> T:
+        return await self.database.read(read, indexed=True)
+
+
+def whole_text(entry: Entry) -> str:
+    """All of an entry that can be read: its words, then category, tags and metadata."""
+    more = {"category": entry.category, "tags": ", ".join(entry.tags)}
+    more |= {str(name): str(value) for name, value in entry.metadata.items()}
+    return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
+
+
+def agents_called(rows: Rows, name: str) -> list[Agent]:
+    """The agent of that name, or all: also those that are archived, whose memory stays. Raises UserError."""
+    found = agents.every_agent(rows)
+    named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
+    if name and not named:
+        raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in found)}.")
+    return named
+
+
+def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
+    """Who keeps what a person adds: the agent of that name, else the one that answered them last, else the first."""
+    living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
+    if not living:
+        raise UserError(
+            f"{f'The agent {name}' if name else 'Every agent'} is archived; `carina agent restore` undoes that."
+        )
+    last = turns.answered_last(rows, person)
+    return next((agent for agent in living if agent.id == last), living[0])
+
+
+def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
+    found = dict[EntryId, tuple[Agent, Entry]]()
+    for of in agents_called(rows, agent):
+        with contextlib.suppress(EntryNotFound):
+            entry = archival.read(rows, of.id, label, scope)
+            found[entry.id] = of, entry
+            if entry.id == label:
+                return entry
+    if not found:
+        raise UserError(
+            f"No archival entry {label!r} can be seen from here; the list of entries shows those that can be."
+        )
+    if len(found) > 1:
+        which = ", ".join(f"{entry.id} of {of.name}" for of, entry in found.values())
+        raise UserError(f"Several agents have an entry {label!r}; say which by its id: {which}.")
+    return next(entry for _of, entry in found.values())

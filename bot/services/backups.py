@@ -1,0 +1,99 @@
+"""Backups for people: making and listing them; the daily job. Putting one back needs the service to be stopped."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+
+import structlog
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.parameters import NoArguments
+from bot.services.registry import Told, operation
+from bot.services.results import Entry, Ink, Listing, Row
+from memory.store import backups
+from memory.store.backups import Backup
+from memory.store.clock import Clock, from_text
+from memory.store.database import Database
+from memory.store.errors import StoreError
+from memory.store.plurals import many
+from scheduler.jobs import Firing, Kinds, Working
+
+BACKUP = "backup"
+
+_SECONDS = 3_600.0
+_log = structlog.get_logger("bot.services.backups")
+
+
+class BackupRow(Row):
+    """A backup as it is shown."""
+
+    name: str
+    made: datetime | None
+    files: int = 0
+    bytes: int = 0
+    reason: str = ""
+    """Why it cannot be restored."""
+
+    @classmethod
+    def of(cls, each: Backup) -> "BackupRow":
+        return cls(name=each.name, made=from_text(each.at), files=len(each.files), bytes=each.size)
+
+    def line(self, ink: Ink) -> str:
+        if self.made is None:
+            return ink.text(f"{self.name}: {self.reason}")
+        size = f"{many(self.files, 'file')}, {self.bytes:,} bytes"
+        return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}"
+
+
+@dataclass(frozen=True)
+class Backups:
+    """The backups of one data folder; the newest `keep` stay."""
+
+    titles: ClassVar = {"backup": "Back up everything, and restore it"}
+
+    folder: Path
+    clock: Clock
+    keep: int
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held while one is made: what is unfinished then is deleted."""
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the daily job known."""
+        kinds.add(Working(BACKUP, self.daily))
+
+    async def daily(self, _database: Database, _firing: Firing) -> str:
+        """Make one, and delete what is too old."""
+        made = await self._make()
+        return f"{made.name}, {made.size:,} bytes, verified"
+
+    @operation("backup.create", "Create and verify a backup now", Action.BACKUP, Told(changes=True, seconds=_SECONDS))
+    async def create(self, _caller: Caller, arguments: NoArguments) -> Entry[BackupRow]:
+        """Also while the service runs."""
+        del arguments
+        return Entry(done="Created and verified", row=BackupRow.of(await self._make()))
+
+    @operation("backup.list", "List the backups, newest first", Action.BACKUP, Told(file_name="backups.md"))
+    async def list_backups(self, _caller: Caller, arguments: NoArguments) -> Listing[BackupRow]:
+        """Those that are there, newest first, then those that are damaged."""
+        del arguments
+        found = await asyncio.to_thread(backups.listing, self.folder)
+        damaged = await asyncio.to_thread(backups.damaged, self.folder)
+        broken = (BackupRow(name=name, made=None, reason=words) for name, words in damaged.items())
+        return Listing(rows=(*map(BackupRow.of, found), *broken), empty="There are no backups yet.")
+
+    async def _make(self) -> Backup:
+        try:
+            async with self._one:
+                made = await asyncio.to_thread(backups.create, self.folder, self.clock())
+                gone = await asyncio.to_thread(backups.rotate, self.folder, self.keep)
+                damaged = await asyncio.to_thread(backups.damaged, self.folder)
+        except StoreError as error:
+            raise UserError(str(error)) from error
+        for name, words in damaged.items():
+            _log.warning("backup_damaged", name=name, reason=words)
+        _log.info("backed_up", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))
+        return made

@@ -1,0 +1,202 @@
+"""How people call blocks, writers and moments, and finding what they mean."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from bot.agents.permissions.policy import Approver, People
+from bot.errors import UserError
+from memory import agents, blocks
+from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
+from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
+from memory.blocks.document import UnsoundBlob
+from memory.blocks.history import Past
+from memory.blocks.revert import past_of_block
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
+from memory.people.display_names import person_called, spot_called
+from memory.store.database import Rows
+from memory.store.ids import BlockId, PersonId
+from scheduler.zones import instant
+
+_SHOWN = 25  # names in an error
+MOMENTS = "a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how long ago, such as 8h, 2d or 30m"
+"""What `moment_said` takes."""
+_AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A block with the name by which people call it; `agent` is whose it is."""
+
+    name: str
+    agent: str
+    block: Block
+
+
+def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
+    """The blocks that a scope may see, each under a name of its own: the label, with whose and where if need be."""
+    found: dict[BlockId, tuple[str, Block]] = {}
+    for agent in agents.every_agent(rows):  # the memory of those that are archived stays
+        for block in blocks.visible_blocks(rows, agent.id, scope, types=tuple(BlockType)):
+            owner = block.shared_from or ("everybody" if block.owner == CONSTELLATION_OWNER else agent.name)
+            found.setdefault(block.id, (owner, block))
+    named, used = list[Named](), set[str]()
+    for owner, block in found.values():
+        alike = [other for other in found.values() if other[1].label == block.label]
+        name = block.label
+        if any(other[0] != owner for other in alike):
+            name = f"{owner}/{name}"
+        if sum(other[0] == owner for other in alike) > 1:
+            name = f"{name} in {where(rows, block.audience, scope)}"
+        name, number = name[:90], 2
+        while name in used:
+            name, number = f"{name[:85]} ({number})", number + 1
+        used.add(name)
+        named.append(Named(name, owner, block))
+    return named
+
+
+def named_audience(text: str) -> Audience:
+    """An audience as a person writes it; of a number alone Discord's server or channel. Raises UserError."""
+    kind, _, which = text.strip().partition(":")
+    numbered = kind in ("guild", "channel") and which.isdecimal()
+    try:
+        return parse_audience(f"{kind}:discord:{which}" if numbered else text.strip())
+    except ValueError as error:
+        raise UserError(f"{error}.") from None
+
+
+def where(rows: Rows, audience: Audience, scope: Scope) -> str:
+    """Where something is known, by the name of a place that the scope knows."""
+    if audience == PUBLIC:
+        return "all places"
+    if audience == OWNER:
+        return "the owner's places"
+    if audience.startswith("person:"):
+        return "our direct messages"
+    return spot_called(rows, audience, scope) or ("a server" if audience.startswith("guild:") else "a channel")
+
+
+def find_named(rows: Rows, scope: Scope, name: str) -> Named:
+    """The block of that name, or of that id. Raises UserError, which says what there is."""
+    every = named_blocks(rows, scope)
+    wanted = name.strip().casefold()
+    found = [each for each in every if each.name.casefold() == wanted]
+    found = found or [each for each in every if each.block.label.casefold() == wanted]
+    found = found or [each for each in every if f"{each.agent}/{each.block.label}".casefold() == wanted]
+    found = found or [each for each in every if f"{each.block.owner}/{each.block.label}".casefold() == wanted]
+    found = found or [each for each in every if wanted in _in_full(each, where(rows, each.block.audience, scope))]
+    found = found or [each for each in every if each.block.id == name]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"
+    if found:
+        raise UserError(f"Several blocks are called {name!r}; say which: {there}.")
+    raise UserError(f"There is no block {name[:80]!r} that can be seen from here; there are: {there}.")
+
+
+def _in_full(named: Named, place: str) -> set[str]:
+    """Names that say where a block belongs, also where nothing else is called so."""
+    label = named.block.label
+    whole = (f"{label} in {place}", f"{named.agent}/{label} in {place}", f"{named.block.owner}/{label} in {place}")
+    return {each.casefold() for each in whole}
+
+
+def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
+    """The block of that name with its past. Raises UserError, BlockCorrupt."""
+    named = find_named(rows, scope, name)
+    return named, past_of_block(rows, named.block.id)
+
+
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """What a stored piece that cannot be read is told with: what mends it."""
+    try:
+        yield
+    except UnsoundBlob as error:
+        raise UserError(
+            f"The block is damaged ({error}): `carina memory verify --repair` in the terminal builds it anew from what "
+            "is sound; its text as it stands is kept."
+        ) from error
+
+
+def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
+    """How the writers of a block are called for who asks: agents and persons by name where one is known, jobs as jobs.
+
+    Of somebody who never spoke here the name is known to themselves alone; the owner is called so.
+    """
+    names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
+    for writer in {step.change.writer for step in past.steps} - set(names):
+        kind, _, identifier = writer.partition(":")
+        names[writer] = _person(rows, identifier, scope, who, people) if kind == "person" else writer
+    return {**names, SYSTEM: "the system"}
+
+
+def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: People) -> str:
+    person = PersonId(identifier)
+    if person.startswith("terminal:"):
+        return "the owner"
+    own = who.name if person in people.selves(who.person) else ""
+    return person_called(rows, person, scope) or own or ("the owner" if person in people.owner else person)
+
+
+def writer_called(names: dict[Writer, str], past: Past, called: str, people: People) -> Writer:
+    """The writer of a block that somebody means, by name or id; the owner also as "owner". Raises UserError."""
+    writers = list(dict.fromkeys(step.change.writer for step in past.steps))
+    wanted = called.strip().casefold().removeprefix("the ")
+    owners = [writer for writer in writers if writer in map(person_writer, people.owner)]
+    if wanted == "owner" and len(owners) == 1:
+        return owners[0]
+    for fits in (lambda each: each, lambda each: names[each].removeprefix("the "), lambda each: each.partition(":")[2]):
+        found = [writer for writer in writers if fits(writer).casefold() == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UserError(f"Several writers are called {called!r}; say which: {', '.join(found)}.")
+    there = ", ".join(names[writer] for writer in writers) or "nobody"
+    raise UserError(f"{called!r} wrote nothing in this block; who did: {there}.")
+
+
+def version_before(past: Past, since: str, now: datetime) -> int:
+    """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
+
+    Times are UTC. Nothing means the beginning of what is kept. Raises UserError.
+    """
+    text = since.strip().lower()
+    if not text:
+        return past.start
+    if text.isdecimal():
+        return int(text) - 1
+    if text.startswith("turn"):
+        number = text.removeprefix("turn").strip(" :")
+        made = [step.change.seq for step in past.steps if str(step.change.turn) == number]
+        if not made:
+            raise UserError(f"Turn {number} changed nothing in this block.")
+        return made[0] - 1
+    moment = moment_said(since, now, UTC)
+    if moment is None:
+        raise UserError(
+            f"{since!r} is no moment: a change such as 12, a turn such as 'turn 7', {MOMENTS} (times in UTC)"
+        )
+    return past.since(moment)
+
+
+def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
+    """The moment that a text names: `MOMENTS`, on the clocks of the zone; of a day its beginning. None: it is none."""
+    said = text.strip()
+    try:
+        if ago := _AGO.fullmatch(said.lower()):
+            return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        moment = datetime.fromisoformat(said)
+        return moment.astimezone(UTC) if moment.tzinfo else instant(moment, zone)
+    except (ValueError, OverflowError):
+        return None
+
+
+def block_name(agent: str | None, label: str, audience: str) -> str:
+    """A block for the owner, who may not see what is in others' direct messages."""
+    whose = agent or "everybody"
+    return f"{whose}: a block of direct messages" if audience.startswith("person:") else f"{whose}/{label}"

@@ -1,0 +1,378 @@
+"""What operations on blocks give back: blocks, their past, and what was changed."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from bot.services.results import Ink, Listing, Result, Row
+from memory.blocks.changes import EDIT, Change, Deed, Step, Writer, played
+from memory.blocks.history import Piece
+from memory.blocks.revert import Done
+from memory.blocks.shares import Share
+from memory.blocks.track import text_track
+from memory.store.plurals import many
+
+_EXCERPT = 40
+_COLUMNS = ("block", "agent", "type", "readers", "size", "limit", "changed_at")
+Names = Mapping[Writer, str]
+
+
+class BlockRow(Row):
+    """A block as it is listed."""
+
+    block: str
+    id: str
+    agent: str
+    type: str
+    readers: str
+    size: int
+    limit: int
+    permission: str
+    description: str
+    changed_at: datetime
+
+    def line(self, ink: Ink) -> str:
+        return f"`{self.block}` ({ink.text(f'{self.agent}, {self.readers}')}): {ink.text(self.description)}"
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        shown = super().cells(ink)
+        return {name: shown[name] for name in _COLUMNS}
+
+
+class BlockList(Listing[BlockRow]):
+    """Blocks that the caller may see."""
+
+    empty: str = Field(default="There are no blocks that you can see here.", exclude=True)
+
+
+class ShownBlock(Result):
+    """A block at a version; `text` is its content then."""
+
+    row: BlockRow
+    version: int
+    newest: int
+    text: str
+    profile: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        row = self.row
+        size = f"{len(self.text):,} of {row.limit:,} characters, version {self.version}"
+        head = f"**{ink.text(row.block)}** ({ink.text(row.agent)}, {size})"
+        content = "\n".join(part for part in (self.profile, self.text) if part) or "(empty)"
+        return [head, ink.text(row.description), "", content]
+
+    def data(self) -> Any:
+        more = {"version": self.version, "newest": self.newest, "text": self.text, "size": len(self.text)}
+        return {**self.row.model_dump(mode="json"), **more, "profile": self.profile}
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        """The text alone, so that it can go into a file and come back."""
+        del ink, width
+        return self.text.rstrip("\n")
+
+    def aside(self, ink: Ink) -> str:
+        del ink
+        empty = "" if self.text.strip() else ", empty"
+        version = f"({self.row.block}, version {self.version}{empty})"
+        return f"{self.profile}\n{version}" if self.profile else version
+
+
+class Writable(Result):
+    """What a form for a block, or for a field of it, opens with; `mark` is of what the field holds."""
+
+    id: str
+    field: str
+    version: int
+    text: str
+    mark: str
+    limit: int
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(self.text)]
+
+
+class ChangeRow(Row):
+    """A change of a block: who made it, in which turn and what for, and what it did in short."""
+
+    version: int
+    writer: str
+    writer_id: str
+    at: datetime
+    turn: str | None
+    deed: str
+    of: int | None
+    length: int
+    did: str
+
+    @classmethod
+    def of_step(cls, step: Step, before: str, names: Names) -> "ChangeRow":
+        """The change that a step made in a text."""
+        change = step.change
+        return cls(
+            version=change.seq,
+            writer=names.get(change.writer, change.writer),
+            writer_id=change.writer,
+            at=change.at,
+            turn=None if change.turn is None else str(change.turn),
+            deed=str(change.note.deed),
+            of=change.note.of,
+            length=len(played(before, [step])),
+            did=_did(step, before, names),
+        )
+
+    def line(self, ink: Ink) -> str:
+        return f"{self.version}. {ink.time(self.at)}, {ink.text(f'{self.writer}: {self.did}')}"
+
+
+class History(Result):
+    """Changes of a block, newest first; `versions` says which there are."""
+
+    block: str
+    versions: str
+    changes: tuple[ChangeRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(f"Block {self.block} has {self.versions}."), *(each.line(ink) for each in self.changes)]
+
+
+class Diff(Result):
+    """What lies between two versions, as a unified diff and as the lines that went and came."""
+
+    block: str
+    older: int
+    newer: int
+    before: str
+    after: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        found = self._unified()
+        same = f"Versions {self.older} and {self.newer} are the same."
+        return [ink.code("\n".join(found), "diff") if found else same]
+
+    def data(self) -> Any:
+        one, other = self.before.splitlines(), self.after.splitlines()
+        found = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+        parts = [
+            {"line": start + 1, "removed": one[start:end], "added": other[first:last]}
+            for kind, start, end, first, last in found
+            if kind != "equal"
+        ]
+        about = {"block": self.block, "from": self.older, "to": self.newer}
+        return {**about, "lines": self._unified(), "parts": parts}
+
+    def _unified(self) -> list[str]:
+        names = f"version {self.older}", f"version {self.newer}"
+        return list(difflib.unified_diff(self.before.splitlines(), self.after.splitlines(), *names, lineterm="", n=2))
+
+
+class PartRow(Row):
+    """A part of a text with who wrote it; nobody is known for what is older than the history."""
+
+    text: str
+    writer: str
+    version: int | None
+    at: datetime | None
+
+    @classmethod
+    def of(cls, piece: Piece, names: Names) -> "PartRow":
+        change = piece.change
+        if change is None:
+            return cls(text=piece.text, writer="", version=None, at=None)
+        writer = names.get(change.writer, change.writer)
+        return cls(text=piece.text, writer=writer, version=change.seq, at=change.at)
+
+    def line(self, ink: Ink) -> str:
+        when = "" if self.at is None else ink.time(self.at)
+        who = f"[{self.version}, {ink.text(self.writer)}, {when}]" if self.writer else "[older]"
+        return "\n".join(f"{who} {ink.text(line)}" for line in self.text.splitlines())
+
+
+class Blame(Result):
+    """Who wrote which part of a block as it stands."""
+
+    block: str
+    versions: str
+    parts: tuple[PartRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [line for each in self.parts if (line := each.line(ink))] or ["(empty)"]
+
+
+class Edited(Result):
+    """A block was written; `merged` where something that others wrote stayed."""
+
+    block: str
+    field: str
+    version: int
+    merged: bool
+    text: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        field = f"Updated {self.field}. " if self.field else ""
+        merged = " It keeps what others wrote in the meantime." if self.merged else ""
+        return [ink.text(f"{field}Block {self.block} is now at version {self.version}.{merged}")]
+
+
+class WentBack(Result):
+    """What was undone in a block, and what could not be."""
+
+    block: str
+    version: int
+    text: str
+    changes: tuple[int, ...]
+    removed: int
+    restored: int
+    not_restored: tuple[str, ...]
+    gone_already: tuple[str, ...]
+    kept: tuple[str, ...]
+
+    @classmethod
+    def of(cls, block: str, version: int, done: Done) -> "WentBack":
+        return cls(
+            block=block,
+            version=version,
+            text=done.block.content,
+            changes=tuple(change.seq for change in done.changes),
+            removed=done.plan.removed,
+            restored=done.plan.restored,
+            not_restored=tuple(done.plan.lost),
+            gone_already=tuple(done.plan.gone),
+            kept=tuple(done.plan.kept),
+        )
+
+    def lines(self, ink: Ink) -> list[str]:
+        lines = [f"Block {self.block} is now at version {self.version}."]
+        if self.changes:
+            what = "change" if len(self.changes) == 1 else "changes"
+            counts = f"{many(self.removed, 'character')} removed, {self.restored:,} restored"
+            lines[0] += f" Undone: {what} {_numbers(self.changes)} ({counts})."
+        if self.not_restored:
+            lines.append(f"Not restored, because others have changed that place: {_quoted(self.not_restored)}")
+        if self.gone_already:
+            lines.append(f"Already removed by others: {_quoted(self.gone_already)}")
+        if self.kept:
+            lines.append(f"Left as it is: {'; '.join(self.kept)}")
+        return [ink.text(line) for line in lines]
+
+
+class ShareRow(Row):
+    """An agent that a block is shared with: what it was given, and what of that is in effect."""
+
+    agent: str
+    permission: str
+    effective: str
+    why: str
+
+    @classmethod
+    def of(cls, share: Share) -> "ShareRow":
+        return cls(agent=share.agent, permission=str(share.given), effective=str(share.access), why=share.why)
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.agent} ({self.permission})")
+
+
+class Shares(Result):
+    """With whom a block is shared."""
+
+    block: str
+    agent: str
+    shares: tuple[ShareRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        head = ink.text(f"{self.agent}'s block {self.block}")
+        if not self.shares:
+            return [f"{head} is not shared with anyone."]
+        lines = [f"{head} is shared with {', '.join(each.line(ink) for each in self.shares)}, where its readers allow."]
+        less = [each for each in self.shares if each.why]
+        return lines + [ink.text(f"In effect {each.agent} has {each.effective}: {each.why}.") for each in less]
+
+
+class Widened(Result):
+    """Which text was, or would be, made known to whom."""
+
+    before: str
+    after: str
+    audience: str
+    text: str
+
+    @property
+    def named(self) -> str:
+        """What it is, as a sentence begins with it."""
+        raise NotImplementedError
+
+    @property
+    def question(self) -> str:
+        """What the caller is asked, with all that would be told."""
+        head = f"{self.named}, known in {self.before} until now, would be known in {self.after}"
+        return f"{head}. This is what would be told:\n\n{self.text}\n\nMake it known?"
+
+    def lines(self, ink: Ink) -> list[str]:
+        head = f"{self.named}, known in {self.before} until now, is known in {self.after} now"
+        return [ink.text(f"{head}, as it stands; its past is not.")]
+
+
+class WidenedBlock(Widened):
+    """The same of a block."""
+
+    block: str
+
+    @property
+    def named(self) -> str:
+        return f"Block {self.block}"
+
+
+class CheckRow(Row):
+    """Whether the stored document of a block is sound, and what was found if not."""
+
+    block: str
+    state: str
+    found: tuple[str, ...]
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(": ".join(filter(None, (f"{self.block}: {self.state}", "; ".join(self.found)))))
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        return {**super().cells(ink), "found": "; ".join(self.found)}
+
+
+def _did(step: Step, before: str, names: Names) -> str:
+    track = text_track(0, before, [replace(step, change=replace(step.change, seq=1, note=EDIT))])
+    added = [str(run.content) for run in track.runs if run.born and run.stands]
+    removed = [str(run.content) for run in track.runs if not run.born and not run.stands]
+    parts = [_purpose(step.change, names)] if step.change.note.deed is not Deed.EDIT else []
+    parts += [f"+{sum(map(len, added))} “{_excerpt(added)}”"] if added else []
+    parts += [f"-{sum(map(len, removed))} “{_excerpt(removed)}”"] if removed else []
+    return ", ".join(parts) or "no change"
+
+
+def _purpose(change: Change, names: Names) -> str:
+    match change.note.deed:
+        case Deed.ROLLBACK:
+            return f"rollback to version {change.note.of}"
+        case Deed.REVERT:
+            whose = change.note.whose
+            return f"revert of what {names.get(whose, whose) if whose else 'somebody'} wrote after {change.note.of}"
+        case Deed.KEPT:
+            return "what an erasure left"
+        case Deed.REDO:
+            return f"redo of change {change.note.of}"
+        case _:
+            return f"undo of change {change.note.of}"
+
+
+def _excerpt(texts: Sequence[str]) -> str:
+    text = " ".join(" … ".join(texts).split())
+    return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return "; ".join(f"“{_excerpt([each])}”" for each in texts)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:10]))
+    return shown if len(numbers) <= 10 else f"{shown} and {len(numbers) - 10} more"

@@ -1,0 +1,270 @@
+"""What models cost, and what may be spent on them. What is decided by command wins over the configuration."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.budgets import Budgets, Ladder, Standing
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.config.budgets import Budget, check_subject
+from bot.errors import UserError
+from bot.services.approvals import Approvals
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.tables import rows_text
+from memory import agents, budgets, usage
+from memory.budgets import Limit
+from memory.store.clock import Clock
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.plurals import many
+from memory.usage import Bill, By
+
+_DECIDE = commit_point("budget.decide")
+_SWEEP = commit_point("budget.sweep")
+_DECIDES = Told(changes=True)
+_GENERAL = ("constellation", "person", "guild")
+
+_Period = Annotated[Literal["day", "month"], Param("Each day or each month (UTC)")]
+
+
+class SetBudget(Arguments):
+    of: Annotated[
+        str,
+        Field(min_length=1, max_length=100),
+        Param("constellation, agent:NAME, person, guild, person:discord:1234, guild:discord:1234", suggests="spending"),
+    ]
+    period: _Period = "day"
+    usd: Annotated[float | None, Field(ge=0, le=1_000_000), Param("Dollars; 0 asks no provider at all")] = None
+    tokens: Annotated[int | None, Field(ge=0, le=10**12), Param("Tokens, in and out")] = None
+
+
+class ClearBudget(Arguments):
+    of: Annotated[
+        str,
+        Field(min_length=1, max_length=100),
+        Param("Of what, as the list of budgets shows it", suggests="budgets set by command"),
+    ]
+    period: _Period = "day"
+
+
+class ShowCost(Arguments):
+    days: Annotated[int, Field(ge=1, le=3_660), Param("How many days back")] = 30
+    by: Annotated[By, Param("What to add up by")] = "model"
+
+
+class BudgetRow(Row):
+    """How a budget stands; what is left is never less than nothing."""
+
+    of: str
+    each: str
+    usd: float | None
+    usd_left: float | None
+    tokens: int | None
+    tokens_left: int | None
+    calls_without_price: int
+    begins_anew: datetime
+    said: str
+
+    @classmethod
+    def standing(cls, standing: Standing) -> "BudgetRow":
+        limit, spent = standing.limit, standing.spent
+        return cls(
+            of=limit.subject,
+            each=limit.period,
+            usd=limit.usd,
+            usd_left=None if limit.usd is None else round(max(limit.usd - spent.usd, 0), 4),
+            tokens=limit.tokens,
+            tokens_left=None if limit.tokens is None else max(limit.tokens - spent.tokens, 0),
+            calls_without_price=spent.unpriced,
+            begins_anew=standing.ends,
+            said="by command" if standing.by_command else "in the configuration",
+        )
+
+    def line(self, ink: Ink) -> str:
+        left = [] if self.usd is None else [f"${self.usd_left:,.4f} of ${self.usd:,.2f} left"]
+        if self.tokens is not None:
+            left.append(f"{self.tokens_left:,} of {self.tokens:,} tokens left")
+        if self.usd is not None and self.calls_without_price:
+            left.append(f"without {many(self.calls_without_price, 'call')} whose price is not known")
+        until = ink.time(self.begins_anew)
+        return f"{ink.text(self.of)}, this {self.each}: {', '.join(left)} (until {until})"
+
+
+class BillRow(Row):
+    """What somebody or something cost."""
+
+    of: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    unpriced: int
+
+    def line(self, ink: Ink) -> str:
+        money = f"${self.cost_usd:.4f}" if self.unpriced < self.calls else "price not known"
+        if 0 < self.unpriced < self.calls:
+            money += f" and {many(self.unpriced, 'call')} whose price is not known"
+        tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
+        return f"{ink.text(self.of)}: {many(self.calls, 'call')}, {tokens}, {money}"
+
+
+class Cost(Result):
+    """What was spent, added up `by` something, and the budgets that limit it."""
+
+    days: int
+    by: str
+    bills: tuple[BillRow, ...]
+    budgets: Listing[BudgetRow]
+
+    def data(self) -> Any:
+        return [{self.by: bill.of, **bill.model_dump(mode="json", exclude={"of"})} for bill in self.bills]
+
+    def lines(self, ink: Ink) -> list[str]:
+        head = f"Last {many(self.days, 'day')}, by {self.by}:" if self.bills else "No model was asked."
+        bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
+        limits = ["Budgets:", *self.budgets.lines(ink)] if self.budgets.rows else []
+        return [head, *(f"- {bill.line(ink)}" for bill in bills), *limits]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        named = [{self.by: bill.of, **bill.model_dump(exclude={"of"})} for bill in self.bills]
+        bills = rows_text(named, empty="No model was asked.", width=width)
+        return f"{bills}\n{self.budgets.terminal(ink, width)}"
+
+
+def _together(bills: tuple[BillRow, ...]) -> BillRow:
+    return BillRow(
+        of="together",
+        calls=sum(bill.calls for bill in bills),
+        input_tokens=sum(bill.input_tokens for bill in bills),
+        output_tokens=sum(bill.output_tokens for bill in bills),
+        cost_usd=sum(bill.cost_usd for bill in bills),
+        unpriced=sum(bill.unpriced for bill in bills),
+    )
+
+
+def configured_budgets(config: Config) -> Budgets:
+    """The budgets of the configuration."""
+    given = config.budgets
+    limits = [Limit(each.subject, each.period, each.usd, each.tokens) for each in given.limits]
+    ladder = Ladder(given.cheaper_model, given.cheaper_at, given.short_at, given.when_spent)
+    return Budgets({(each.subject, each.period): each for each in limits}, ladder, config.model.default)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """The budgets of one constellation; `kept` is what every turn asks."""
+
+    titles: ClassVar = {"budget": "Limit what may be spent on models"}
+
+    database: Database
+    clock: Clock
+    kept: Budgets
+
+    async def load(self, *, at_start: bool) -> None:
+        """Read what was decided; at the start of a service what a dead process reserved is released."""
+        found = await self.database.read(budgets.limits)
+        if at_start and await self.database.read(budgets.any_reserved):
+            await self.database.write(_SWEEP, budgets.release_all)
+        self.kept.decided.clear()
+        self.kept.decided.update({(each.subject, each.period): each for each in found})
+
+    @operation("cost", "Show what models cost", Action.COST, Told(file_name="cost.md"))
+    async def cost(self, _caller: Caller, arguments: ShowCost) -> Cost:
+        """Calls, tokens, and money where the price is known; and what limits it."""
+        since = self.clock() - timedelta(days=arguments.days)
+        found: list[Bill] = await self.database.read(lambda rows: usage.bills(rows, since, arguments.by))
+        bills = tuple(BillRow(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)}) for bill in found)
+        return Cost(days=arguments.days, by=arguments.by, bills=bills, budgets=await self._listed())
+
+    @operation("budget.list", "List budgets and what is left of them", Action.COST)
+    async def list_budgets(self, _caller: Caller, arguments: NoArguments) -> Listing[BudgetRow]:
+        """Those of the configuration and those that were set by command."""
+        del arguments
+        return await self._listed()
+
+    @operation("budget.set", "Set a budget, which holds at once", Action.BUDGET, _DECIDES)
+    async def set_budget(self, caller: Caller, arguments: SetBudget) -> Sentence:
+        """It wins over the configuration."""
+        limit = _checked(arguments)
+        now = self.clock()
+
+        def work(tx: Tx) -> None:
+            kind, _, name = limit.subject.partition(":")
+            if kind == "agent" and agents.agent_named(tx, name) is None:
+                there = ", ".join(each.name for each in agents.every_agent(tx))
+                raise UserError(f"there is no agent {name!r}; there are: {there}")
+            budgets.put(tx, limit, caller.person, now)
+
+        await self.database.write(_DECIDE, work, durable=True)
+        self.kept.decided[limit.subject, limit.period] = limit
+        return Sentence(text=f"From now on: {limit.subject}, each {limit.period}: {limit_words(limit)}.")
+
+    @operation("budget.clear", "Clear a budget that was set by command", Action.BUDGET, _DECIDES)
+    async def clear_budget(self, _caller: Caller, arguments: ClearBudget) -> Sentence:
+        """What the configuration says holds again."""
+        named, period = _subject(arguments.of), arguments.period
+        done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
+        if not done:
+            raise UserError(f"No budget of {named} for each {period} was set by command.")
+        self.kept.decided.pop((named, period), None)
+        left = self.kept.configured.get((named, period))
+        now = f"the configuration's holds ({limit_words(left)})" if left else "there is none now"
+        return Sentence(text=f"Taken back: {now}.")
+
+    @suggestions("spending")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """What a budget can be of."""
+        there = [each.limit.subject for each in await self._standings()]
+        return [(each, each) for each in dict.fromkeys((*_GENERAL, *there))]
+
+    @suggestions("budgets set by command")
+    async def suggest_set(self, _caller: Caller) -> Suggestions:
+        """Budgets that can be cleared."""
+        found = [each.limit for each in await self._standings() if each.by_command]
+        return [(each.subject, f"{each.subject}, each {each.period}: {limit_words(each)}") for each in found]
+
+    async def _standings(self) -> list[Standing]:
+        now = self.clock()
+        return await self.database.read(lambda rows: self.kept.standings(rows, now))
+
+    async def _listed(self) -> Listing[BudgetRow]:
+        found = tuple(map(BudgetRow.standing, await self._standings()))
+        return Listing(rows=found, empty="No budget limits what models cost (`carina budget set`).")
+
+
+async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) -> Spending:
+    """Make it for one constellation, with what was decided before."""
+    made = Spending(approvals.database, approvals.clock, kept)
+    await made.load(at_start=at_start)
+    return made
+
+
+def limit_words(limit: Limit) -> str:
+    """A limit for a person."""
+    said = [] if limit.usd is None else [f"${limit.usd:,.2f}"]
+    said += [] if limit.tokens is None else [f"{limit.tokens:,} tokens"]
+    return " and ".join(said)
+
+
+def _subject(text: str) -> str:
+    try:
+        return check_subject(text)
+    except ValueError as error:
+        raise UserError(f"a budget is of {error}; not of {text[:80]!r}") from error
+
+
+def _checked(wanted: SetBudget) -> Limit:
+    subject = _subject(wanted.of)
+    try:
+        Budget(subject=subject, period=wanted.period, usd=wanted.usd, tokens=wanted.tokens)
+    except ValueError:
+        raise UserError(
+            "a budget is an amount of money or tokens, or both, from 0 on: --usd 2.50, --tokens 100000"
+        ) from None
+    return Limit(subject, wanted.period, wanted.usd, wanted.tokens)

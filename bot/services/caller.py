@@ -1,0 +1,114 @@
+"""Who calls an operation, from where, and who sees the answer."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bot.agents.permissions.policy import Approver
+from bot.errors import UserError
+from memory.people.audience import OWNER, Audience, Scope, Trust
+from memory.store.ids import PersonId, PlaceId
+from sources.terminal import PERSON, PLACE
+
+
+class Via(StrEnum):
+    """The interface through which somebody calls."""
+
+    TERMINAL = "terminal"
+    DISCORD = "discord"
+    WEB = "web"
+
+
+TERMINAL_ONLY, DISCORD_ONLY = frozenset({Via.TERMINAL}), frozenset({Via.DISCORD})
+
+
+class Unconfirmed(UserError):
+    """Nothing is done before the caller says yes; the text is the question."""
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asks, and the scope of those who will see the answer."""
+
+    person: PersonId
+    scope: Scope
+    is_owner: bool = False
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A place in which something can be said, and who hears it there."""
+
+    place: PlaceId
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place as settings name it, narrowest name first: a channel, what is around it, its server."""
+
+    place: PlaceId
+    audience: Audience
+    """Who hears what is said there."""
+    names: tuple[str, ...]
+    """As modes name it."""
+    bindings: tuple[str, ...]
+    """As groups of agents are bound to it."""
+    parent: str = ""
+    """Of a thread: the name of its channel."""
+    guild: str = ""
+    """The name of its server."""
+    direct: bool = False
+    """It is somebody's direct messages."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody who calls an operation. The owner at the terminal is one like everybody else."""
+
+    approver: Approver
+    via: Via
+    scope: Scope
+    """Those who see the answer, with what they may know."""
+    alone: Spoken
+    """Where this person alone is told things: what they write down is known there and nowhere else."""
+    trust: Trust
+    here: Spoken | None = None
+    """The place of the call, where others can hear what is said."""
+    sure: bool = False
+    """They said yes already to whatever they are asked before it is done."""
+    location: Location | None = None
+    """Where they call, also where nobody else hears them; None at a terminal."""
+    locale: str = ""
+    """The language of their program, such as "de", where it says so."""
+    shown: str = ""
+    """The question to which they said yes; empty where they said it unasked."""
+
+    @property
+    def person(self) -> PersonId:
+        return self.approver.person
+
+    @property
+    def place(self) -> PlaceId:
+        """Where they call."""
+        return self.alone.place if self.location is None else self.location.place
+
+    def confirm(self, question: str) -> None:
+        """Go on only where they are sure, and of this. Raises Unconfirmed: the interface asks, and calls again."""
+        if not self.sure or self.shown not in ("", question):
+            raise Unconfirmed(question)
+
+    def command(self, words: str) -> str:
+        """A command as they would give it."""
+        return f"`{'/' if self.via is Via.DISCORD else 'carina '}{words}`"
+
+    @property
+    def asker(self) -> Asker:
+        """The same for services that were written before callers."""
+        return Asker(self.person, self.scope, is_owner=self.alone.scope.audience == OWNER)
+
+
+def owner_at_terminal(*, sure: bool = False) -> Caller:
+    """Whoever reaches the socket of the service, or its data folder, is the owner."""
+    scope = Scope(OWNER)
+    alone = Spoken(PLACE.id, scope)
+    return Caller(Approver(PERSON, door="command line"), Via.TERMINAL, scope, alone, Trust.OWNER, sure=sure)

@@ -1,0 +1,336 @@
+"""What agents know of each other: activity, tasks and notes. Scoped as a message there is.
+
+People in charge assign, complete, hand over and note as agents do with `coord`; what they write is known to those who
+hear the place where they call, and at the terminal to the audience they name.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import Field
+
+from bot.agents.context.situation import ago, event_line, handoff_line, task_line
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, Sentence
+from memory import activity, agents, coordination, presence
+from memory.activity import Event, Importance, Kind, Wanted
+from memory.agents import Agent
+from memory.coordination import By
+from memory.people.audience import Scope, parse_audience
+from memory.search.hybrid import search
+from memory.search.query import MAX_HITS, Query
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
+from sources.text import one_line
+
+T = TypeVar("T")
+
+_ARRANGE = commit_point("coordination.arrange")
+
+_LISTED, _SHOWN = 20, 600
+_KEEPS = Told(changes=True, keeps=True)
+
+_Agent = Annotated[str, Field(max_length=64)]
+_Words = Annotated[str, Field(min_length=1, max_length=2_000)]
+_Importance = Annotated[Importance, Param("How much it matters; from medium on, agents that were away are told")]
+_Audience = Annotated[
+    str,
+    Field(max_length=100),
+    Param("Who may know: owner, public, guild:discord:1234 or channel:discord:1234", via=frozenset({Via.TERMINAL})),
+]
+
+
+class ListActivity(Arguments):
+    hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours back")] = 24.0
+    agent: Annotated[_Agent, Param("Only what this agent did", metavar="NAME", suggests="agents")] = ""
+    kind: Annotated[Kind | None, Param("Only events of this kind")] = None
+    text: Annotated[str, Field(max_length=200), Param("Only events with these words", metavar="WORDS")] = ""
+    limit: Annotated[int, Field(ge=1, le=200), Param("How many at most, the newest", metavar="ROWS")] = 50
+
+
+class AssignTask(Arguments):
+    task: Annotated[_Words, Param("What to do")]
+    agent: Annotated[_Agent, Param("Who does it; without it anyone", metavar="NAME", suggests="agents")] = ""
+    importance: Annotated[Importance, Param("How urgent it is")] = "medium"
+    audience: _Audience = "owner"
+
+
+class CompleteTask(Arguments):
+    task: Annotated[str, Field(min_length=1, max_length=64), Param("Its id", suggests="open tasks")]
+
+
+class HandOver(Arguments):
+    note: Annotated[_Words, Param("What the agent has to know")]
+    agent: Annotated[
+        _Agent, Param("Who reads it; without it whoever comes next", metavar="NAME", suggests="agents")
+    ] = ""
+    audience: _Audience = "owner"
+
+
+class AddNote(Arguments):
+    note: Annotated[_Words, Param("What was decided or matters")]
+    importance: _Importance = "medium"
+    audience: _Audience = "owner"
+
+
+class EventRow(Row):
+    """Something that happened."""
+
+    at: datetime
+    kind: str
+    agent: str
+    place: str
+    text: str
+    importance: str
+    audience: str
+    details: dict[str, Any]
+
+    @classmethod
+    def of(cls, event: Event) -> "EventRow":
+        return cls(
+            at=event.at,
+            kind=event.kind.value,
+            agent=event.agent_name,
+            place=event.place_name,
+            text=event_line(event),
+            importance=event.importance or "",
+            audience=event.audience,
+            details=dict(event.details),
+        )
+
+    def line(self, ink: Ink) -> str:
+        return f"{ink.time(self.at)} {ink.text(self.text)}"
+
+
+class Present(Row):
+    """An agent that is here."""
+
+    name: str
+    description: str
+    last_active: str
+    """How long ago."""
+
+    def line(self, ink: Ink) -> str:
+        about = f": {self.description}" if self.description else ""
+        active = f" (last active {self.last_active})" if self.last_active else ""
+        return ink.text(f"{self.name}{about}{active}")
+
+
+class Arranged(Row):
+    """A task, a handoff or a note."""
+
+    id: str
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        return f"{ink.text(self.text)}{ink.number(self.id)}"
+
+
+class OpenTask(Arranged):
+    status: str
+
+
+class Handed(Row):
+    id: str
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(self.text)
+
+
+class Noted(Handed):
+    importance: str
+    by: str
+
+
+class Coordinated(Result):
+    """How things stand among agents."""
+
+    agents: tuple[Present, ...]
+    tasks: tuple[OpenTask, ...]
+    handoffs: tuple[Handed, ...]
+    notes: tuple[Noted, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        lines = [each.line(ink) for each in self.agents]
+        parts: tuple[tuple[str, tuple[Row, ...]], ...] = (
+            ("Open tasks", self.tasks),
+            ("Handoff notes", self.handoffs),
+            ("Notes", self.notes),
+        )
+        for title, rows in parts:
+            if rows:
+                lines += [f"{title}:", *(f"- {row.line(ink)}" for row in rows)]
+        return lines if any(rows for _title, rows in parts) else [*lines, "No task is open."]
+
+
+class Assigned(Result):
+    """A task that was given to somebody."""
+
+    id: str
+    to: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"Assigned to {ink.text(self.to)}.{ink.number(self.id)}"]
+
+
+@dataclass(frozen=True)
+class Coordination:
+    """The coordination of one constellation."""
+
+    titles: ClassVar = {"coord": "Manage what agents arrange with each other: tasks, handoffs, notes"}
+
+    database: Database
+    clock: Clock
+
+    @operation("activity", "List what agents did lately", Action.READ_MEMORY, Told(file_name="activity.md"))
+    async def list_activity(self, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
+        """As far as the caller may know it, newest first."""
+        since = self.clock() - timedelta(hours=arguments.hours)
+
+        def read(rows: Rows) -> list[Event]:
+            named = _agent(rows, arguments.agent)
+            wanted = Wanted(since, arguments.kind, None if named is None else named.id)
+            if arguments.text.strip():
+                query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
+                found = search(rows, query, caller.scope).hits
+                wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
+            return activity.recent(rows, wanted, caller.scope, arguments.limit)
+
+        found = await self._read(read)
+        empty = "Nothing happened in that time that you may know here."
+        return Listing(rows=tuple(map(EventRow.of, found)), empty=empty)
+
+    @operation(
+        "coord.status", "Show which agents are here, open tasks, handoffs and notes", Action.READ_MEMORY,
+        Told(file_name="coord.md"),
+    )  # fmt: skip
+    async def show_status(self, caller: Caller, arguments: NoArguments) -> Coordinated:
+        """As far as the caller may know it."""
+        del arguments
+        now, scope = self.clock(), caller.scope
+
+        def read(rows: Rows) -> Coordinated:
+            return Coordinated(
+                agents=tuple(
+                    Present(
+                        name=each.name,
+                        description=each.description,
+                        last_active="" if each.last_active is None else ago(now - each.last_active),
+                    )
+                    for each in presence.others(rows, AgentId(""), scope)
+                ),
+                tasks=tuple(_open_tasks(rows, scope)),
+                handoffs=tuple(
+                    Handed(id=each.id, text=handoff_line(each).removeprefix("- "))
+                    for each in coordination.handoffs(rows, scope, _LISTED)
+                ),
+                notes=tuple(
+                    Noted(id=each.id, text=one_line(each.text, _SHOWN), importance=each.importance, by=each.by_name)
+                    for each in coordination.notes(rows, scope, _LISTED)
+                ),
+            )
+
+        return await self._read(read)
+
+    @operation("coord.assign", "Assign a task, known to those who read here", Action.COORDINATE, _KEEPS)
+    async def assign_task(self, caller: Caller, arguments: AssignTask) -> Assigned:
+        """To an agent, or to anyone."""
+        by = self._by(caller, arguments.audience)
+
+        def work(tx: Tx) -> Assigned:
+            task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
+            return Assigned(id=task.id, to=task.to_name or "anyone")
+
+        return await self._arrange(work)
+
+    @operation("coord.complete", "Complete a task", Action.COORDINATE, Told(changes=True))
+    async def complete_task(self, caller: Caller, arguments: CompleteTask) -> Sentence:
+        """Whoever is in charge and may know the task says so themselves to all who may."""
+
+        def work(tx: Tx) -> Sentence:
+            found = coordination.task(tx, arguments.task.strip().lstrip("#"), caller.scope)
+            by = By(Scope(found.audience), caller.trust, self.clock(), person=caller.person)
+            done = coordination.complete(tx, by, found.id)
+            return Sentence(text=f"Completed: {one_line(done.description, _SHOWN)}")
+
+        return await self._arrange(work)
+
+    @operation("coord.handoff", "Leave an agent a note that it reads in its next turn", Action.COORDINATE, _KEEPS)
+    async def hand_over(self, caller: Caller, arguments: HandOver) -> Sentence:
+        """To an agent, or to whoever comes next."""
+        by = self._by(caller, arguments.audience)
+
+        def work(tx: Tx) -> Sentence:
+            note = coordination.hand_over(tx, by, arguments.note, *_to(tx, arguments.agent))
+            return Sentence(text=f"{note.to_name or 'Whoever comes next'} reads it in the next turn.")
+
+        return await self._arrange(work)
+
+    @operation("coord.note", "Note something for all agents, known to those who read here", Action.COORDINATE, _KEEPS)
+    async def add_note(self, caller: Caller, arguments: AddNote) -> Sentence:
+        """What was decided or matters."""
+        by = self._by(caller, arguments.audience)
+
+        def work(tx: Tx) -> Sentence:
+            coordination.add_note(tx, by, arguments.note, arguments.importance)
+            return Sentence(text="Noted for all.")
+
+        return await self._arrange(work)
+
+    @suggestions("open tasks")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        """Tasks that the caller may know."""
+        found = await self._read(lambda rows: _open_tasks(rows, caller.scope))
+        return [(task.id, task.text) for task in found]
+
+    def _by(self, caller: Caller, audience: str) -> By:
+        """Who writes it, for those who may know."""
+        if caller.via is not Via.TERMINAL:
+            return By((caller.here or caller.alone).scope, caller.trust, self.clock(), person=caller.person)
+        try:
+            return By(Scope(parse_audience(audience)), caller.trust, self.clock(), person=caller.person)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+
+    async def _arrange(self, work: Callable[[Tx], T]) -> T:
+        try:
+            return await self.database.write(_ARRANGE, work)
+        except Refused as error:
+            raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+
+    async def _read(self, read: Callable[[Rows], T]) -> T:
+        return await self.database.read(read, indexed=True)
+
+
+def _open_tasks(rows: Rows, scope: Scope) -> list[OpenTask]:
+    found = coordination.open_tasks(rows, scope, _LISTED)
+    return [
+        OpenTask(id=each.id, text=task_line(each).removeprefix(f"- {each.id} "), status=each.status) for each in found
+    ]
+
+
+def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
+    agent = _agent(rows, name)
+    return (None, "") if agent is None else (agent.id, agent.name)
+
+
+def _agent(rows: Rows, name: str) -> Agent | None:
+    """The agent of that name; None for an empty one. Raises UserError."""
+    wanted = name.strip().removeprefix("@").casefold()
+    if not wanted:
+        return None
+    known = agents.agents(rows)
+    found = next((agent for agent in known if agent.name.casefold() == wanted), None)
+    if found is None:
+        raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in known)}.")
+    return found

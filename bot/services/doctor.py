@@ -1,0 +1,91 @@
+"""Checks of the installation, for those who are not at the machine: made by a process of its own.
+
+The service holds its databases open; a process that opens one of them a second time loses SQLite's locks when it closes
+it (POSIX). Neither does looking at an embedder or a disk belong on the event loop.
+"""
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller, Via
+from bot.services.parameters import NoArguments
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Lines, Row
+from memory.store.plurals import many
+from sources.diagnostics import Finding, State
+
+_SECONDS = 120.0
+_MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State.PROBLEM: "❌"}
+_WORDS = {State.GOOD: "ok", State.UNSET: "unset", State.DOUBT: "look", State.PROBLEM: "PROBLEM"}
+_WIDTH = 9
+
+
+class FindingRow(Row):
+    """What was seen of one part, and what to do."""
+
+    about: str
+    state: State
+    words: str
+    remedy: str
+
+    def line(self, ink: Ink) -> str:
+        remedy = f"\n-# {ink.text(self.remedy)}" if self.remedy else ""
+        return f"{_MARKS[self.state]} {ink.text(f'{self.about}: {self.words}')}{remedy}"
+
+
+class Findings(Lines[FindingRow]):
+    """What was found; a command that prints it fails where there is a problem."""
+
+    empty: str = Field(default="", exclude=True)
+
+    @classmethod
+    def of(cls, found: Iterable[Finding]) -> "Findings":
+        return cls(rows=tuple(FindingRow(**asdict(each)) for each in found))
+
+    @property
+    def code(self) -> int:
+        return int(any(row.state is State.PROBLEM for row in self.rows))
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del ink, width
+        lines = []
+        for row in self.rows:
+            lines.append(f"{_WORDS[row.state]:<{_WIDTH}}{row.about}: {row.words}")
+            lines += [f"{'':<{_WIDTH}}-> {row.remedy}"] if row.remedy else []
+        counts = Counter(row.state for row in self.rows)
+        return "\n".join([*lines, f"{many(counts[State.PROBLEM], 'problem')}, {counts[State.DOUBT]} to look at."])
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """For the owner: it names folders and servers, and asks models, which costs a little."""
+
+    @operation(
+        "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
+        Told(via=frozenset({Via.DISCORD}), seconds=_SECONDS, file_name="doctor.md"),
+    )  # fmt: skip
+    async def examine(self, _caller: Caller, arguments: NoArguments) -> Findings:
+        """What `carina doctor` finds. Raises UserError."""
+        del arguments
+        command = [sys.executable, "-m", "bot", "doctor", "--json"]
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        try:
+            told, broken = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        try:
+            return Findings(rows=tuple(map(FindingRow.model_validate, json.loads(told))))
+        except ValueError:
+            why = broken.decode(errors="replace").strip()[-300:]
+            raise UserError(f"The installation could not be checked: {why}") from None

@@ -1,0 +1,409 @@
+"""Folders of files: made, attached to agents, filled, indexed, removed. What agents do there is
+`bot.agents.folder_access`."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, ClassVar, TypeVar
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row
+from memory import agents, folders
+from memory.agents import Agent
+from memory.folders import Access, File, Folder, NewFolder, disk
+from memory.folders.paths import flat_name, parts_of
+from memory.people.audience import OWNER, Audience, Scope, parse_audience
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.plurals import many
+from sources.terminal import PERSON
+
+T = TypeVar("T")
+
+_CREATE = commit_point("folders.create")
+_CHANGE = commit_point("folders.change")
+_STORE = commit_point("folders.store")
+_REMOVE = commit_point("folders.remove")
+
+_SCOPE = Scope(OWNER)
+_SHOWN = 200  # files of one folder
+_STEP_SECONDS = 2.0  # of an indexing; each step is kept
+_INDEX_SECONDS = 3_600.0
+_HERE = frozenset({Via.TERMINAL})
+_READS = Told(via=_HERE)
+_CHANGES = Told(changes=True, via=_HERE)
+
+_Name = Annotated[str, Field(max_length=64), Param("Its name", metavar="FOLDER", suggests="folders")]
+_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Which agent", suggests="agents")]
+_READERS = "Who may hear of its content: owner, public, guild:discord:1234 or channel:discord:1234"
+
+
+class CreateFolder(Arguments):
+    name: Annotated[str, Field(min_length=1, max_length=64), Param("Small letters, digits, - and _")]
+    path: Annotated[
+        Path | None,
+        Param("A directory of this machine; without it files are uploaded and kept", metavar="DIRECTORY", via=_HERE),
+    ] = None
+    description: Annotated[str, Field(max_length=1_000), Param("What is in it; agents read that", metavar="TEXT")] = ""
+    audience: Annotated[str, Field(max_length=100), Param(_READERS)] = "owner"
+
+
+class OneFolder(Arguments):
+    name: _Name
+
+
+class AttachFolder(Arguments):
+    name: _Name
+    agent: _Agent
+    write: Annotated[bool, Param("Let it write there as well")] = False
+
+
+class DetachFolder(Arguments):
+    name: _Name
+    agent: _Agent
+
+
+class SetAudience(Arguments):
+    name: _Name
+    audience: Annotated[str, Field(min_length=1, max_length=100), Param(_READERS)]
+
+
+class UploadFile(Arguments):
+    name: _Name
+    file: Annotated[Path, Param("A file of this machine", via=_HERE)]
+    kept_as: Annotated[str, Param("Its path in the folder, instead of its own name", flag="--as", metavar="PATH")] = ""
+
+
+class RemoveFolder(Arguments):
+    name: _Name
+    file: Annotated[str, Field(max_length=1_000), Param("Only this file", positional=True)] = ""
+
+
+class FolderRow(Row):
+    """A folder as it is shown."""
+
+    folder: str
+    kind: str
+    path: str
+    readers: str
+    agents: str
+    files: int
+    bytes: int
+    passages: int
+    indexed: datetime | None
+    text: str
+
+    @classmethod
+    def of(cls, rows: Rows, folder: Folder) -> "FolderRow":
+        files, size, passages = folders.sizes(rows, folder.id, _SCOPE)
+        names = {agent.id: agent.name for agent in agents.agents(rows)}
+        having = [f"{names.get(agent, agent)} ({access})" for agent, access in folders.agents_of(rows, folder.id)]
+        return cls(
+            folder=folder.name,
+            kind=folder.kind,
+            path=folder.path,
+            readers=folder.audience,
+            agents=", ".join(having),
+            files=files,
+            bytes=size,
+            passages=passages,
+            indexed=folder.indexed_at,
+            text=folder.description,
+        )
+
+    def line(self, ink: Ink) -> str:
+        size = f"{many(self.files, 'file')}, {self.bytes:,} bytes"
+        about = [size, f"for {self.agents}" if self.agents else "no agent has it", self.text]
+        return ink.text(f"{self.folder}: {'; '.join(filter(None, about))}")
+
+
+class Created(Result):
+    """A folder was made."""
+
+    row: FolderRow
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"Created {self.row.line(ink)}"]
+
+    def data(self) -> dict[str, object]:
+        return self.row.model_dump(mode="json")
+
+
+class FileRow(Row):
+    """A file as it was indexed last."""
+
+    file: str
+    type: str
+    bytes: int
+    indexed: datetime
+    note: str
+
+    @classmethod
+    def of(cls, each: File) -> "FileRow":
+        return cls(file=each.name, type=each.content_type, bytes=each.size, indexed=each.indexed_at, note=each.note)
+
+    def line(self, ink: Ink) -> str:
+        note = f" ({self.note})" if self.note else ""
+        return ink.text(f"{self.file}: {self.bytes:,} bytes{note}")
+
+
+class Attached(Result):
+    """What an agent may do in a folder now."""
+
+    folder: str
+    agent: str
+    access: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        may = {"read": "can read", "read_write": "can read and write", "none": "cannot use"}[self.access]
+        return [ink.text(f"{self.agent} {may} {self.folder} now.")]
+
+
+class Readers(Result):
+    """Who may hear of a folder's content now."""
+
+    folder: str
+    readers: str
+    before: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(f"{self.folder} is for {self.readers} now; it was for {self.before}.")]
+
+
+class Uploaded(Result):
+    """A copy of a file that is kept."""
+
+    folder: str
+    file: str
+    bytes: int
+    note: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        note = f" {self.note}" if self.note else ""
+        return [ink.text(f"Kept in {self.folder} as {self.file}, {self.bytes:,} bytes.{note}")]
+
+
+class Indexed(Result):
+    """What an indexing found."""
+
+    folder: str
+    files: int
+    changed: int
+    removed: int
+
+    def lines(self, ink: Ink) -> list[str]:
+        found = f"{many(self.files, 'file')}, {self.changed:,} of them new or changed"
+        return [ink.text(f"{self.folder} is indexed: {found}; {many(self.removed, 'is', 'are')} gone.")]
+
+
+class Removed(Result):
+    """What was removed."""
+
+    folder: str
+    files: int
+    whole: bool
+
+    def lines(self, ink: Ink) -> list[str]:
+        what = f"{self.folder} with {many(self.files, 'file')}" if self.whole else f"a file of {self.folder}"
+        return [ink.text(f"Removed {what}.")]
+
+
+@dataclass(frozen=True)
+class Folders:
+    """The folders of one constellation; `data` is Carina's own folder, which never becomes one of them."""
+
+    titles: ClassVar = {"folder": "Manage folders of files that agents may read"}
+
+    database: Database
+    data: Path
+    clock: Clock
+
+    @operation("folder.create", "Create a folder, which no agent has yet", Action.FOLDERS, _CHANGES)
+    async def create(self, _caller: Caller, arguments: CreateFolder) -> Created:
+        """Of a directory of this machine, or one that files are uploaded to."""
+        path = arguments.path
+        if path is not None and any(part.endswith(":") for part in path.parts[1:]) and not path.exists():
+            raise UserError("Remote folders do not exist yet: name a directory of this machine, or leave the path out.")
+        root = await asyncio.to_thread(disk.checked_root, str(path), self.data) if path else ""
+        heard, now = _audience(arguments.audience), self.clock()
+        new = NewFolder(arguments.name, "local" if path else "virtual", heard, arguments.description, str(root))
+
+        def work(tx: Tx) -> FolderRow:
+            return FolderRow.of(tx, folders.create(tx, new, now))
+
+        return Created(row=await self.database.write(_CREATE, work))
+
+    @operation("folder.list", "List the folders, and which agents have them", Action.FOLDERS, _READS)
+    async def list_folders(self, _caller: Caller, arguments: NoArguments) -> Listing[FolderRow]:
+        """Every folder."""
+        del arguments
+
+        def read(rows: Rows) -> tuple[FolderRow, ...]:
+            return tuple(FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE))
+
+        return Listing(rows=await self.database.read(read), empty="There is no folder.")
+
+    @operation("folder.show", "List the files of a folder as they were indexed last", Action.FOLDERS, _READS)
+    async def list_files(self, _caller: Caller, arguments: OneFolder) -> Listing[FileRow]:
+        """The first of them by name."""
+
+        def read(rows: Rows) -> tuple[FileRow, ...]:
+            folder = folders.named(rows, arguments.name, _SCOPE)
+            return tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_SHOWN)))
+
+        return Listing(rows=await self.database.read(read), empty="The folder is empty, or was not indexed yet.")
+
+    @operation("folder.attach", "Let an agent read a folder, or write in it", Action.FOLDERS, _CHANGES)
+    async def attach(self, _caller: Caller, arguments: AttachFolder) -> Attached:
+        """Reading and writing is said anew where the agent has it already."""
+        access: Access = "read_write" if arguments.write else "read"
+        now = self.clock()
+
+        def work(tx: Tx, folder: Folder) -> Attached:
+            found = _agent(tx, arguments.agent)
+            folders.attach(tx, folder.id, found.id, access, now)
+            return Attached(folder=folder.name, agent=found.name, access=access)
+
+        return await self._change(arguments.name, work)
+
+    @operation("folder.detach", "Take a folder away from an agent", Action.FOLDERS, _CHANGES)
+    async def detach(self, _caller: Caller, arguments: DetachFolder) -> Attached:
+        """It can use nothing of it any more."""
+
+        def work(tx: Tx, folder: Folder) -> Attached:
+            found = _agent(tx, arguments.agent)
+            if not folders.detach(tx, folder.id, found.id):
+                raise Refused(f"{found.name} does not have the folder {folder.name}")
+            return Attached(folder=folder.name, agent=found.name, access="none")
+
+        return await self._change(arguments.name, work)
+
+    @operation("folder.audience", "Set who may hear of a folder's content", Action.FOLDERS, _CHANGES)
+    async def set_audience(self, _caller: Caller, arguments: SetAudience) -> Readers:
+        """Wider or narrower than before."""
+        heard = _audience(arguments.audience)
+
+        def work(tx: Tx, folder: Folder) -> Readers:
+            folders.set_audience(tx, folder.id, heard)
+            return Readers(folder=folder.name, readers=heard, before=folder.audience)
+
+        return await self._change(arguments.name, work)
+
+    @operation(
+        "folder.upload", "Keep a copy of a file in a folder without a directory of its own", Action.FOLDERS,
+        _CHANGES,
+    )  # fmt: skip
+    async def upload(self, _caller: Caller, arguments: UploadFile) -> Uploaded:
+        """Of a file of this machine."""
+        name = arguments.name
+        content = await asyncio.to_thread(_content, arguments.file)
+        target = arguments.kept_as or flat_name(arguments.file.name)
+        parts_of(target)
+        new = await asyncio.to_thread(folders.from_content, target, content)
+        now = self.clock()
+
+        def work(tx: Tx) -> Uploaded:
+            folder = folders.named(tx, name, _SCOPE)
+            if folder.kind == "local":
+                raise Refused(f"{name} is the directory {folder.path}: copy the file there, then `carina folder index`")
+            folders.put(tx, folder, replace(new, people=(PERSON,)), now)
+            return Uploaded(folder=name, file=target, bytes=new.size, note=new.note)
+
+        return await self.database.write(_STORE, work)
+
+    @operation(
+        "folder.index", "Bring the index of a folder up to date with its directory", Action.FOLDERS,
+        Told(changes=True, via=_HERE, seconds=_INDEX_SECONDS),
+    )  # fmt: skip
+    async def index(self, _caller: Caller, arguments: OneFolder) -> Indexed:
+        """Step by step; each is kept, so that it can be broken off."""
+        name = arguments.name
+        folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
+        if folder.kind == "local" and Path(folder.path) in self.database.path.parents:
+            raise UserError(f"{name} holds Carina's own data by now and is not read")
+        changed, finished = 0, False
+        while not finished:
+            done = await folders.index(self.database, folder, self.clock, _STEP_SECONDS)
+            changed, finished = changed + done.changed, done.finished
+        return Indexed(folder=name, files=done.files, changed=changed, removed=done.removed)
+
+    @operation(
+        "folder.remove", "Remove a folder with what was uploaded to it, or one of its files", Action.FOLDERS,
+        Told(changes=True, asks=True, via=_HERE),
+    )  # fmt: skip
+    async def remove(self, caller: Caller, arguments: RemoveFolder) -> Removed:
+        """No directory is touched."""
+        name, file = arguments.name, arguments.file
+        what = f"the file {file} of {name}" if file else f"the folder {name} and what was uploaded to it"
+        caller.confirm(f"Remove {what}? It cannot be brought back.")
+
+        def work(tx: Tx) -> Removed:
+            folder = folders.named(tx, name, _SCOPE)
+            if not file:
+                return Removed(folder=name, files=folders.remove(tx, folder.id), whole=True)
+            if folder.kind == "local":
+                raise Refused(f"{name} is the directory {folder.path}: remove the file there")
+            if not folders.remove_files(tx, folder.id, [file]):
+                raise Refused(f"there is no file {file!r} in {name}; its list shows which there are")
+            return Removed(folder=name, files=1, whole=False)
+
+        return await self.database.write(_REMOVE, work)
+
+    @suggestions("folders")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """The names of the folders, for those who may call."""
+        found = await self.database.read(lambda rows: folders.folders(rows, _SCOPE))
+        return [(each.name, each.name) for each in found]
+
+    async def _change(self, name: str, work: Callable[[Tx, Folder], T]) -> T:
+        return await self.database.write(_CHANGE, lambda tx: work(tx, folders.named(tx, name, _SCOPE)))
+
+
+def _audience(text: str) -> Audience:
+    try:
+        audience = parse_audience(text)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    if text.startswith("person:"):
+        raise UserError("a folder is for the owner, a server, a channel or everybody, not for one person's messages")
+    return audience
+
+
+def _agent(rows: Rows, name: str) -> Agent:
+    found = agents.agents(rows)
+    for agent in found:
+        if agent.name.casefold() == name.casefold():
+            return agent
+    raise UserError(f"there is no agent {name!r}; there are: {', '.join(agent.name for agent in found)}")
+
+
+def _content(path: Path) -> bytes:
+    """A file that the owner names. Raises UserError or Refused."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise UserError(f"{path} is no file: upload files, or make a local folder of a directory")
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(folders.MAX_CONTENT + 1) if status.st_size <= folders.MAX_CONTENT else b""
+        if status.st_size > folders.MAX_CONTENT or len(content) > folders.MAX_CONTENT:
+            raise Refused(
+                f"{path} has {status.st_size:,} bytes; a virtual folder takes files of up to {folders.MAX_CONTENT:,}: "
+                "leave it in a directory and make a local folder of that"
+            )
+        return content

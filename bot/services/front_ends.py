@@ -1,0 +1,59 @@
+"""What front ends share with the services: how each of them is doing, and what it stored for itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bot.services.caller import Asker
+from memory import agents, blocks
+from memory.agents import Agent
+from memory.blocks import Block, BlockType
+from memory.queue import inbox
+from memory.queue.messages import Message, newest_heard
+from memory.store.clock import Clock
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows
+from memory.store.ids import PlaceId
+
+
+@dataclass(frozen=True)
+class FrontEnds:
+    """Of one constellation."""
+
+    database: Database
+    marks: Constellations
+    clock: Clock
+    states: dict[str, Callable[[], str]] = field(default_factory=dict)
+    """Words on how each front end is doing, by its name; each adds its own when it is connected."""
+    ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    """Whether people are heard there."""
+
+    async def blocks(self, asker: Asker) -> list[tuple[Agent, list[Block]]]:
+        """Every agent's blocks that the asker may see here."""
+        every = tuple(BlockType)
+
+        def read(rows: Rows) -> list[tuple[Agent, list[Block]]]:
+            return [
+                (agent, blocks.visible_blocks(rows, agent.id, asker.scope, types=every))
+                for agent in agents.agents(rows)
+            ]
+
+        return await self.database.read(read)
+
+    async def agent_names(self) -> list[str]:
+        """What the agents are called."""
+        return [agent.name for agent in await self.database.read(agents.agents)]
+
+    async def cursors(self, source: str) -> dict[PlaceId, str]:
+        """How far each place of a source was read."""
+        return await self.database.read(lambda rows: inbox.cursors(rows, source))
+
+    async def recent(self, place: PlaceId, limit: int) -> list[Message]:
+        """What was heard last in a place, for comparing it with the place's history after a time away."""
+        return await self.database.read(lambda rows: newest_heard(rows, place, limit))
+
+    async def mark(self, name: str) -> str | None:
+        """A mark that a front end stored for itself."""
+        return await self.marks.position(name)
+
+    async def set_mark(self, name: str, mark: str) -> None:
+        await self.marks.note_position(name, mark)

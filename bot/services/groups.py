@@ -1,0 +1,384 @@
+"""Groups by command: listed, shown, made, their members changed, carried from one constellation to another as TOML.
+
+As with agents the file seeds groups that the database does not know, and afterwards the database is the truth. Where a
+group answers is what the file says until it is decided by command: here with its table, or by `/route`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import Field
+
+from bot.agents.groups.settings import TABLES
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, Approver
+from bot.config import Config
+from bot.config import Group as Section
+from bot.config.agent_files import read_exchange, read_group, write_exchange
+from bot.errors import CallError, ConfigError, UserError
+from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_standing
+from bot.services.agent_tables import (
+    CHANGES,
+    HERE,
+    Exported,
+    File,
+    GroupChange,
+    ImportTables,
+    Settings,
+    beside,
+    read_settings,
+    require_alone,
+)
+from bot.services.approvals import Approvals
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.places import Places
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Lines, Listing, Result, Row
+from bot.services.tables import rows_text
+from memory import agents, groups
+from memory.agents import Agent, Group, Member
+from memory.store.clock import from_text
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from sources.terminal import PERSON
+
+T = TypeVar("T")
+
+_SAVE = commit_point("grouping.save")
+_OWNER = Approver(PERSON, door="command line")
+
+_NAME = Field(min_length=1, max_length=64)
+_Group = Annotated[str, _NAME, Param("Its name", metavar="GROUP", suggests="groups")]
+_Agent = Annotated[str, _NAME, Param("Which agent", metavar="AGENT", suggests="every agent")]
+
+
+class OneGroup(Arguments):
+    group: _Group
+
+
+class CreateGroup(Arguments):
+    name: Annotated[str, Field(max_length=64), Param("Its name", metavar="GROUP", positional=True)] = ""
+    member: Annotated[tuple[str, ...], Param("An agent in it", metavar="AGENT")] = ()
+    settings: Settings = ()
+    file: File = None
+
+
+class AddMember(OneGroup):
+    agent: _Agent
+    role: Annotated[str, Param("Its role: regular, supervisor, observer or specialist", metavar="ROLE")] = ""
+    domain: Annotated[str, Param("What a specialist is responsible for", metavar="TEXT")] = ""
+    settings: Settings = ()
+
+
+class RemoveMember(OneGroup):
+    agent: _Agent
+
+
+class ExportGroups(Arguments):
+    names: Annotated[
+        tuple[str, ...], Param("Which groups; without names all", metavar="GROUP...", positional=True)
+    ] = ()
+    output: Annotated[Path | None, Param("Write a new file", metavar="FILE", short="-o", via=HERE)] = None
+
+
+class GroupRow(Row):
+    """A group as it is shown; where it answers only to those who may see how the service stands."""
+
+    group: str
+    pattern: str
+    members: str
+    answers_in: str
+    file: str
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.group} ({self.pattern}): {self.members}")
+
+
+class WholeGroup(Result):
+    """One group with all its settings; the table only for those who may take it away."""
+
+    group: str
+    file: str
+    settings: dict[str, Any]
+    toml: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        keys = (f"- {key}: {value}" for key, value in self.settings.items() if value not in ("", None, [], {}))
+        return [ink.text(f"{self.group}: {self.file}"), *([] if self.toml else map(ink.text, keys))]
+
+    @property
+    def document(self) -> str:
+        return self.toml
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del ink, width
+        return f"# {self.file}\n{self.toml.rstrip()}"
+
+
+class MemberRow(Row):
+    """An agent in a group."""
+
+    agent: str
+    status: str
+    role: str
+    model: str
+
+    @classmethod
+    def of(cls, agent: Agent, member: Member, usual: str) -> "MemberRow":
+        role = f"{member.role}: {member.domain}" if member.domain else member.role
+        return cls(agent=agent.name, status=agent.status, role=role, model=member.model or agent.model or usual)
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.agent}: {self.status}, {self.role}, model {self.model}")
+
+
+class GroupStatus(Result):
+    """Who is in a group, how each stands, and what its pattern keeps between runs."""
+
+    group: str
+    pattern: str
+    members: tuple[MemberRow, ...]
+    state: dict[str, Any]
+    speaking: tuple[str, ...] = Field(exclude=True)
+    """Those who take turns, in order."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        head = ink.text(f"{self.group}: {self.pattern}")
+        return [head, *(f"- {row.line(ink)}" for row in self.members), *self._kept(ink)]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        rows = rows_text([row.cells(ink) for row in self.members], empty="Nobody is in it.", width=width)
+        return "\n".join([f"{self.group}: {self.pattern}", rows, *self._kept(ink)])
+
+    def _kept(self, ink: Ink) -> Iterator[str]:
+        kept = self.state
+        if self.speaking and "index" in kept:
+            yield ink.text(f"Next in turn: {self.speaking[int(kept['index']) % len(self.speaking)]}")
+        for key, words in (("used", "Last asked"), ("fired", "Last fired")):
+            if kept.get(key):
+                moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
+                told = ", ".join(f"{ink.text(name)} {ink.time(from_text(at))}" for name, at in moments)
+                yield f"{words}: {told}"
+        for key, words in (("checked", "Last checked"), ("since", "Looks at what happened since")):
+            if kept.get(key):
+                yield f"{words}: {ink.time(from_text(kept[key]))}"
+        if kept.get("above"):
+            yield ink.text(f"Above its threshold: {', '.join(kept['above'])}")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of one constellation."""
+
+    titles: ClassVar = {
+        "group": "Manage groups of agents: who is in them and where they answer",
+        "group.add": "Add agents to groups",
+        "group.remove": "Remove agents from groups",
+    }
+
+    config: Config
+    approvals: Approvals
+    places: Places
+
+    @operation("group.list", "List the groups and who is in them", Action.HELP, Told(file_name="groups.md"))
+    async def list_groups(self, caller: Caller, arguments: NoArguments) -> Listing[GroupRow]:
+        """Those in charge see where each answers, and how it stands to the file."""
+        del arguments
+        whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
+        rows = [
+            GroupRow(
+                group=section["name"],
+                pattern=section["pattern"],
+                members=", ".join(read_group(section).names),
+                answers_in=", ".join(_places(section)) if whole else "",
+                file=self._beside_file(section) if whole else "",
+            )
+            for section in await self._sections()
+        ]
+        return Listing(rows=tuple(rows), empty="There are no groups.")
+
+    @operation("group.show", "Show a group and its settings", Action.STATUS, Told(file_name="group.toml"))
+    async def show(self, caller: Caller, arguments: OneGroup) -> WholeGroup:
+        """With its table, where the caller may take it away."""
+        section = await self._named(arguments.group)
+        whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
+        toml = write_exchange(groups=[section]) if whole else ""
+        return WholeGroup(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
+
+    @operation("group.status", "Show a group's members and what its pattern remembers", Action.STATUS)
+    async def status(self, _caller: Caller, arguments: OneGroup) -> GroupStatus:
+        """How each stands, and what the pattern keeps between runs."""
+
+        def read(rows: Rows) -> GroupStatus:
+            group = find_group(rows, arguments.group)
+            names = {str(each.id): each.name for each in agents.every_agent(rows)}
+            usual = self.config.model.default
+            return GroupStatus(
+                group=group.name,
+                pattern=group.pattern,
+                members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in group.members),
+                state=_with_names(groups.state(rows, group.id), names),
+                speaking=tuple(names[each.agent] for each in group.members if each.role != "observer"),
+            )
+
+        return await self._read(read)
+
+    @operation("group.create", "Create a group, or those of a file", Action.AGENTS, CHANGES)
+    async def create(self, _caller: Caller, arguments: CreateGroup) -> Lines[GroupChange]:
+        """Of a table's keys."""
+        given = read_settings(arguments.settings)
+        if arguments.file is not None:
+            require_alone(arguments.name, arguments.member, given)
+            return await self._save(_read_file(arguments.file), replacing=False)
+        members = {"members": list(arguments.member)} if arguments.member else {}
+        wanted = {"name": arguments.name, **given, **members}
+        if not arguments.name or not wanted.get("members"):
+            raise CallError("group create: expected a name and --member, or --from FILE")
+        return await self._save([_section(wanted)], replacing=False)
+
+    @operation("group.import", "Create the groups of a file, all of them or none", Action.AGENTS, CHANGES)
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Lines[GroupChange]:
+        """Of those that are there the settings are changed only with `replace`."""
+        return await self._save(_read_file(arguments.file), replacing=arguments.replace)
+
+    @operation("group.export", "Export groups with all their settings", Action.EXPORT, Told(file_name="groups.toml"))
+    async def export(self, _caller: Caller, arguments: ExportGroups) -> Exported:
+        """These, or all of them, as TOML."""
+        wanted = await self._read(lambda rows: [find_group(rows, name).name for name in arguments.names])
+        sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
+        exported = Exported(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
+        return exported.written(arguments.output)
+
+    @operation("group.add.member", "Add an agent to a group as its last member", Action.AGENTS, CHANGES)
+    async def add_member(self, _caller: Caller, arguments: AddMember) -> Lines[GroupChange]:
+        """With keys of a member's own table."""
+        section, agent = await self._named(arguments.group), arguments.agent
+        if _is_in(agent, section):
+            raise UserError(f"{agent} is in {section['name']} already")
+        known = {each.name.casefold(): each.name for each in await self._read(agents.every_agent)}
+        said = {key: value for key, value in (("role", arguments.role), ("domain", arguments.domain)) if value}
+        own = {**read_settings(arguments.settings), **said}
+        member = {"agent": known.get(agent.strip().casefold(), agent), **own}
+        return await self._save([_section({**section, "members": [*section["members"], member]})])
+
+    @operation("group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES)
+    async def remove_member(self, _caller: Caller, arguments: RemoveMember) -> Lines[GroupChange]:
+        """It stays in others."""
+        section, agent = await self._named(arguments.group), arguments.agent
+        if not _is_in(agent, section):
+            there = ", ".join(read_group(section).names)
+            raise UserError(f"{agent} is not in {section['name']}; there are: {there}")
+        left = [each for each in section["members"] if _named(each) != agent.strip().casefold()]
+        if not left:
+            raise UserError(f"{agent} is the only one in {section['name']}: a group without members answers nobody")
+        return await self._save([_section({**section, "members": left})])
+
+    @suggestions("groups")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """Their names, which are nobody's words."""
+        return [(group.name, group.name) for group in await self._read(agents.groups)]
+
+    async def _save(self, sections: Sequence[Section], *, replacing: bool = True) -> Lines[GroupChange]:
+        """Write groups as these tables say, all of them or none; then where they answer."""
+
+        def work(tx: Tx) -> Lines[GroupChange]:
+            done = []
+            for section in sections:
+                there = next((each for each in agents.groups(tx) if each.name == section.name), None)
+                if there is not None and not replacing:
+                    raise UserError(
+                        f"there is a group {section.name} already; `carina group import FILE --replace` changes it"
+                    )
+                make_group(tx, section, self.approvals.clock())
+                done.append(GroupChange(group=section.name, did="created" if there is None else "changed"))
+            require_standing(tx, self.config, self.places.answering, sections)
+            return Lines(rows=tuple(done), empty="")
+
+        try:
+            done = await self.approvals.database.write(_SAVE, work, durable=True)
+        except ConfigError as error:
+            raise UserError(str(error)) from error
+        await self.approvals.database.read(self.places.answering.heed)
+        for section in sections:
+            await self._place(section)
+        return done
+
+    async def _place(self, section: Section) -> None:
+        """Let a group answer where its table says, by command, where that is not so already."""
+        now = await self._named(section.name)
+        wanted = [place for place in section.places if place not in now["places"]]
+        for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
+            await self.places.bind(subject, section.name, _OWNER)
+
+    async def _named(self, name: str) -> dict[str, Any]:
+        return await self._read(lambda rows: self._section(rows, find_group(rows, name)))
+
+    async def _sections(self) -> list[dict[str, Any]]:
+        return await self._read(lambda rows: [self._section(rows, each) for each in agents.groups(rows)])
+
+    def _section(self, rows: Rows, group: Group) -> dict[str, Any]:
+        return group_section(rows, group, self.places.answering)
+
+    def _beside_file(self, section: Mapping[str, Any]) -> str:
+        """How a group in the database stands to its table in the configuration, in words."""
+        table = next((each for each in self.config.groups if each.name == section["name"]), None)
+        usual = None if table is None else _comparable(table)
+        return beside(self.config.file.name, _comparable(read_group(section)), usual)
+
+    async def _read(self, read: Callable[[Rows], T]) -> T:
+        return await self.approvals.database.read(read)
+
+
+def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """What a pattern keeps, with agents by name."""
+    return {
+        names.get(key, key): _with_names(value, names) if isinstance(value, Mapping) else value
+        for key, value in kept.items()
+    }
+
+
+def _places(section: Mapping[str, Any]) -> list[str]:
+    return [*section["places"], *(["everywhere else"] if section["default"] else [])]
+
+
+def _comparable(section: Section) -> dict[str, Any]:
+    """A group's table without what makes no difference: the order of places, a pattern's table that is the usual."""
+    said = section.model_dump(exclude={*map(str, TABLES)})
+    return {**said, "places": set(section.places), section.pattern: section.settings.model_dump()}
+
+
+def _is_in(agent: str, section: Mapping[str, Any]) -> bool:
+    return agent.strip().casefold() in map(_named, section["members"])
+
+
+def _named(member: Mapping[str, Any] | str) -> str:
+    return (member if isinstance(member, str) else str(member["agent"])).casefold()
+
+
+def find_group(rows: Rows, name: str) -> Group:
+    """The group of that name, whatever the case of its letters. Raises UserError, which says which there are."""
+    every = agents.groups(rows)
+    found = next((each for each in every if each.name.casefold() == name.strip().casefold()), None)
+    if found is None:
+        raise UserError(f"there is no group {name[:80]!r}; there are: {', '.join(each.name for each in every)}")
+    return found
+
+
+def _read_file(toml: str) -> Sequence[Section]:
+    try:
+        found = read_exchange(toml, "the file").groups
+    except ConfigError as error:
+        raise UserError(str(error)) from error
+    if not found:
+        raise UserError("the file: found no [[groups]] in it")
+    return found
+
+
+def _section(settings: Mapping[str, Any]) -> Section:
+    try:
+        return read_group(settings)
+    except ConfigError as error:
+        raise UserError(str(error)) from error

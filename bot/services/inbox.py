@@ -1,0 +1,173 @@
+"""What arrived and what became of it: shown to those in charge, and tried again at their word."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar, TypeAlias
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.tables import record_lines
+from memory.people.audience import Scope
+from memory.people.display_names import place_named
+from memory.queue import inbox, messages
+from memory.queue.inbox import InRow, Status
+from memory.store.database import Database, Rows
+from memory.store.faults import commit_point
+from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
+
+_REVIVE = commit_point("inbox.revive")
+_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
+_SUGGESTED = 100
+_STATES = {Status.RECEIVED: "waiting", Status.CLAIMED: "being answered", Status.DONE: "done", Status.DEAD: "given up"}
+
+Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
+
+
+class ListInbox(Arguments):
+    dead: Annotated[bool, Param("Only messages that were given up")] = False
+    limit: Annotated[int, Field(ge=1, le=1_000), Param("Show at most this many, newest first", metavar="ROWS")] = 20
+
+
+class OneRow(Arguments):
+    row: Annotated[str, Field(min_length=1, max_length=30), Param("Its number in the list", suggests="inbox")]
+
+
+class RetryRow(Arguments):
+    row: Annotated[str, Field(min_length=1, max_length=30), Param("Its number in the list", suggests="dead")]
+
+
+class InboxRow(Row):
+    """Something that arrived, without its words."""
+
+    id: int
+    source: str
+    kind: str
+    place: str
+    place_name: str = Field(exclude=True)
+    status: Status
+    attempts: int
+    last_error: str
+    received_at: datetime
+    again_at: datetime | None
+
+    @classmethod
+    def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
+        error = row.last_error
+        return cls(
+            id=row.id,
+            source=row.source,
+            kind=row.kind,
+            place=row.place,
+            place_name=place_named(rows, row.place, scope),
+            status=row.status,
+            attempts=row.attempts,
+            # The words of an error may quote what was said.
+            last_error=error if scope.may_use(row.audience) else error.partition(":")[0],
+            received_at=row.received_at,
+            again_at=row.next_attempt_at,
+        )
+
+    def line(self, ink: Ink) -> str:
+        error = f": {ink.text(self.last_error)}" if self.last_error else ""
+        head = f"{self.kind.capitalize()} in {ink.text(self.place_name)}, {ink.time(self.received_at)}"
+        return f"{head}, {_STATES[self.status]}{error}{ink.number(str(self.id))}"
+
+    def cells(self, ink: Ink) -> dict[str, object]:
+        return {name: value for name, value in super().cells(ink).items() if name != "place_name"}
+
+
+class WholeRow(Result):
+    """One thing that arrived, with its words as far as the caller may read them."""
+
+    row: InboxRow
+    text: str
+    turn: TurnId | None
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [self.row.line(ink), ink.text(self.text)]
+
+    def data(self) -> dict[str, object]:
+        return {**self.row.model_dump(mode="json"), "text": self.text, "turn": self.turn}
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del width
+        return "\n".join(record_lines({**self.row.cells(ink), "text": self.text, "turn": self.turn}))
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """The inbox of one constellation. `wake` is told of a conversation in which something waits again."""
+
+    titles: ClassVar = {"inbox": "See what arrived and retry what was given up"}
+
+    database: Database
+    wake: Wake
+
+    @operation(
+        "inbox.list", "List the newest messages and what became of them", Action.INBOX, Told(file_name="inbox.md")
+    )
+    async def list_rows(self, caller: Caller, arguments: ListInbox) -> Listing[InboxRow]:
+        """The newest first, without words."""
+        found = await self._listed(caller, arguments)
+        return Listing(
+            rows=tuple(found), empty="Nothing was given up." if arguments.dead else "Nothing has arrived yet."
+        )
+
+    @operation("inbox.show", "Show one message and what became of it", Action.INBOX)
+    async def show(self, caller: Caller, arguments: OneRow) -> WholeRow:
+        """With its words as far as the caller may read them."""
+
+        def read(rows: Rows) -> WholeRow:
+            row = _found(rows, arguments.row)
+            held = messages.by_ids(rows, [row.message] if row.message else [], caller.scope)
+            text = held[0].text if held else "(not for you to read, or no longer there)"
+            return WholeRow(row=InboxRow.of(rows, row, caller.scope), text=text, turn=row.turn)
+
+        return await self.database.read(read)
+
+    @operation("inbox.retry", "Retry a message that was given up", Action.INBOX, Told(changes=True))
+    async def retry(self, caller: Caller, arguments: RetryRow) -> Entry[InboxRow]:
+        """By the running service, or the next one."""
+        which = (await self.database.read(lambda rows: _found(rows, arguments.row))).id
+        row = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
+        if row is None:
+            raise UserError(f"Message {which} was not given up; `carina inbox list --dead` shows those that were.")
+        if row.group is not None:
+            self.wake(row.place, row.group)
+        shown = await self.database.read(lambda rows: InboxRow.of(rows, row, caller.scope))
+        return Entry(done="It will be retried", row=shown)
+
+    @suggestions("inbox")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        """The newest."""
+        found = await self._listed(caller, ListInbox(limit=_SUGGESTED))
+        return [(str(row.id), f"{row.kind} in {row.place_name}, {_STATES[row.status]}") for row in found]
+
+    @suggestions("dead")
+    async def suggest_dead(self, caller: Caller) -> Suggestions:
+        """What was given up."""
+        found = await self._listed(caller, ListInbox(dead=True, limit=_SUGGESTED))
+        return [(str(row.id), f"{row.kind} in {row.place_name}: {row.last_error}") for row in found]
+
+    async def _listed(self, caller: Caller, arguments: ListInbox) -> list[InboxRow]:
+        wanted = Status.DEAD if arguments.dead else None
+
+        def read(rows: Rows) -> list[InboxRow]:
+            return [InboxRow.of(rows, row, caller.scope) for row in inbox.listing(rows, wanted, arguments.limit)]
+
+        return await self.database.read(read)
+
+
+def _found(rows: Rows, which: str) -> InRow:
+    number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
+    row = None if number is None else inbox.get(rows, InboxId(number))
+    if row is None:
+        raise UserError(f"There is no message {which[:40]} in the inbox; `carina inbox list` shows what there is.")
+    return row

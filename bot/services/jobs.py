@@ -1,0 +1,185 @@
+"""Scheduled jobs: kept while the service runs; listed, run now, paused and resumed by command."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.events import ToolCallCompleted, TurnEvent
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Row, Sentence
+from memory import jobs
+from memory.jobs import Job, NewJob, Status
+from memory.store.clock import Clock
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId
+from scheduler import triggers
+from scheduler.runner import Runner
+from scheduler.triggers import Trigger
+
+_CHANGE = commit_point("job.change")
+_STANDING = commit_point("job.standing")
+
+_LISTED = 200
+_log = structlog.get_logger("bot.services.jobs")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A job of the house's own, which is there in every constellation; its id is its kind."""
+
+    kind: str
+    trigger: Trigger
+
+
+class ListJobs(Arguments):
+    done: Annotated[bool, Param("Include jobs that are over")] = False
+
+
+class OneJob(Arguments):
+    job: Annotated[str, Field(min_length=1, max_length=100), Param("Its name in the list of jobs", suggests="jobs")]
+
+
+class JobRow(Row):
+    """A job as it is shown."""
+
+    id: str
+    when: str
+    """By its rule, for programs and at a terminal; elsewhere the next time says enough."""
+    state: str
+    next: datetime | None
+    last: datetime | None
+    outcome: str
+    text: str
+
+    @classmethod
+    def of(cls, job: Job) -> "JobRow":
+        return cls(
+            id=job.id,
+            when=triggers.words(triggers.load(job.trigger)),
+            state=_state(job),
+            next=_next(job),
+            last=job.last_run_at,
+            outcome=job.last_outcome,
+            text=job.last_detail,
+        )
+
+    def line(self, ink: Ink) -> str:
+        last = f"; last run {ink.time(self.last)}, {self.outcome}" if self.last else ""
+        detail = ink.text(f": {self.text}") if self.last and self.text else ""
+        following = f"next run {ink.time(self.next)}" if self.next else "no next run"
+        return f"{ink.text(self.id)} ({self.state}): {following}{last}{detail}"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The jobs of one constellation. What `runner` knows how to do is added to its kinds before it runs."""
+
+    titles: ClassVar = {"jobs": "See and control scheduled jobs"}
+
+    database: Database
+    house: ConstellationId
+    clock: Clock
+    runner: Runner
+    standing: Sequence[Standing] = ()
+    plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
+    """Keeps the jobs that agents have by their settings."""
+
+    async def run(self) -> None:
+        """Keep the house's own jobs, then run whatever is due until cancelled."""
+        await self.prepare()
+        await self.runner.run()
+
+    async def prepare(self) -> None:
+        """Keep the house's own jobs; one whose time was changed is planned anew, one that is paused stays so."""
+        now = self.clock()
+
+        def work(tx: Tx) -> None:
+            for each in self.standing:
+                first = triggers.require(each.trigger, now)
+                jobs.ensure(tx, NewJob(each.kind, each.kind, triggers.dump(each.trigger), first), now)
+            self.plan(tx, now)
+
+        await self.database.write(_STANDING, work)
+        self.changed()
+
+    def watch(self, event: TurnEvent) -> None:
+        """An agent's tool may have made or moved a job."""
+        if isinstance(event, ToolCallCompleted) and event.ok:
+            self.changed()
+
+    def queued(self) -> None:
+        """Something was queued to be said by a command: have it said."""
+        self.runner.queued(self.house)
+
+    def changed(self) -> None:
+        """A job was made or moved: look at it now."""
+        self.runner.changed(self.house)
+
+    @operation("jobs.list", "List scheduled jobs, the next first", Action.JOBS, Told(file_name="jobs.md"))
+    async def list_jobs(self, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:
+        """Without words of people."""
+        found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED, done=arguments.done))
+        return Listing(rows=tuple(map(JobRow.of, found)), empty="Nothing is scheduled yet; `carina run` begins.")
+
+    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Told(changes=True))
+    async def run_now(self, caller: Caller, arguments: OneJob) -> Sentence:
+        """Its plan stays as it is."""
+        await self._change(arguments.job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
+        return Sentence(text=f"{arguments.job} runs now, or when the service starts. Its schedule stays the same.")
+
+    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Told(changes=True))
+    async def pause(self, caller: Caller, arguments: OneJob) -> Sentence:
+        """Run it no more by itself."""
+        await self._change(arguments.job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
+        return Sentence(text=f"{arguments.job} is paused until you resume it.")
+
+    @operation("jobs.resume", "Resume a paused job", Action.JOBS, Told(changes=True))
+    async def resume(self, caller: Caller, arguments: OneJob) -> Entry[JobRow]:
+        """Run it by itself again; what was due meanwhile is not made up for."""
+
+        def work(tx: Tx, found: Job) -> bool:
+            trigger, now = triggers.load(found.trigger), self.clock()
+            after = triggers.next_run(trigger, now)
+            return jobs.resume(tx, found.id, found.next_at if after is None else after)
+
+        found = await self._change(arguments.job, caller, "resume", work)
+        return Entry(done="Resumed", row=JobRow.of(found))
+
+    @suggestions("jobs")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """What is scheduled."""
+        found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED))
+        return [(job.id, job.id) for job in found]
+
+    async def _change(self, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
+        def change(tx: Tx) -> tuple[Job | None, bool]:
+            found = jobs.get(tx, job)
+            done = found is not None and found.status in (Status.ACTIVE, Status.PAUSED) and work(tx, found)
+            return jobs.get(tx, job), done
+
+        found, done = await self.database.write(_CHANGE, change)
+        if found is None:
+            raise UserError(f"There is no job {job!r}; `carina jobs list` shows them.")
+        if not done:
+            raise UserError(f"{job} is {_state(found)}, so there is nothing to {act}.")
+        _log.info("job_changed", job=job, act=act, by=caller.person, door=caller.approver.door)
+        self.changed()
+        return found
+
+
+def _state(job: Job) -> str:
+    return "running" if job.holder else str(job.status)
+
+
+def _next(job: Job) -> datetime | None:
+    """When it runs next: as planned, or, after a try that failed, the next try. The end of a lease is no such time."""
+    return job.next_at if job.holder or job.held_until is None else job.held_until

@@ -1,0 +1,159 @@
+"""What could not be delivered: shown to the owner, sent again at their word, or dropped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row
+from memory.people.audience import OWNER, Scope
+from memory.people.display_names import place_named
+from memory.queue import failed_deliveries
+from memory.queue.failed_deliveries import Undelivered
+from memory.queue.outbox import OutRow, Status
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import OutboxId
+from memory.store.plurals import many
+
+_RETRY = commit_point("undelivered.retry")
+_DROP = commit_point("undelivered.drop")
+
+_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
+_MOST = 1_000
+_SUGGESTED = 100
+_SHOWN = 200  # characters of what a row says
+_KINDS = {"turn": "answer", "tool": "message", "notice": "notice"}
+"""What a row is, by the beginning of its key; anything else is a word of the service to somebody."""
+
+MAY_REPEAT = (
+    "Nobody can tell whether this was delivered. I look for it there first; where that is not possible it is sent "
+    "again and may appear twice."
+)
+
+
+class ListOutbox(Arguments):
+    limit: Annotated[int, Field(ge=1, le=_MOST), Param("How many at most, the newest", metavar="ROWS")] = 20
+
+
+class OneRow(Arguments):
+    row: Annotated[str, Field(min_length=1, max_length=30), Param("Its number in the list", suggests="undelivered")]
+
+
+class UndeliveredRow(Row):
+    """One thing that could not be delivered, with the later pieces of the same answer."""
+
+    id: str
+    status: str
+    what: str
+    place: str
+    made: datetime
+    pieces: int
+    reason: str
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        more = f", {many(self.pieces, 'piece')}" if self.pieces > 1 else ""
+        head = f"{self.what.capitalize()} in {ink.text(self.place)}{more}, {self.status}: {ink.text(self.reason)}"
+        return f"{head}{ink.number(self.id)}\n> {ink.text(self.text)}"
+
+
+class Changed(Result):
+    """What became of a row."""
+
+    row: UndeliveredRow
+    words: str = Field(exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"Row {ink.text(self.row.id)} {self.words}"]
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """What one constellation could not deliver. `deliver` sees to what waits to be sent."""
+
+    titles: ClassVar = {"outbox": "Manage what could not be delivered"}
+
+    database: Database
+    deliver: Callable[[], None]
+
+    @operation("outbox.list", "List what could not be delivered, and why", Action.OUTBOX, Told(file_name="outbox.md"))
+    async def list_rows(self, _caller: Caller, arguments: ListOutbox) -> Listing[UndeliveredRow]:
+        """The newest first; words only as far as the owner may read them."""
+        found = await self.database.read(lambda rows: _rows(rows, arguments.limit))
+        return Listing(rows=tuple(found), empty="Everything was delivered.")
+
+    @operation("outbox.retry", "Send something again", Action.OUTBOX, Told(changes=True, asks=True))
+    async def retry(self, caller: Caller, arguments: OneRow) -> Changed:
+        """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
+
+        def work(tx: Tx) -> UndeliveredRow:
+            found = _found(tx, arguments.row)
+            if found.row.status is Status.UNKNOWN:
+                caller.confirm(MAY_REPEAT)
+            line = _line(tx, found)
+            failed_deliveries.retry(tx, found)
+            return line
+
+        done = await self.database.write(_RETRY, work, durable=True)
+        self.deliver()
+        return Changed(row=done, words="is sent again by the running service, or by the next one.")
+
+    @operation("outbox.drop", "Drop something for good", Action.OUTBOX, Told(changes=True))
+    async def drop(self, _caller: Caller, arguments: OneRow) -> Changed:
+        """What it said is forgotten."""
+
+        def work(tx: Tx) -> UndeliveredRow:
+            found = _found(tx, arguments.row)
+            line = _line(tx, found)
+            failed_deliveries.drop(tx, found)
+            return line
+
+        done = await self.database.write(_DROP, work)
+        return Changed(row=done, words="is dropped; what it said is forgotten.")
+
+    @suggestions("undelivered")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """The newest."""
+        found = await self.database.read(lambda rows: _rows(rows, _SUGGESTED))
+        return [(row.id, f"{row.what} in {row.place}: {row.text}") for row in found]
+
+
+def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
+    return [_line(rows, each) for each in failed_deliveries.listing(rows, limit)]
+
+
+def _found(rows: Rows, which: str) -> Undelivered:
+    number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
+    found = None if number is None else failed_deliveries.undelivered(rows, OutboxId(number))
+    if found is None:
+        raise UserError(f"nothing that could not be delivered has the number {which}; `outbox list` shows them")
+    return found
+
+
+def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
+    row = found.row
+    return UndeliveredRow(
+        id=str(row.id),
+        status=row.status.value,
+        what=_KINDS.get(row.key.partition("/")[0], "service"),
+        place=place_named(rows, row.place, Scope(OWNER)),
+        made=row.created_at,
+        pieces=1 + len(found.held),
+        reason=row.last_error,
+        text=_text(row),
+    )
+
+
+def _text(row: OutRow) -> str:
+    if not Scope(OWNER).may_use(row.audience):
+        return "(not for the owner to read)"
+    words = " ".join(row.content.split())
+    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"

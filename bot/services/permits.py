@@ -1,0 +1,432 @@
+"""What agents ask to do and may do: requests answered, lasting permissions given and ended, the record read."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action
+from bot.agents.tools.base import Tool, Toolset
+from bot.agents.tools.recall import OBSERVATIONS
+from bot.errors import CallError, UserError
+from bot.services.approvals import Approvals
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.tables import rows_text
+from memory import agents, blocks, grants
+from memory.agents import Agent
+from memory.blocks import CONSTELLATION_OWNER, BlockType
+from memory.grants import Grant
+from memory.people.audience import OWNER, Audience, Scope, parse_audience
+from memory.people.display_names import person_called, person_named, place_named
+from memory.requests import Kind, Request, Status, Verdict, may_answer
+from memory.store.clock import from_text
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
+from memory.store.plurals import many
+
+_GIVE = commit_point("approval.give")
+_REVOKE = commit_point("approval.revoke")
+
+_MOST_HOURS = 24 * 366
+_OWNERS = Scope(OWNER)
+_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
+_BLOCK = "block:"
+_HERE = frozenset({Via.TERMINAL})
+_DISCORD = frozenset({Via.DISCORD})
+
+
+class OneRequest(Arguments):
+    request: Annotated[str, Field(min_length=1, max_length=20), Param("Its number", suggests="requests")]
+
+
+class Approve(OneRequest):
+    length: Annotated[Literal["once", "hour", "always"], Param("How long the same is allowed again", via=_DISCORD)] = (
+        "once"
+    )
+    hour: Annotated[bool, Param("Allow the same again for an hour", via=_HERE)] = False
+    always: Annotated[bool, Param("Allow the same again until you revoke it", via=_HERE)] = False
+
+
+class OnePermit(Arguments):
+    permit: Annotated[str, Field(min_length=1, max_length=20), Param("Its number", suggests="permits")]
+
+
+class ReadRecord(Arguments):
+    limit: Annotated[int, Field(ge=1, le=100_000), Param("Show at most this many, newest first", metavar="LINES")] = 100
+
+
+class GrantPermit(Arguments):
+    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Which agent", suggests="agents")]
+    what: Annotated[
+        str, Field(min_length=1, max_length=100),
+        Param("One of its tools, or block:LABEL for a block that it may write", suggests="permitted"),
+    ]  # fmt: skip
+    audience: Annotated[
+        str, Field(max_length=100),
+        Param("Whose words: public, owner, guild:… or channel:…; without it those heard here", positional=True),
+    ] = ""  # fmt: skip
+    arguments: Annotated[
+        str, Field(max_length=1_000), Param("Arguments that a call must have, as JSON", metavar="JSON")
+    ] = ""
+    hours: Annotated[float | None, Param("For how many hours; without it until you revoke it", metavar="HOURS")] = None
+
+
+class RequestRow(Row):
+    """A request as it is shown to those whom it asks, without its arguments."""
+
+    id: str
+    tool: str
+    subject: str
+    reason: str
+    person: str
+    place: str
+    status: str
+    asked: datetime
+    until: datetime
+
+    @classmethod
+    def of(cls, rows: Rows, request: Request) -> "RequestRow":
+        return cls(
+            id=str(request.id),
+            tool=request.tool,
+            subject=_subject(rows, request.subject),
+            reason=request.reason,
+            person=person_named(rows, request.person, _OWNERS) if request.person else "",
+            place=place_named(rows, request.place, _OWNERS),
+            status=request.status.value,
+            asked=request.created_at,
+            until=request.expires_at,
+        )
+
+    def line(self, ink: Ink) -> str:
+        return f"{ink.text(f'{self.tool}: {self.reason}')}; expires {ink.time(self.until)}{ink.number(self.id)}"
+
+
+class GrantRow(Row):
+    """A lasting permission: what an agent may do, for whose ears, until when, and who said so."""
+
+    id: str
+    scope: str
+    subject: str
+    agent: str
+    arguments: dict[str, Any]
+    audience: str
+    by: str
+    until: datetime | None
+
+    @classmethod
+    def of(cls, rows: Rows, grant: Grant) -> "GrantRow":
+        return cls(
+            id=str(grant.id),
+            scope=grant.kind.value,
+            subject=_subject(rows, grant.subject),
+            agent=agents.agent(rows, grant.agent).name,
+            arguments=dict(grant.pattern),
+            audience=grant.audience,
+            by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
+            until=grant.expires_at,
+        )
+
+    def line(self, ink: Ink) -> str:
+        until = "until revoked" if self.until is None else f"until {ink.time(self.until)}"
+        by = self.by or "somebody who was erased"
+        return (
+            f"{ink.text(self.what)}, {until}, for {ink.text(f'{self.audience}; allowed by {by}')}{ink.number(self.id)}"
+        )
+
+    @property
+    def what(self) -> str:
+        bound = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items()) or "any arguments"
+        return f"{self.agent}: {self.subject} ({bound})"
+
+
+class Permitted(Result):
+    """What waits for the caller, and what was allowed for longer, where they may see that."""
+
+    requests: tuple[RequestRow, ...]
+    grants: tuple[GrantRow, ...]
+    whole: bool = Field(exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        waiting = [f"- {row.line(ink)}" for row in self.requests] or ["Nothing."]
+        held = [f"- {row.line(ink)}" for row in self.grants] or ["Nothing."]
+        return ["Waiting for you:", *waiting, *(["Allowed until revoked or expired:", *held] if self.whole else [])]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        asked = rows_text([row.cells(ink) for row in self.requests], empty="Nothing is waiting for you.", width=width)
+        held = rows_text([row.cells(ink) for row in self.grants], empty="Nothing is allowed for longer.", width=width)
+        first = ["Waiting for you:"] if self.requests else []
+        return "\n".join([*first, asked, *(["Allowed for longer:"] if self.grants else []), held])
+
+
+class WholeRequest(Result):
+    """A request with all its arguments."""
+
+    id: str
+    text: str
+    arguments: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(self.text), ink.text(self.arguments)]
+
+
+class Answered(Result):
+    """What came of an answer that counted."""
+
+    id: str
+    text: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        del ink  # the words are made for the place of the answer, with its way to name people
+        return [self.text]
+
+    def data(self) -> dict[str, Any]:
+        return {"id": self.id, "counted": True, "text": self.text}
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del ink, width
+        return f"Request {self.id}: {self.text}"
+
+
+class RecordRow(Row):
+    """A line of the record."""
+
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, rows: Rows, line: Mapping[str, Any]) -> "RecordRow":
+        """With the name under which whoever did it spoke last."""
+        person = line["person_id"]
+        called = person_called(rows, PersonId(person), _OWNERS) if person else ""
+        return cls(values={**line, "called": called})
+
+    def line(self, ink: Ink) -> str:
+        return f"{self.values['event']} {ink.time(from_text(self.values['at']))}"
+
+    def cells(self, ink: Ink) -> dict[str, Any]:
+        return {**self.values, "at": ink.time(from_text(self.values["at"]))}
+
+
+class Record(Listing[RecordRow]):
+    """Every question, answer and use."""
+
+    empty: str = Field(default="Nothing was ever asked.", exclude=True)
+
+    def data(self) -> list[Any]:
+        return [row.model_dump(mode="json")["values"] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Permits:
+    """The requests and lasting permissions of one constellation; `tools` are those of an agent."""
+
+    titles: ClassVar = {"permits": "See and manage what agents may do"}
+
+    approvals: Approvals
+    tools: Callable[[Agent], Toolset]
+
+    @operation(
+        "permits.list", "List what waits for you and what is allowed", Action.ANSWER, Told(file_name="permits.md")
+    )
+    async def list_permits(self, caller: Caller, arguments: NoArguments) -> Permitted:
+        """Who is asked now and then sees that; who may, every lasting permission too."""
+        del arguments
+        waiting = await self.approvals.waiting(caller.approver)
+        whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
+
+        def read(rows: Rows) -> Permitted:
+            held = grants.standing(rows, self.approvals.clock()) if whole else []
+            return Permitted(
+                requests=tuple(RequestRow.of(rows, each) for each in waiting),
+                grants=tuple(GrantRow.of(rows, each) for each in held),
+                whole=whole,
+            )
+
+        return await self.approvals.database.read(read)
+
+    @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Told(file_name="request.md"))
+    async def show(self, caller: Caller, arguments: OneRequest) -> WholeRequest:
+        """For those whom it asks."""
+        number = _number(arguments.request, "request")
+        words, shown = await self.approvals.details(number, caller.approver)
+        return WholeRequest(id=str(number), text=words, arguments=shown)
+
+    @operation("approve", "Approve a request", Action.ANSWER, Told(changes=True, formerly=("permits.approve",)))
+    async def approve(self, caller: Caller, arguments: Approve) -> Answered:
+        """Allow what an agent asks to do. Raises UserError where the answer does not count."""
+        if arguments.hour and arguments.always:
+            raise CallError("--hour and --always: found both; expected one of them, or none for once")
+        length = "always" if arguments.always else "hour" if arguments.hour else arguments.length
+        return await self._answer(caller, arguments.request, Verdict(length))
+
+    @operation("deny", "Deny a request", Action.ANSWER, Told(changes=True, formerly=("permits.deny",)))
+    async def deny(self, caller: Caller, arguments: OneRequest) -> Answered:
+        """Refuse what an agent asks to do. Raises UserError where the answer does not count."""
+        return await self._answer(caller, arguments.request, Verdict.DENY)
+
+    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Told(changes=True))
+    async def revoke(self, caller: Caller, arguments: OnePermit) -> Entry[GrantRow]:
+        """What it allowed needs a yes again."""
+        number, now = _number(arguments.permit, "permission"), self.approvals.clock()
+        who = caller.approver
+
+        def work(tx: Tx) -> GrantRow | None:
+            found = grants.revoke(tx, GrantId(number), now) if number <= _LARGEST else None
+            if found is None:
+                return None
+            of = found.audience, who.person, found.request, found.id, found.agent, found.kind
+            grants.note(tx, grants.Entry("revoked", now, *of, detail=who.door))
+            return GrantRow.of(tx, found)
+
+        found = await self.approvals.database.write(_REVOKE, work)
+        if found is None:
+            raise UserError(f"There is no lasting permission {number}; `carina permits list` shows them.")
+        return Entry(done="Revoked", row=found)
+
+    @operation("permits.audit", "Show every request, answer and use, newest first", Action.AUDIT, Told(via=_HERE))
+    async def read_record(self, _caller: Caller, arguments: ReadRecord) -> Record:
+        """The record."""
+
+        def read(rows: Rows) -> tuple[RecordRow, ...]:
+            return tuple(RecordRow.of(rows, line) for line in grants.record(rows, arguments.limit))
+
+        return Record(rows=await self.approvals.database.read(read))
+
+    @operation("permits.grant", "Allow an agent something before it asks", Action.GRANT, Told(changes=True))
+    async def grant(self, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
+        """A tool with arguments, or writing a block; for words of one audience.
+
+        Beside the tools, `observations` is reading what other members of the agent's groups stored (`recall`).
+        """
+        heard = caller.alone if caller.here is None else caller.here
+        audience = _audience(arguments.audience or heard.scope.audience)
+        hours, now = arguments.hours, self.approvals.clock()
+        if hours is not None and not 0 < hours <= _MOST_HOURS:
+            raise UserError(f"A permission lasts more than 0 and at most {_MOST_HOURS} hours, or until you revoke it.")
+        who = caller.approver
+
+        def work(tx: Tx) -> GrantRow:
+            agent = _agent(tx, arguments.agent)
+            kind, subject, pattern = self._subject(agent, arguments)
+            until = None if hours is None else now + timedelta(hours=hours)
+            identifier = GrantId(snowflakes.next())
+            grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
+            grants.give(tx, grant)
+            detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
+            of = audience, who.person, None, grant.id, agent.id, kind
+            grants.note(tx, grants.Entry("granted", now, *of, detail=detail))
+            return GrantRow.of(tx, grant)
+
+        return Entry(done="Allowed", row=await self.approvals.database.write(_GIVE, work, durable=True))
+
+    @suggestions("requests")
+    async def suggest_requests(self, caller: Caller) -> Suggestions:
+        """What can still be answered; what was allowed and is not carried out yet cannot."""
+        found = await self.approvals.waiting(caller.approver)
+        return [(str(each.id), f"{each.tool}: {each.reason}") for each in found if each.status is Status.WAITING]
+
+    @suggestions("permits")
+    async def suggest_permits(self, _caller: Caller) -> Suggestions:
+        """Every lasting permission."""
+
+        def read(rows: Rows) -> list[GrantRow]:
+            return [GrantRow.of(rows, each) for each in grants.standing(rows, self.approvals.clock())]
+
+        return [(row.id, row.what) for row in await self.approvals.database.read(read)]
+
+    @suggestions("permitted")
+    async def suggest_permitted(self, caller: Caller) -> Suggestions:
+        """The tools of agents, and the blocks that the caller may see."""
+
+        def read(rows: Rows) -> list[str]:
+            every = agents.agents(rows)
+            tools = [tool for agent in every for tool in agent.tools]
+            kinds = tuple(BlockType)
+            seen = (blocks.visible_blocks(rows, agent.id, caller.scope, types=kinds) for agent in every)
+            return [*tools, *(f"{_BLOCK}{block.label}" for found in seen for block in found)]
+
+        return [(name, name) for name in dict.fromkeys(await self.approvals.database.read(read))]
+
+    async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
+        number = _number(request, "request")
+        ruling = await self.approvals.answer(number, caller.approver, verdict)
+        if not ruling.counted:
+            # Whom it does not ask is not told whether there is one.
+            asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
+            raise UserError(ruling.words if asked else "There is no such request that asks you.")
+        return Answered(id=str(number), text=ruling.words)
+
+    def _subject(self, agent: Agent, wanted: GrantPermit) -> tuple[Kind, str, dict[str, Any]]:
+        pattern = _pattern(wanted.arguments)
+        if wanted.what.startswith(_BLOCK):
+            self._having(agent, "context", pattern)
+            return Kind.EDIT, f"{agent.id}/{wanted.what.removeprefix(_BLOCK)}", pattern
+        if wanted.what == OBSERVATIONS:
+            self._having(agent, "recall", pattern)
+            return Kind.TOOL, OBSERVATIONS, pattern
+        tool = self._having(agent, wanted.what, pattern)
+        return Kind.TOOL, policy.subject(tool.name, tool.caution), pattern
+
+    def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
+        """The agent's tool of that name, which takes these arguments. Raises UserError."""
+        known = self.tools(agent).tools
+        if tool not in known:
+            raise UserError(f"{agent.name} has no tool {tool!r}; it has: {', '.join(sorted(known))}.")
+        fields = known[tool].arguments.named()
+        if unknown := sorted(set(pattern) - set(fields)):
+            raise UserError(f"{tool} takes no {', '.join(unknown)}; it takes: {', '.join(fields)}.")
+        return known[tool]
+
+
+def _number(which: str, what: str) -> int:
+    digits = which.strip().lstrip("#")
+    if not digits.isdecimal():
+        raise UserError(f"A {what} is named by its number; `carina permits list` shows them.")
+    return int(digits)
+
+
+def _subject(rows: Rows, subject: str) -> str:
+    """What a request or grant is about; a block by the name of whose it is, who need not be who asks, not by the id."""
+    of, slash, label = subject.partition("/")
+    names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
+    name = names.get(AgentId(of)) if slash else None
+    return f"{name}/{label}" if name else subject
+
+
+def _agent(rows: Rows, name: str) -> Agent:
+    found = {agent.name.casefold(): agent for agent in agents.agents(rows)}
+    if name.casefold() not in found:
+        raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in found.values())}.")
+    return found[name.casefold()]
+
+
+def _audience(text: str) -> Audience:
+    try:
+        audience = parse_audience(text)
+    except ValueError as error:
+        raise UserError(f"{error}.") from None
+    if not Scope(OWNER).may_use(audience):
+        raise UserError(
+            "What is said in somebody's direct messages is allowed once at a time only, when it is asked for."
+        )
+    return audience
+
+
+def _pattern(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError as error:
+        raise UserError(f'The arguments are no JSON ({error}): they look like {{"operation": "insert"}}.') from None
+    if not isinstance(found, dict):
+        raise UserError(
+            'The arguments are a JSON object, such as {"operation": "insert"}; without any, all are allowed.'
+        )
+    return found

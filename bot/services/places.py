@@ -1,0 +1,374 @@
+"""How places are heard, who answers there, and which sources are paused: decided by command while the service runs.
+
+A decision is a row, so it lasts; it wins over what the configuration says about the same place, and the narrower place
+wins over the wider one, whoever said it. The mappings here are read by sources and router as they are at that moment.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action, Approver, People
+from bot.config import Config
+from bot.errors import UserError
+from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
+from bot.services.approvals import Approvals
+from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Notice, Result, Row
+from memory import agents
+from memory.agents import Group
+from memory.queue import place_settings
+from memory.queue.place_settings import Kind, Setting
+from memory.store.clock import Clock
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import GroupId
+from sources.terminal import SOURCE
+
+_DECIDE = commit_point("steering.decide")
+
+_CONFIGURED = "configured"
+_DECIDES = Told(changes=True, via=DISCORD_ONLY)
+_CHANGES = Told(changes=True)
+_log = structlog.get_logger("bot.services.places")
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What holds in a place, at which of its levels that was said, and the decision where it was one."""
+
+    value: str
+    at: str = ""
+    setting: Setting | None = None
+
+
+Reach: TypeAlias = Literal["channel", "category", "server"]
+_SAYS = {
+    "open": "everything is answered",
+    "mention": "only what is addressed to me is heard and answered",
+    "listen": "everything is heard, only what is addressed to me is answered",
+    "off": "nothing is heard",
+}
+_REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
+_Channel = Annotated[Location | None, Param("Which channel; without it this one")]
+_Source = Annotated[str, Field(min_length=1, max_length=40), Param("Which, such as discord", suggests="sources")]
+
+
+class SetMode(Arguments):
+    mode: Annotated[
+        Literal["open", "mention", "listen", "off", "configured"] | None,
+        Param("What to set; without it you see what holds", needs=Action.STEER),
+    ] = None
+    channel: _Channel = None
+    reach: Annotated[Reach, Param("How far it holds", labels=_REACHES)] = "channel"
+
+
+class SetRoute(Arguments):
+    group: Annotated[
+        str | None,
+        Field(min_length=1, max_length=64),
+        Param("Who is to answer; without it you see who does", suggests="routes", needs=Action.STEER),
+    ] = None
+    channel: _Channel = None
+    reach: Annotated[Literal["channel", "server"], Param("How far it holds", labels=_REACHES)] = "channel"
+
+
+class OneSource(Arguments):
+    source: _Source
+
+
+class SourceRow(Row):
+    """Somewhere agents listen, and since when that is paused."""
+
+    source: str
+    paused: bool
+    since: datetime | None = None
+    by: str = ""
+
+    def line(self, ink: Ink) -> str:
+        if self.since is None:
+            return f"{self.source}: heard and answered"
+        by = ink.person(self.by)
+        return f"{self.source}: paused by {by} {ink.time(self.since)}; nothing there is heard or answered"
+
+    def cells(self, ink: Ink) -> Mapping[str, str]:
+        state, _, _ = self.line(ink).removeprefix(f"{self.source}: ").partition(";")
+        return {"source": self.source, "state": state}
+
+
+class Held(Result):
+    """What holds in a place, and who said so: at which of the place's levels, and whether by command."""
+
+    done: str = Field(exclude=True)
+    words: str
+    """With the value in braces."""
+    value: str
+    at: str = ""
+    guild: str = Field(default="", exclude=True)
+    by: str = ""
+    since: datetime | None = None
+
+    def lines(self, ink: Ink) -> list[str]:
+        level = "this server" if self.at == self.guild else ink.place(self.at)
+        origin = f"by the configuration, for {level}" if self.at else "by default"
+        if self.since is not None:
+            origin = f"by command of {ink.person(self.by)}, {ink.time(self.since)}, for {level}"
+        return [f"{self.done}{self.words.format(f'**{ink.text(self.value)}**')} ({origin})."]
+
+
+@dataclass(frozen=True)
+class Configured:
+    """How places are heard where no command decided otherwise."""
+
+    modes: Mapping[str, str] = field(default_factory=dict)
+    default: str = "mention"
+
+
+@dataclass
+class Places:
+    """The decisions of one constellation. `resume` sees to what waits; `sources` are those that can be paused."""
+
+    titles: ClassVar = {
+        "mode": "Show and set how channels are heard",
+        "source": "Pause and resume where agents listen",
+    }
+
+    database: Database
+    answering: RoutingTable
+    people: People
+    clock: Clock
+    resume: Callable[[], None]
+    sources: tuple[str, ...]
+    paused: dict[str, Setting]
+    """Kept as the store has them; whoever takes in what is heard has the same object."""
+    configured: Configured = field(default_factory=Configured)
+    modes: dict[str, str] = field(default_factory=dict, init=False)
+    """Modes by "discord:<channel, category or guild>", kept as the store has them."""
+    resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
+    """What a source does when it is resumed, to read what was said meanwhile. Of one that is not here that is left."""
+    _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
+
+    async def load(self) -> None:
+        """Read what was decided; to be done before anything is heard."""
+        found = await self.database.read(place_settings.settings)
+        for mapping in (self._held, self.modes, self.paused, self.answering.decided):
+            mapping.clear()
+        for setting in found:
+            self._hold(setting)
+
+    def deaf(self, source: str) -> bool:
+        """Whether nothing of a source is heard or answered."""
+        return source in self.paused
+
+    def state(self, source: str) -> str:
+        """Words on a source that is paused; empty when it is not."""
+        return 'paused; "source resume" ends that' if source in self.paused else ""
+
+    # ------------------------------------------------------------------ decisions
+
+    @operation("mode.channel", "Show or set how much of a channel is heard and answered", Action.HELP, _DECIDES)
+    async def mode(self, caller: Caller, arguments: SetMode) -> Held:
+        """For a channel, its category or its server."""
+        where, done = _where(caller, arguments.channel), ""
+        if where.direct:
+            raise UserError("Direct messages are always answered; `/people` decides who may write there.")
+        if arguments.mode is not None:
+            value = None if arguments.mode == _CONFIGURED else arguments.mode
+            done = await self._decide("mode", _level(where, arguments.reach), value, caller.approver)
+        found = self._origin("mode", where.names, self.configured.modes, self.configured.default)
+        words = f"Here it is {{}}: {_SAYS[found.value]}"
+        return self._shown(done, words, found, where)
+
+    @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
+    async def route(self, caller: Caller, arguments: SetRoute) -> Held:
+        """For a channel or its server."""
+        where, done = _where(caller, arguments.channel), ""
+        if arguments.group is not None:
+            level = where.bindings[-1] if arguments.reach == "server" else where.bindings[0]
+            value = None if arguments.group == _CONFIGURED else arguments.group
+            done = await self.bind(level, value, caller.approver)
+        chain = (*where.bindings, EVERYWHERE_ELSE)
+        found = self._origin("group", chain, self.answering.places, self.answering.default)
+        name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
+        return self._shown(done, "{} answers here", replace(found, value=name), where)
+
+    async def bind(self, subject: str, group: str | None, who: Approver) -> str:
+        """Let a group answer in a place; None leaves it to the configuration again. Raises UserError."""
+        if group is None:
+            return await self._decide("group", subject, None, who)
+        known = {each.name.casefold(): each for each in await self.groups()}
+        if (found := known.get(group.casefold())) is None:
+            names = ", ".join(each.name for each in known.values())
+            raise UserError(f"There is no group {group!r}; there are: {names}.")
+        return await self._decide("group", subject, found.id, who)
+
+    @operation("source.list", "List where agents listen, and what is paused", Action.HELP)
+    async def list_sources(self, _caller: Caller, _arguments: NoArguments) -> Listing[SourceRow]:
+        """With the terminal, which is always heard."""
+        paused = ((each, self.paused.get(each)) for each in (*self.sources, SOURCE))
+        return Listing(rows=tuple(_source_row(each, setting) for each, setting in paused), empty="")
+
+    @operation("source.pause", "Stop hearing and answering a source until you resume it", Action.SOURCES, _CHANGES)
+    async def pause(self, caller: Caller, arguments: OneSource) -> Notice:
+        """Also after a restart."""
+        source = self._known(arguments.source)
+        if source in self.paused:
+            raise UserError(f"{source} is paused already.")
+        await self._decide("pause", source, "", caller.approver)
+        later = (
+            "which reads the newest of it"
+            if source in self.resumed
+            else "and what was said meanwhile is not read then either"
+        )
+        end = caller.command(f"source resume {source}" if caller.via is Via.TERMINAL else "source resume")
+        return Notice(
+            text=f"{source} is paused: nothing that is said there from now on is heard, kept or answered, also after a "
+            f"restart, until {end}, {later}. Commands still work, and what was answered already is still sent."
+        )
+
+    @operation("source.resume", "Start hearing and answering a source again", Action.SOURCES, _CHANGES)
+    async def resume_source(self, caller: Caller, arguments: OneSource) -> Notice:
+        """And read what was said meanwhile, where that can be done."""
+        source = self._known(arguments.source)
+        if source not in self.paused:
+            raise UserError(f"{source} is not paused.")
+        await self._decide("pause", source, None, caller.approver)
+        self.resume()
+        read_back = self.resumed.get(source)
+        if read_back is not None:
+            read_back()
+        meanwhile = (
+            "is read as after a restart: the newest of each place"
+            if read_back is not None
+            else "is not read: who wants an answer says it again"
+        )
+        text = f"{source} is heard and answered again. What was said there while it was paused {meanwhile}."
+        return Notice(text=text)
+
+    @suggestions("sources")
+    async def suggest_sources(self, _caller: Caller) -> Suggestions:
+        """Those that can be paused."""
+        return [(each, each) for each in self.sources]
+
+    @suggestions("routes")
+    async def suggest_groups(self, _caller: Caller) -> Suggestions:
+        """Every group, and what the configuration says."""
+        return [(each, each) for each in (*(group.name for group in await self.groups()), _CONFIGURED)]
+
+    async def groups(self) -> list[Group]:
+        """Every group, by name."""
+        return await self.database.read(agents.groups)
+
+    def _known(self, source: str) -> str:
+        if source == SOURCE:
+            raise UserError("The terminal is where you can always be asked and answered; it cannot be paused.")
+        if source not in self.sources:
+            known = ", ".join(self.sources) or "none is configured"
+            raise UserError(f"There is no source {source!r} that could be paused: {known}.")
+        return source
+
+    def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
+        """What holds in a place named by these subjects, narrowest first, and who said so."""
+        for subject in chain:
+            setting = self._held.get((kind, subject))
+            if setting is not None:
+                return _Origin(setting.value, subject, setting)
+            if subject in configured:
+                return _Origin(configured[subject], subject)
+        return _Origin(default)
+
+    def _shown(self, done: str, words: str, found: _Origin, where: Location) -> Held:
+        held = found.setting
+        at, by, since = found.at.replace("discord:guild:", "discord:"), "", None
+        if held is not None:
+            by, since = held.by, held.at
+        done = f"{done} " if done else ""
+        return Held(done=done, words=words, value=found.value, at=at, guild=where.guild, by=by, since=since)
+
+    async def _decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
+        now = self.clock()
+        setting = Setting(kind, subject, value or "", who.person, now)
+
+        def work(tx: Tx) -> bool:
+            if value is None:
+                return place_settings.drop(tx, kind, subject)
+            place_settings.put(tx, setting)
+            return True
+
+        done = await self.database.write(_DECIDE, work, durable=True)
+        if not done:
+            raise UserError(
+                "Nothing was decided about that by command; what holds there is what the configuration says."
+            )
+        if value is None:
+            self._forget(kind, subject)
+        else:
+            self._hold(setting)
+        _log.info("steered", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
+        return "Done." if value is not None else "Taken back: the configuration holds there again."
+
+    def _hold(self, setting: Setting) -> None:
+        self._held[setting.kind, setting.subject] = setting
+        match setting.kind:
+            case "mode":
+                self.modes[setting.subject] = setting.value
+            case "group":
+                self.answering.decided[setting.subject] = GroupId(setting.value)
+            case "pause":
+                self.paused[setting.subject] = setting
+
+    def _forget(self, kind: Kind, subject: str) -> None:
+        del self._held[kind, subject]
+        for of, mapping in (("mode", self.modes), ("group", self.answering.decided), ("pause", self.paused)):
+            if of == kind:
+                mapping.pop(subject, None)
+
+
+def _where(caller: Caller, channel: Location | None) -> Location:
+    where = channel or caller.location
+    if where is None:
+        raise UserError("Say which channel.")
+    return where
+
+
+def _level(where: Location, reach: Reach) -> str:
+    """The name of the channel, of what is around it, or of its server. Raises UserError."""
+    if reach == "server" and where.guild:
+        return where.guild
+    if reach == "channel":
+        return where.names[0]
+    around = [one for one in where.names[1:] if one not in (where.parent, where.guild)]
+    if not around:
+        raise UserError(f"This channel is in no {reach}.")
+    return around[-1]
+
+
+def _source_row(source: str, paused: Setting | None) -> SourceRow:
+    if paused is None:
+        return SourceRow(source=source, paused=False)
+    return SourceRow(source=source, paused=True, since=paused.at, by=paused.by)
+
+
+async def open_places(
+    config: Config, approvals: Approvals, answering: RoutingTable, paused: dict[str, Setting]
+) -> Places:
+    """Make it for one constellation, with what was decided before."""
+    modes = {f"discord:{place}": mode for place, mode in config.discord.modes.items()}
+    made = Places(
+        approvals.database,
+        answering,
+        approvals.people,
+        approvals.clock,
+        approvals.resume,
+        tuple(config.sources),
+        paused,
+        Configured(modes, config.discord.default_mode),
+    )
+    await made.load()
+    return made

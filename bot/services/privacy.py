@@ -1,0 +1,255 @@
+"""What every chatter may have done with what is kept about them: seen, exported, paused, erased.
+
+Each for themselves; the owner for anybody. `Choices` says whose words are withheld: nothing they say is stored or
+answered until they resume, in any constellation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action, People
+from bot.errors import UserError
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.erasure import Eraser
+from bot.services.parameters import Arguments, Param
+from bot.services.privacy_results import Export, Receipt, Seen
+from bot.services.registry import Told, operation
+from bot.services.results import Notice, Plain
+from memory.erasure import stores as persons
+from memory.people import privacy, unshown
+from memory.people.privacy import Choice
+from memory.store.clock import Clock, to_text
+from memory.store.constellation import Constellations
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+
+_CHOOSE = commit_point("privacy.choose")
+_FOLLOW = commit_point("privacy.follow")
+
+_SURE = (
+    "Erase all of this, here and everywhere else? It cannot be brought back. What comes later is kept again, unless "
+    "you pause or opt out."
+)
+_SEES = Told(file_name="privacy.md", default=True)
+_CHANGES = Told(changes=True)
+_EXPORTS = Told(seconds=300.0, file_name="privacy.json")
+_ERASES = Told(changes=True, asks=True, seconds=None, file_name="privacy.md")
+_log = structlog.get_logger("bot.services.privacy")
+
+
+class Choices:
+    """What people chose, in memory as in global.db."""
+
+    def __init__(
+        self, constellations: Constellations, clock: Clock, selves: Callable[[PersonId], tuple[PersonId, ...]]
+    ) -> None:
+        """`selves` gives every account of a person: what they chose under one of them holds for all."""
+        self._constellations = constellations
+        self._registry = constellations.registry
+        self._clock = clock
+        self._held: dict[PersonId, tuple[Choice, str]] = {}
+        self.selves = selves
+        """Every account of a person: what they chose under one of them holds for all."""
+
+    async def load(self) -> None:
+        """Read what was chosen before; to be done before anything is heard."""
+        self._held = await self._registry.read(privacy.choices)
+        await self._follow()
+
+    def withheld(self, person: PersonId | None) -> bool:
+        """Whether nothing that this person says is stored or answered."""
+        return person is not None and bool(self._held) and self.of(person) is not None
+
+    def of(self, person: PersonId) -> tuple[Choice, str] | None:
+        """A person's choice, and since when; None when they made none. An opt-out comes before a pause."""
+        found = [self._held[each] for each in self.selves(person) if each in self._held]
+        return next((each for each in found if each[0] is Choice.OPTED_OUT), found[0] if found else None)
+
+    async def choose(self, person: PersonId, choice: Choice | None) -> None:
+        """Make a choice for all accounts of a person, durably; None ends it. It stays with each that is unlinked."""
+        now, people = self._clock(), self.selves(person)
+
+        def work(tx: Tx) -> None:
+            for each in people:
+                privacy.choose(tx, each, choice, now)
+
+        await self._registry.write(_CHOOSE, work, durable=True)
+        for each in people:
+            if choice is None:
+                self._held.pop(each, None)
+            else:
+                self._held[each] = (choice, to_text(now))
+        await self._follow()
+
+    async def _follow(self) -> None:
+        """Let every constellation know whose words are not shown to others."""
+        chosen = {person: since for person, (_, since) in self._held.items()}
+        for house in self._constellations.all():
+            async with self._constellations.use(house.id) as database:
+                if await database.read(unshown.chosen) != chosen:
+                    await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
+
+
+_Person = Annotated[
+    str,
+    Field(max_length=300),
+    Param(
+        "Whose, such as discord:1234; without it yours",
+        metavar="PERSON",
+        positional=True,
+        via=TERMINAL_ONLY,
+        needs=Action.PRIVACY_OF_OTHERS,
+    ),
+]
+
+
+class Whose(Arguments):
+    person: _Person = ""
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What everybody may have done with what is kept of them, and the owner with anybody's."""
+
+    titles: ClassVar = {"privacy": "Show, export, pause or erase what is kept about you"}
+
+    constellations: Constellations
+    people: People
+    choices: Choices
+    eraser: Eraser
+    clock: Clock
+
+    @operation("privacy.see", "Show how much is kept about you", Action.PRIVACY, _SEES)
+    async def see(self, caller: Caller, arguments: Whose) -> Seen:
+        """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
+        seen = await self._seen(_person(caller, arguments), yours=not arguments.person)
+        if arguments.person and not seen.known:
+            raise UserError(f"Nothing about {arguments.person} is kept, and nothing was. Is that their id?")
+        return seen
+
+    @operation("privacy.export", "Export everything that is kept about you", Action.PRIVACY, _EXPORTS)
+    async def export(self, caller: Caller, arguments: Whose) -> Export:
+        """Every store of every constellation."""
+        person = _person(caller, arguments)
+
+        def read(rows: Rows) -> dict[str, Any]:
+            selves = self.people.selves(person)
+            return {
+                store.name: [row for each in selves for row in store.export(rows, each)] for store in persons.STORES
+            }
+
+        found = {}
+        for house in self.constellations.all():
+            async with self.constellations.use(house.id) as database:
+                found[house.name] = await database.read(read)
+        _log.info("exported", person=person, by=caller.person, door=caller.approver.door)
+        about = {"person": person, "exported_at": to_text(self.clock()), **await self._global(person)}
+        about["erasures"] = [each.data() for each in about["erasures"]]
+        return Export(everything={**about, "constellations": found, "accounts": await self._identities(person)})
+
+    @operation("privacy.pause", "Stop keeping and answering what you say, until you resume", Action.PRIVACY, _CHANGES)
+    async def pause(self, caller: Caller, arguments: Whose) -> Notice:
+        """Nothing is kept or answered from now on."""
+        return await self._choose(
+            caller, arguments, Choice.PAUSED, "Paused: from now on nothing {who} is kept or answered. {end} ends that."
+        )
+
+    @operation("privacy.optout", "Never keep or answer what you say, until you resume", Action.PRIVACY, _CHANGES)
+    async def opt_out(self, caller: Caller, arguments: Whose) -> Notice:
+        """The same for good."""
+        text = (
+            "Opted out: from now on nothing {who} is kept or answered, anywhere. {end} ends that. "
+            "What was kept before stays until it is erased: {erase}."
+        )
+        return await self._choose(caller, arguments, Choice.OPTED_OUT, text)
+
+    @operation("privacy.resume", "Have what you say kept and answered again", Action.PRIVACY, _CHANGES)
+    async def resume(self, caller: Caller, arguments: Whose) -> Notice:
+        """End either."""
+        held = self.choices.of(_person(caller, arguments)) is not None
+        text = "Resumed: what {who} is heard again." if held else "Nothing was paused: what {who} is heard."
+        return await self._choose(caller, arguments, None, text)
+
+    @operation("privacy.erase", "Erase everything that is kept about you", Action.PRIVACY, _ERASES)
+    async def erase(self, caller: Caller, arguments: Whose) -> Receipt:
+        """Each of several accounts has a receipt of its own."""
+        person, yours = _person(caller, arguments), not arguments.person
+        if not caller.sure:
+            seen = await self._seen(person, yours=yours)
+            caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _SURE]))
+        done = await self.eraser.erase_all(self.people.selves(person), caller.person)
+        first, *others = [Receipt.of(each, yours=yours) for each in done]
+        return first.model_copy(update={"others": tuple(others)})
+
+    def words_withheld(self, person: PersonId) -> str:
+        """What is told to somebody who talks while nothing of theirs is heard; empty when it is heard."""
+        if not self.choices.withheld(person):
+            return ""
+        return "You chose that nothing you say is kept or answered. `carina privacy resume` ends that."
+
+    async def _choose(self, caller: Caller, arguments: Whose, choice: Choice | None, text: str) -> Notice:
+        person = _person(caller, arguments)
+        await self.choices.choose(person, choice)
+        by = caller.approver
+        _log.info("privacy_chosen", person=person, choice=choice or "resumed", by=by.person, door=by.door)
+        of = f" {arguments.person}" if arguments.person else ""
+        words = {
+            "who": f"{arguments.person} says" if of else "you say",
+            "end": caller.command(f"privacy resume{of}"),
+            "erase": caller.command(f"privacy erase{of}"),
+        }
+        return Notice(text=text, words=words)
+
+    async def _seen(self, person: PersonId, *, yours: bool) -> Seen:
+        def read(rows: Rows) -> dict[str, int]:
+            found = [persons.count_all(rows, each) for each in self.people.selves(person)]
+            return {store: sum(counts[store] for counts in found) for store in found[0]}
+
+        counts = {}
+        for house in self.constellations.all():
+            async with self.constellations.use(house.id) as database:
+                counts[house.name] = await database.read(read)
+        return Seen(person=person, stores=counts, yours=yours, **await self._global(person))
+
+    async def _global(self, person: PersonId) -> dict[str, Any]:
+        registry, selves = self.constellations.registry, self.people.selves(person)
+        erasures = await registry.read(
+            lambda rows: [found for each in selves for found in privacy.erasures_of(rows, each)]
+        )
+        chosen = self.choices.of(person)
+        return {
+            "persons": list(selves),
+            "choice": chosen[0].value if chosen else "",
+            "since": chosen[1] if chosen else "",
+            "identities": len(await self._identities(person)),
+            "erasures": [Receipt.of(each) for each in erasures],
+        }
+
+    async def _identities(self, person: PersonId) -> list[dict[str, Any]]:
+        selves = self.people.selves(person)
+
+        def read(rows: Rows) -> list[dict[str, Any]]:
+            found = [row for each in selves for store in persons.GLOBAL_STORES for row in store.export(rows, each)]
+            return [row for n, row in enumerate(found) if row not in found[:n]]  # a row can be about two of them
+
+        return await self.constellations.registry.read(read)
+
+
+_SOURCES = ("discord", "bluesky", "terminal")
+
+
+def named(person: str) -> PersonId:
+    """A person as the command line names them. Raises UserError."""
+    source, _, identifier = person.partition(":")
+    if source not in _SOURCES or not identifier or person.split() != [person]:
+        raise UserError(f"{person!r} names nobody: a person is named like discord:1234 or terminal:owner")
+    return PersonId(person)
+
+
+def _person(caller: Caller, arguments: Whose) -> PersonId:
+    return named(arguments.person) if arguments.person else caller.person

@@ -1,0 +1,232 @@
+"""What operations give back. A result is data, and says how a line of it reads; an `Ink` knows where it is read."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer
+
+from bot.services.tables import rows_text
+from memory.store.clock import to_text
+from memory.store.plurals import many
+from scheduler.zones import zone_of
+
+_MARKS = re.compile(r"(https?://\S+|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
+_FENCED = 1_890  # characters of code in a message; what is longer becomes a file
+_UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
+
+
+class Ink(Protocol):
+    """Writes what needs care for one kind of reader."""
+
+    def text(self, words: str) -> str:
+        """Words of people, which may hold marks that the reader's program would take for formatting."""
+
+    def time(self, moment: datetime) -> str:
+        """A moment, with how far away it is."""
+
+    def number(self, identifier: str) -> str:
+        """A number by which something is called, where people have to type it; else nothing."""
+
+    def code(self, text: str, language: str) -> str:
+        """Text in which every character and line stays where it is."""
+
+    def person(self, subject: str) -> str:
+        """A person, a role or a server, by its id."""
+
+    def place(self, name: str) -> str:
+        """A channel, by its id."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """For a terminal: the clocks of a zone, and numbers to type."""
+
+    zone: str
+    now: datetime
+
+    def text(self, words: str) -> str:
+        return words
+
+    def time(self, moment: datetime) -> str:
+        return f"{moment.astimezone(zone_of(self.zone)):%Y-%m-%d %H:%M} ({relative(moment, self.now)})"
+
+    def number(self, identifier: str) -> str:
+        return f" #{identifier}"
+
+    def code(self, text: str, _language: str) -> str:
+        return text
+
+    def person(self, subject: str) -> str:
+        return subject
+
+    def place(self, name: str) -> str:
+        return name
+
+
+@dataclass(frozen=True)
+class Markdown:
+    """For Discord, whose programs show times on the reader's own clocks and suggest what has a number."""
+
+    def text(self, words: str) -> str:
+        return _MARKS.sub(lambda found: found[1] or f"\\{found[2]}", words)
+
+    def time(self, moment: datetime) -> str:
+        stamp = int(moment.timestamp())
+        return f"<t:{stamp}:f> (<t:{stamp}:R>)"
+
+    def number(self, _identifier: str) -> str:
+        return ""
+
+    def code(self, text: str, language: str) -> str:
+        fenced = f"```{language}\n{text.replace('```', '` ` `')}\n```"
+        return fenced if len(fenced) <= _FENCED else text
+
+    def person(self, subject: str) -> str:
+        kind, _, number = subject.removeprefix("discord:").rpartition(":")
+        known = {"": f"<@{number}>", "role": f"<@&{number}>", "guild": f"the server `{number}`"}
+        return known.get(kind, subject) if subject.startswith("discord:") else f"`{subject}`"
+
+    def place(self, name: str) -> str:
+        number = name.removeprefix("discord:")
+        return f"<#{number}>" if number.isdecimal() else f"`{name}`"
+
+
+def relative(moment: datetime, now: datetime) -> str:
+    """How far away a moment is, in its largest unit: "in 2 hours", "3 days ago"."""
+    away = abs(moment - now)
+    for unit, name in _UNITS:
+        if count := round(away / unit) if away >= unit else 0:
+            words = many(count, name, f"{name}s")
+            return f"in {words}" if moment > now else f"{words} ago"
+    return "now"
+
+
+class _Data(BaseModel, ABC):
+    """Values for programs, with times in the form in which they are stored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @field_serializer("*", mode="wrap", when_used="json")
+    def _as_stored(self, value: Any, usual: SerializerFunctionWrapHandler) -> Any:
+        # A time on somebody's clock keeps its offset.
+        stored = isinstance(value, datetime) and not value.utcoffset()
+        return to_text(value) if stored else usual(value)
+
+
+class Result(_Data):
+    """What came of an operation."""
+
+    @abstractmethod
+    def lines(self, ink: Ink) -> list[str]:
+        """For a person, one thing a line."""
+
+    def data(self) -> Any:
+        """For a program."""
+        return self.model_dump(mode="json")
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        """For a terminal of that width; None where another program reads it."""
+        del width
+        return "\n".join(self.lines(ink))
+
+    def aside(self, ink: Ink) -> str:
+        """What a person at a terminal is told beside it, on standard error, so that the rest can go into a file."""
+        del ink
+        return ""
+
+    @property
+    def document(self) -> str:
+        """A text that Discord hands over whole, as a file."""
+        return ""
+
+    @property
+    def code(self) -> int:
+        """With which a command ends that prints this: more than 0 where something has to be seen to."""
+        return 0
+
+
+class Sentence(Result):
+    """Something that is only said."""
+
+    text: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(line) for line in self.text.split("\n")]
+
+
+class Notice(Result):
+    """A fixed text; people and places stand in it by names in braces, and commands as code."""
+
+    text: str
+    people: Mapping[str, str] = Field(default={}, exclude=True)
+    places: Mapping[str, str] = Field(default={}, exclude=True)
+    words: Mapping[str, str] = Field(default={}, exclude=True)
+    """What people wrote."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        people = {name: ink.person(each) for name, each in self.people.items()}
+        places = {name: ink.place(each) for name, each in self.places.items()}
+        words = {name: ink.text(each) for name, each in self.words.items()}
+        return self.text.format_map(people | places | words).split("\n")
+
+    def data(self) -> Any:
+        return {"text": self.text.format_map({**self.people, **self.places, **self.words})}
+
+
+class Row(_Data):
+    """One of several things of a kind."""
+
+    @abstractmethod
+    def line(self, ink: Ink) -> str:
+        """On one line, for a list."""
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        """In columns, for a table."""
+        return {name: ink.time(value) if isinstance(value, datetime) else value for name, value in self}
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Entry(Result, Generic[R]):
+    """One thing, with a word on what was done with it."""
+
+    done: str = Field(exclude=True)
+    row: R
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"{self.done}: {self.row.line(ink)}"]
+
+    def data(self) -> Any:
+        return self.row.model_dump(mode="json")
+
+
+class Listing(Result, Generic[R]):
+    """Several things; without any, `empty` is said."""
+
+    rows: tuple[R, ...]
+    empty: str = Field(exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"- {row.line(ink)}" for row in self.rows] or [self.empty]
+
+    def data(self) -> Any:
+        return [row.model_dump(mode="json") for row in self.rows]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        return rows_text([row.cells(ink) for row in self.rows], empty=self.empty, width=width)
+
+
+class Lines(Listing[R], Generic[R]):
+    """Several things, each on a line of its own wherever it is read."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [row.line(ink) for row in self.rows] or [self.empty]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        del width
+        return "\n".join(self.lines(ink))

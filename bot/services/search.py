@@ -1,0 +1,308 @@
+"""Finding what was said or stored: by words, and by conditions as people write them, scoped as a message."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import Field
+
+from bot.agents.deps import Understood, not_understood
+from bot.agents.permissions.policy import Action, People
+from bot.agents.tools.search_conditions import author_meant, category_meant, tags_meant
+from bot.agents.tools.search_results import NEWEST, beside_data, nothing_searched, place_meant, why_data, why_found
+from bot.errors import UserError
+from bot.services.archive import agents_called
+from bot.services.block_names import MOMENTS, moment_said
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Result, Row
+from bot.services.tables import rows_text
+from memory.knowledge.archival import shown_name
+from memory.people import quiet_hours
+from memory.people.audience import Scope
+from memory.queue import inbox
+from memory.search import condition_names
+from memory.search.hybrid import search
+from memory.search.query import DOMAINS, Domain, Hit, Query, Results
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows
+from memory.store.ids import PlaceId
+from scheduler.zones import zone_of
+from sources.text import one_line
+
+T = TypeVar("T")
+
+ME = "me"
+_EVERY: tuple[Domain, ...] = get_args(Domain)
+_OFFERED = 200  # names that can be chosen
+_SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before and after it
+_LONGEST_NAME = 100  # of what Discord suggests
+_SEARCHES = Told(file_name="search.md")
+_TEXTS = ("text", "why", "before", "after")
+
+_Text = Annotated[str, Param("Words to look for; without them the newest", positional=True)]
+_Short = Annotated[str, Field(max_length=100)]
+_Limit = Annotated[int, Field(ge=1, le=100), Param("How many to show at most", metavar="ROWS")]
+_Agent = Annotated[str, Field(max_length=64), Param("Only this agent's memory", metavar="NAME", suggests="agents")]
+_Category = Annotated[
+    str,
+    Field(max_length=100),
+    Param("Only what is of this category, or below it", metavar="PATH", suggests="categories"),
+]
+_Tags = Annotated[
+    tuple[str, ...], Param("Only entries with this tag; of several, all", metavar="WORD", suggests="tags")
+]
+
+
+class SearchEntries(Arguments):
+    text: _Text = ""
+    category: _Category = ""
+    tag: _Tags = ()
+    limit: _Limit = 8
+    agent: _Agent = ""
+
+
+class Wanted(SearchEntries):
+    """What somebody looks for, as they write it; what is empty is no condition.
+
+    `since` is included, and so is a day that `until` names. A domain that is not named is one of the usual. Without
+    text the newest that meet the conditions are wanted.
+    """
+
+    domain: Annotated[Domain | None, Param("Where to look; without it entries, messages and blocks")] = None
+    author: Annotated[_Short, Param('Only what this one said or did; "me": what you said', suggests="authors")] = ""
+    role: Annotated[
+        Literal["user", "assistant"] | None, Param("Only what people said (user), or agents (assistant)")
+    ] = None
+    place: Annotated[_Short, Param("Only what was said there, by its name or id", suggests="places")] = ""
+    since: Annotated[
+        _Short,
+        Param("Only from then on: 2026-11-01, 2026-11-01 08:00, or how long ago (8h, 2d)", metavar="WHEN"),
+    ] = ""
+    until: Annotated[_Short, Param("Only up to then, in the same forms; a day counts whole", metavar="WHEN")] = ""
+
+
+class HitRow(Row):
+    """What was found, why, and what was said before and after it."""
+
+    kind: str
+    id: str
+    label: str
+    text: str
+    by: str
+    audience: str
+    when: datetime
+    why: str
+    matched: dict[str, Any] = Field(exclude=True)
+    """Why it was found, for programs."""
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, hit: Hit) -> "HitRow":
+        return cls(
+            kind=hit.kind,
+            id=hit.id,
+            label=hit.label or "",
+            text=hit.text,
+            by=hit.speaker or "",
+            audience=hit.audience,
+            when=hit.when,
+            why=why_found(hit),
+            matched=why_data(hit),
+            before=beside_data(hit.before),
+            after=beside_data(hit.after),
+        )
+
+    @property
+    def name(self) -> str:
+        """The name by which it is looked at."""
+        return shown_name(self.label, "") if self.kind == "entry" else self.label
+
+    def data(self) -> dict[str, Any]:
+        return {**self.model_dump(mode="json"), **self.matched}
+
+    def line(self, ink: Ink) -> str:
+        """As a quotation."""
+        name = f" {ink.text(one_line(self.name))}" if self.name else ""
+        by = f" by {ink.text(one_line(self.by))}" if self.by else ""
+        why = f"; {ink.text(self.why)}" if self.why else ""
+        text = ink.text(" ".join(self.text[:_SHOWN].split()))
+        told = (("before", self.before), ("after", self.after))
+        beside = [f"-# {word}: {ink.text(one_line(_said(said), _BESIDE))}" for word, said in told if said]
+        return "\n".join([f"> {text}", *beside, f"-# {self.kind}{name}{by}, {ink.time(self.when)}{why}"])
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        names = ("kind", "id", "label", "text", "by", "audience", "when", "why", "before", "after")
+        beside = {"before": _said(self.before), "after": _said(self.after)}
+        shown = {**super().cells(ink), "label": self.name, **beside}
+        return {name: shown[name] for name in names}
+
+
+class Found(Result):
+    """The hits, and what was searched."""
+
+    hits: tuple[HitRow, ...]
+    searched: dict[str, int]
+    unmet: str
+    """Why nothing was searched, if nothing was."""
+    words_alone: str
+    """Why it went without meaning, if it did."""
+    newest: bool
+    """They are a listing, without words."""
+
+    @classmethod
+    def of(cls, found: Results) -> "Found":
+        return cls(
+            hits=tuple(map(HitRow.of, found.hits)),
+            searched={str(domain): count for domain, count in found.seen.items()},
+            unmet=nothing_searched(found.unmet),
+            words_alone=found.words_alone,
+            newest=found.newest,
+        )
+
+    @property
+    def nothing(self) -> str:
+        """What is said without a hit."""
+        where = ", ".join(f"{count} {domain}" for domain, count in self.searched.items())
+        return self.unmet or f"Nothing was found. Searched: {where}."
+
+    @property
+    def how(self) -> list[str]:
+        """That it is a listing and no search; that it went by words alone."""
+        why = f"Searched by words alone: {one_line(self.words_alone, 120)}." if self.words_alone else ""
+        return list(filter(None, (NEWEST if self.newest and self.hits else "", why)))
+
+    def lines(self, ink: Ink) -> list[str]:
+        hits = [hit.line(ink) for hit in self.hits] or [self.nothing]
+        return [*hits, *(f"-# {ink.text(line)}" for line in self.how)]
+
+    def data(self) -> Any:
+        return {**self.model_dump(mode="json"), "hits": [hit.data() for hit in self.hits]}
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        rows, whole = [hit.cells(ink) for hit in self.hits], "Long texts are cut here; --json has them whole."
+        return "\n".join([rows_text(rows, empty=self.nothing, width=width, brief=_TEXTS, whole=whole), *self.how])
+
+
+def _said(beside: Mapping[str, Any] | None) -> str:
+    return f"{beside['by']}: {beside['text']}" if beside else ""
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search of one constellation. `zone` is that of people who named none."""
+
+    database: Database
+    people: People
+    clock: Clock
+    zone: str = "UTC"
+    understood: Callable[[str], Awaitable[Understood]] = not_understood
+
+    @operation("search", "Find what was said or stored, as far as you may know it", Action.SEARCH, _SEARCHES)
+    async def search(self, caller: Caller, arguments: Wanted) -> Found:
+        """Look in what the caller may know, of an agent (its own conversations too) or of all.
+
+        A condition that names nothing is refused with what it can name.
+        """
+        asked = await self.understood(arguments.text) if arguments.text.strip() else Understood()
+
+        def look(rows: Rows) -> Results:
+            query = replace(self._query(rows, caller, arguments), meaning=asked.meaning)
+            return search(rows, query, caller.scope)
+
+        return Found.of(replace(await self._read(look), words_alone=asked.why))
+
+    @operation("archival.search", "Find entries, as far as you may know them", Action.SEARCH, _SEARCHES)
+    async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
+        """The search of everything, in entries alone."""
+        return await self.search(caller, Wanted(domain="archival", **arguments.model_dump()))
+
+    @suggestions("places")
+    async def places(self, caller: Caller) -> Suggestions:
+        """The places that the caller may know of."""
+        known = await self._read(lambda rows: inbox.known_places(rows, caller.scope, _OFFERED))
+        return [(each.id, each.name or each.id) for each in known]
+
+    @suggestions("authors")
+    async def authors(self, caller: Caller) -> Suggestions:
+        """Whose words the caller may know."""
+        return _same([ME, *await self._read(lambda rows: condition_names.speakers(rows, caller.scope, _OFFERED))])
+
+    @suggestions("categories")
+    async def categories(self, caller: Caller) -> Suggestions:
+        """The categories of what the caller may know."""
+        return _same(
+            await self._read(lambda rows: condition_names.categories(rows, frozenset(_EVERY), None, caller.scope))
+        )
+
+    @suggestions("tags")
+    async def tags(self, caller: Caller) -> Suggestions:
+        """The tags of what the caller may know."""
+        return _same(await self._read(lambda rows: condition_names.tags(rows, None, caller.scope)))
+
+    def _query(self, rows: Rows, caller: Caller, wanted: Wanted) -> Query:
+        """What is asked of the store. Raises UserError, ToolError."""
+        domains = DOMAINS if wanted.domain is None else frozenset({wanted.domain})
+        agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
+        mine = wanted.author.strip().casefold() == ME
+        if mine and wanted.role == "assistant":
+            raise UserError("What you said yourself is of the role user; leave the role out, or name an agent.")
+        zone = quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
+        since, until = _times(wanted, self.clock(), zone)
+        # Discord splits at commas, and a tag can have one.
+        tags = (", ".join(wanted.tag),) if caller.via is Via.DISCORD else wanted.tag
+        return Query(
+            text=wanted.text,
+            agent=agent,
+            domains=domains,
+            talking=agent,
+            person=caller.person if mine else None,
+            author=None if mine else author_meant(rows, wanted.author.strip(), caller.scope),
+            role="user" if mine and "messages" in domains else wanted.role,
+            place=_place(rows, wanted.place.strip(), caller.scope),
+            since=since,
+            until=until,
+            category=category_meant(rows, wanted.category.strip(), domains, agent, caller.scope),
+            tags=tags_meant(rows, tags, domains, agent, caller.scope),
+            limit=wanted.limit,
+        )
+
+    async def _read(self, read: Callable[[Rows], T]) -> T:
+        return await self.database.read(read, indexed=True)
+
+
+def _same(names: Iterable[str]) -> Suggestions:
+    """Names that need no other words; each is suggested once."""
+    return [(name, name) for name in dict.fromkeys(names) if 0 < len(name) <= _LONGEST_NAME]
+
+
+def _times(wanted: Wanted, now: datetime, zone: str) -> tuple[datetime | None, datetime | None]:
+    since = _moment(wanted.since, now, zone)
+    until = _moment(_day_after(wanted.until), now, zone)
+    if since is not None and until is not None and since >= until:
+        raise UserError(f"Nothing can be from {wanted.since} on and before the end of {wanted.until}.")
+    return since, until
+
+
+def _moment(said: str, now: datetime, zone: str) -> datetime | None:
+    if not said.strip():
+        return None
+    found = moment_said(said, now, zone_of(zone))
+    if found is None:
+        raise UserError(f"{said!r} is no moment: {MOMENTS}.")
+    return found.astimezone(UTC)
+
+
+def _day_after(said: str) -> str:
+    """The day after a day, as that counts whole; anything else as it is."""
+    try:
+        return (date.fromisoformat(said.strip()) + timedelta(days=1)).isoformat()
+    except (ValueError, OverflowError):
+        return said
+
+
+def _place(rows: Rows, name: str, scope: Scope) -> PlaceId | None:
+    return place_meant(inbox.known_places(rows, scope), name).id if name else None

@@ -1,0 +1,203 @@
+"""How a service is doing: numbers and states, no text of anybody."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.models.health import Standing
+from bot.services.caller import Caller
+from bot.services.front_ends import FrontEnds
+from bot.services.parameters import NoArguments
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Result, Row
+from memory import agents
+from memory.blocks.repair import damage_since
+from memory.queue import failed_deliveries, follow_ups, gaps, inbox, outbox
+from memory.store.clock import from_text
+from memory.store.database import Rows
+from memory.store.plurals import many
+
+_DAMAGE_SHOWN = timedelta(days=30)
+
+
+class ModelState(Row):
+    """A language model."""
+
+    model: str
+    state: str
+    words: str
+    since: datetime | None = Field(default=None, exclude=True)
+    problem: str = Field(default="", exclude=True)
+
+    @classmethod
+    def of(cls, found: Standing) -> "ModelState":
+        why = [f"{found.state}: {found.reason}" if found.reason else str(found.state)]
+        if found.since is not None:
+            why = [found.why, found.advice] if found.trouble is not None else []
+            why += [f"not asked again for {found.rests:.0f} s"] if found.rests > 0 else []
+        problem = "; ".join(why)
+        return cls(model=found.model, state=found.state, words=found.words, since=found.since, problem=problem)
+
+    def line(self, ink: Ink) -> str:
+        name = ink.text(f"model {self.model}")
+        if self.since is None:
+            return f"{name}: {ink.text(self.problem or self.words)}"
+        problem = f": {ink.text(self.problem)}" if self.problem else ""
+        return f"{name}: {self.state} since {ink.time(self.since)}{problem}"
+
+
+class ServiceStatus(Result):
+    """How a service is doing."""
+
+    running: bool = True
+    started: datetime | None = None
+    halted: datetime | None = None
+    unstored: str = ""
+    """Since when and why a database takes no writes, and what waits; empty when nothing does."""
+    constellation: str
+    fronts: dict[str, str]
+    ready: dict[str, bool] = Field(default_factory=dict)
+    """Whether people are heard by each front end."""
+    not_configured: dict[str, str]
+    """What is not configured, with the setting that would do it."""
+    models: tuple[ModelState, ...]
+    embedding: str
+    mcp: dict[str, str]
+    agents: dict[str, str]
+    """The model of each."""
+    waiting: int = 0
+    """Notifications that wait for an answer."""
+    unsent: int = 0
+    dead: int = 0
+    failed: int = 0
+    """Rows of the outbox that were not delivered and wait for the owner's word."""
+    unknown: int = 0
+    """The same, where nobody can tell whether they were."""
+    unfollowed: int = 0
+    """Parts of edits and deletions that could not be followed."""
+    damage: tuple[str, ...] = ()
+    """What was found damaged in memory during the last days."""
+    gaps: tuple[str, ...] = ()
+    """Places of which missed messages could not be read."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        """A line for each part, then the numbers."""
+        return [ink.text(self.heading), *self.parts(ink), *map(ink.text, self._counted())]
+
+    @property
+    def heading(self) -> str:
+        """The first line."""
+        return f"{self.constellation}: running"
+
+    def parts(self, ink: Ink) -> list[str]:
+        """A line for each part."""
+        since = "" if self.halted is None else f" since {ink.time(self.halted)}"
+        halted = [f"HALTED{since}; `carina halt release` or /halt release resumes"] if self.halted else []
+        before = (
+            *([f"database: {self.unstored}"] if self.unstored else []),
+            *(f"{name}: {words}" for name, words in self.fronts.items()),
+            *(f"{part}: not configured (set {setting})" for part, setting in self.not_configured.items()),
+        )
+        after = (
+            *([f"embedding: {self.embedding}"] if self.embedding else []),
+            *(f"MCP server {name}: {words}" for name, words in self.mcp.items()),
+            *(f"agent {name}: {model}" for name, model in self.agents.items()),
+            *(f"memory: {words}" for words in self.damage),
+            *(f"not read: {words}" for words in self.gaps),
+        )
+        return [*halted, *map(ink.text, before), *(model.line(ink) for model in self.models), *map(ink.text, after)]
+
+    def _counted(self) -> list[str]:
+        lines = [f"{self.waiting} waiting for an answer, {self.unsent} to be sent, {self.dead} given up"]
+        lost = ((self.failed, "not delivered"), (self.unknown, "perhaps delivered"))
+        if words := ", ".join(f"{count} {what}" for count, what in lost if count):
+            lines.append(f"outbox: {words}; `carina outbox list` and /outbox list show them")
+        if self.unfollowed:
+            parts = many(self.unfollowed, "part")
+            lines.append(f"memory: {parts} of edited or deleted messages could not be removed; see the log")
+        if self.dead:
+            lines.append("inbox: `carina inbox list --dead` and /inbox list show what was given up")
+        return lines
+
+
+@dataclass(frozen=True)
+class StatusSources:
+    """Who knows how the parts stand, in words for a person; what has nothing to say gives nothing."""
+
+    standings: Callable[[Iterable[str]], tuple[Standing, ...]]
+    """How models stand, given the names of those that agents use."""
+    halted: Callable[[], str]
+    """Since when everything is halted."""
+    unstored: Callable[[], str]
+    """What waits for a database that takes no writes."""
+    embedding: Callable[[Rows], str]
+    """How the embedder stands, and how much waits for it in this constellation."""
+    mcp: Callable[[], Mapping[str, str]]
+    """How each MCP server stands."""
+    unset: Mapping[str, str]
+    """What is not configured, with the setting that would do it."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the service of one constellation is doing, since `started`."""
+
+    front_ends: FrontEnds
+    constellation: str
+    default_model: str
+    started: datetime
+    sources: StatusSources
+
+    @operation(
+        "status", "Show the status of front ends, models and queues", Action.STATUS,
+        Told(running=True, file_name="status.md"),
+    )  # fmt: skip
+    async def show(self, _caller: Caller, arguments: NoArguments) -> ServiceStatus:
+        """For those in charge."""
+        del arguments
+        return await self.status()
+
+    async def status(self) -> ServiceStatus:
+        """How things stand."""
+        database, sources = self.front_ends.database, self.sources
+        since = self.front_ends.clock() - _DAMAGE_SHOWN
+        found, counts, damage, embedding, unread = await database.read(
+            lambda rows: (
+                agents.agents(rows),
+                _counts(rows),
+                damage_since(rows, since),
+                sources.embedding(rows),
+                gaps.listing(rows),
+            )
+        )
+        models = {agent.name: agent.model or self.default_model for agent in found}
+        halted = sources.halted()
+        return ServiceStatus(
+            constellation=self.constellation,
+            started=self.started,
+            agents=models,
+            fronts={name: state() for name, state in self.front_ends.states.items()},
+            ready={name: ready() for name, ready in self.front_ends.ready.items()},
+            models=tuple(map(ModelState.of, sources.standings(models.values()))),
+            not_configured=dict(sources.unset),
+            damage=tuple(each.words for each in damage),
+            halted=from_text(halted) if halted else None,
+            unstored=sources.unstored(),
+            embedding=embedding,
+            mcp=dict(sources.mcp()),
+            gaps=gaps.words(unread),
+            **counts,
+        )
+
+
+def _counts(rows: Rows) -> dict[str, Any]:
+    return {
+        **inbox.counts(rows),
+        "unsent": outbox.count_open(rows),
+        **failed_deliveries.counts(rows),
+        "unfollowed": follow_ups.given_up(rows),
+    }

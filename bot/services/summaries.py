@@ -1,0 +1,178 @@
+"""Summaries for people: of a conversation, of agents, of days and weeks, as far as the caller may know them there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.models.catalog import OFFLINE
+from bot.services.block_names import where
+from bot.services.caller import Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Listing, Row
+from memory import agents
+from memory.knowledge import sessions, summaries
+from memory.knowledge.sessions import Session
+from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
+from memory.store.database import Database, Rows
+
+_NEWEST, _MOST = 3, 60
+_SESSIONS = 5  # the last ones, shown with what agents did
+_LOOKS = Told(file_name="summary.md")
+
+
+class SummarizeAgents(Arguments):
+    agent: Annotated[
+        str, Field(max_length=64), Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)
+    ] = ""
+
+
+class SummarizeDays(Arguments):
+    of: Annotated[
+        Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
+    ] = None
+    count: Annotated[int, Field(ge=1, le=_MOST), Param("How many")] = 7
+
+
+class SummaryRow(Row):
+    """A summary: of what, whose or when, where that is known, and by which model it was written."""
+
+    of: str
+    name: str
+    heard_in: str
+    messages: int | None
+    made: datetime
+    by: str
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        by = ", an extract by rules" if self.by == OFFLINE else ""
+        return f"{ink.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {ink.text(self.text)}"
+
+
+class SummaryList(Listing[SummaryRow]):
+    """Summaries that the caller may know."""
+
+    empty: str = Field(default="There is no summary yet that you can see here.", exclude=True)
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """The summaries of one constellation."""
+
+    titles: ClassVar = {"summary": "Show summaries of conversations, agents, days and nights"}
+
+    database: Database
+
+    @operation(
+        "summary.show", "Show the latest summaries of all kinds", Action.READ_MEMORY,
+        Told(file_name="summary.md", default=True),
+    )  # fmt: skip
+    async def show_latest(self, caller: Caller, arguments: NoArguments) -> SummaryList:
+        """Of the conversation here, of agents, and of the newest days and weeks."""
+        talk = await self.summarize_conversation(caller, arguments)
+        did = await self.summarize_agents(caller, SummarizeAgents())
+        days = await self.summarize_days(caller, SummarizeDays(count=_NEWEST))
+        return SummaryList(rows=(*talk.rows, *did.rows, *days.rows))
+
+    @operation("summary.conversation", "Show what was said here earlier, in short", Action.READ_MEMORY, _LOOKS)
+    async def summarize_conversation(self, caller: Caller, arguments: NoArguments) -> SummaryList:
+        """Earlier talk of the place of the call."""
+        del arguments
+
+        def read(rows: Rows) -> tuple[SummaryRow, ...]:
+            names = {agent.id: agent.name for agent in agents.agents(rows)}
+            found = summaries.of_place(rows, caller.place, caller.scope, 1)
+            return tuple(
+                _talk(one, names.get(one.agent, one.agent), where(rows, one.audience, caller.scope)) for one in found
+            )
+
+        return SummaryList(rows=await self.database.read(read))
+
+    @operation("summary.agent", "Show what agents did lately, in short", Action.READ_MEMORY, _LOOKS)
+    async def summarize_agents(self, caller: Caller, arguments: SummarizeAgents) -> SummaryList:
+        """Or one of them, and their last sessions."""
+        name, scope = arguments.agent, caller.scope
+
+        def read(rows: Rows) -> tuple[SummaryRow, ...]:
+            known = agents.agents(rows)
+            wanted = name.strip().removeprefix("@").casefold()
+            found = next((each for each in known if each.name.casefold() == wanted), None)
+            if wanted and found is None:
+                there = ", ".join(each.name for each in known)
+                raise UserError(f"There is no agent {name!r}; there are: {there}.")
+            of = None if found is None else found.id
+            names = {agent.id: agent.name for agent in known}
+            did = [_did(each, where(rows, each.audience, scope)) for each in summaries.agent_summaries(rows, scope, of)]
+            last = sessions.recent(rows, scope, _SESSIONS, of)
+            ended = [
+                _session(each, names.get(each.agent, each.agent), where(rows, each.audience, scope)) for each in last
+            ]
+            return (*did, *ended)
+
+        return SummaryList(rows=await self.database.read(read))
+
+    @operation("summary.constellation", "Show what happened in recent days and weeks", Action.READ_MEMORY, _LOOKS)
+    async def summarize_days(self, caller: Caller, arguments: SummarizeDays) -> SummaryList:
+        """To all, the newest first."""
+
+        def read(rows: Rows) -> tuple[SummaryRow, ...]:
+            found = summaries.constellation_summaries(rows, caller.scope, _MOST)
+            wanted = [each for each in found if arguments.of in (None, each.span)][: arguments.count]
+            return tuple(_all(each, where(rows, each.audience, caller.scope)) for each in wanted)
+
+        return SummaryList(rows=await self.database.read(read))
+
+
+def _talk(found: Compaction, name: str, heard: str) -> SummaryRow:
+    return SummaryRow(
+        of="this conversation",
+        name=name,
+        heard_in=heard,
+        messages=found.messages,
+        made=found.created_at,
+        by=found.model,
+        text=found.summary,
+    )
+
+
+def _did(found: AgentSummary, heard: str) -> SummaryRow:
+    return SummaryRow(
+        of="agent",
+        name=found.agent_name,
+        heard_in=heard,
+        messages=found.messages,
+        made=found.generated_at,
+        by=found.model,
+        text=found.summary,
+    )
+
+
+def _session(found: Session, name: str, heard: str) -> SummaryRow:
+    """Put in short by rules, whatever model there is."""
+    parts = [found.what, _listed("Decided", found.decisions), _listed("Files", found.files)]
+    parts += [_listed("Commits", found.commits), _listed("Open", found.unfinished)]
+    text = " ".join(part for part in parts if part)
+    return SummaryRow(of="session", name=name, heard_in=heard, messages=None, made=found.last_at, by=OFFLINE, text=text)
+
+
+def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
+    parts = [found.summary, _listed("Decided", found.decisions), _listed("Open", found.threads)]
+    return SummaryRow(
+        of=found.span,
+        name=f"{found.start:%Y-%m-%d}" if found.span == "day" else f"week of {found.start:%Y-%m-%d}",
+        heard_in=heard,
+        messages=found.messages,
+        made=found.created_at or found.end,
+        by=found.model,
+        text=" ".join(part for part in parts if part),
+    )
+
+
+def _listed(title: str, lines: Sequence[str]) -> str:
+    return f"{title}: {'; '.join(lines)}".rstrip(".") + "." if lines else ""

@@ -1,0 +1,298 @@
+"""Upkeep of memory for people: what it did, having it done now, undoing it, and saying yes to what waits."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from bot.agents.budgets import Budgets
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, People, Standing
+from bot.config import Config
+from bot.errors import UserError
+from bot.models.selection import ModelSelection
+from bot.secrets import Redactor
+from bot.services.approvals import Approvals
+from bot.services.caller import Caller
+from bot.services.jobs import Schedule
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.upkeep import consent
+from bot.upkeep.background_calls import Background
+from bot.upkeep.evaluations import EvaluationJob
+from bot.upkeep.expansion import ExpansionJob
+from bot.upkeep.model_calls import Means
+from bot.upkeep.prompts import FOLDER
+from bot.upkeep.runs import UpkeepRun, counts_words
+from memory import agents
+from memory.knowledge import consolidation, evaluations, feedback
+from memory.knowledge.archival import Entry
+from memory.knowledge.consolidation import Item, Pass, Run, run_records
+from memory.knowledge.consolidation import pending as waiting
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.plurals import many
+from sources.text import one_line
+
+_UNDO = commit_point("dreams.undo")
+_PERMIT = commit_point("dreams.permit")
+
+_LISTED, _SHOWN = 100, 300
+_CHANGES = Told(changes=True)
+
+
+class OneGuess(Arguments):
+    entry: Annotated[
+        str,
+        Field(min_length=1, max_length=100),
+        Param("Its id, as the list of what waits shows it", suggests="guesses"),
+    ]
+
+
+class ReportRow(Row):
+    """A line of the report: a run, what it did with one entry, or what it left."""
+
+    what: str
+    at: datetime | None = None
+    """Of a run."""
+    agent: str = ""
+    entry: str = ""
+    into: str = ""
+    of: str = ""
+    audience: str = ""
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(self.text) if self.at is None else f"Run of {ink.time(self.at)}{ink.text(self.text)}"
+
+    def cells(self, ink: Ink) -> dict[str, Any]:
+        return {"text": self.line(ink)}
+
+
+class Report(Listing[ReportRow]):
+    """What runs did."""
+
+    empty: str = Field(default="Memory has not been tidied yet.", exclude=True)
+
+
+class UndoneRun(Result):
+    """A run was undone."""
+
+    at: datetime
+    text: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [f"The run of {ink.time(self.at)} is undone: {ink.text(self.text)}"]
+
+
+class GuessRow(Row):
+    """What was inferred about the caller, and is not used before they say yes."""
+
+    id: str
+    text: str
+    since: datetime
+
+    def line(self, ink: Ink) -> str:
+        return f"{ink.text(self.text)}{ink.number(self.id)}"
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """The upkeep of one constellation."""
+
+    titles: ClassVar = {"dream": "Show and control how long-term memory is tidied when nobody is talking"}
+
+    database: Database
+    people: People
+    clock: Clock
+    upkeep: UpkeepRun
+    queued: Callable[[], None]
+    """Called when something may wait in an outbox."""
+
+    @operation(
+        "dream.report", "Show what the latest run did", Action.READ_MEMORY,
+        Told(file_name="dream.md", formerly=("summary.dream",)),
+    )  # fmt: skip
+    async def report(self, caller: Caller, arguments: NoArguments) -> Report:
+        """Entry by entry, as far as the caller may know."""
+        del arguments
+        owner = policy.standing(self.people, caller.approver) is Standing.OWNER
+
+        def read(rows: Rows) -> list[ReportRow]:
+            run = consolidation.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
+            if run is None:
+                return []
+            items, hidden = consolidation.reported(rows, run.id, caller.scope, _LISTED)
+            names = {each.id: each.name for each in agents.every_agent(rows)}
+            if not owner:
+                seen = (_item(run, item, names.get(item.agent, item.agent)) for item in items)
+                return [_head(_as_seen(run, items)), *seen]
+            since = run.at - run_records.WEEK
+            given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
+            told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
+            earlier = None if items or hidden else run_records.newest_done(rows)
+            if earlier is not None and earlier.id != run.id:  # the one that can be undone is not lost from sight
+                items, hidden = consolidation.reported(rows, earlier.id, caller.scope, _LISTED)
+                told += [_head(earlier), *_lines(earlier, items, hidden, names)]
+            return told
+
+        return Report(rows=tuple(await self.database.read(read)))
+
+    @operation("dream.run", "Tidy long-term memory now", Action.JOBS, Told(changes=True, seconds=None))
+    async def run(self, _caller: Caller, arguments: NoArguments) -> Sentence:
+        """Look and act, whatever the time."""
+        del arguments
+        outcome = await self.upkeep.run()
+        words = f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else "Nothing is new."
+        return Sentence(text=words)
+
+    @operation("dream.undo", "Undo the latest run that changed something", Action.EDIT_ANY, _CHANGES)
+    async def undo(self, _caller: Caller, arguments: NoArguments) -> UndoneRun:
+        """All entries are as they were before it."""
+        del arguments
+        now = self.clock()
+        try:
+            undone = await self.database.write(_UNDO, lambda tx: consolidation.undo(tx, now), durable=True)
+        except Refused as error:
+            raise UserError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        run, gone, allowed = undone.run, undone.gone, undone.allowed
+        missing = f" {gone} of its changes were of entries that somebody has removed since." if gone else ""
+        stays = f" {allowed} that it inferred stays, since its person said yes to it." if allowed else ""
+        return UndoneRun(at=run.at, text=f"{counts_words(run)}, all as before.{missing}{stays}")
+
+    @operation("dream.waiting", "List what was inferred about you and waits for your yes", Action.READ_MEMORY)
+    async def list_waiting(self, caller: Caller, arguments: NoArguments) -> Listing[GuessRow]:
+        """It is not used before."""
+        del arguments
+        own = self.people.selves(caller.person)
+        found = await self.database.read(lambda rows: waiting.of_people(rows, sorted(own)))
+        rows = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
+        return Listing(rows=rows, empty="Nothing waits for your yes.")
+
+    @operation("dream.allow", "Allow something that was inferred about you to be used", Action.CHANGE_OWN, _CHANGES)
+    async def allow(self, caller: Caller, arguments: OneGuess) -> Sentence:
+        """From now on."""
+        found = await self._answered(caller, arguments.entry, yes=True)
+        return Sentence(text=f"From now on it is used: {found.content}")
+
+    @operation("dream.refuse", "Forget something that was inferred about you", Action.CHANGE_OWN, _CHANGES)
+    async def refuse(self, caller: Caller, arguments: OneGuess) -> Sentence:
+        """It was never used."""
+        await self._answered(caller, arguments.entry, yes=False)
+        return Sentence(text="It is forgotten, and was never used.")
+
+    @suggestions("guesses")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        """What waits for the caller's yes."""
+        return [(row.id, row.text) for row in (await self.list_waiting(caller, NoArguments())).rows]
+
+    async def _answered(self, caller: Caller, identifier: str, *, yes: bool) -> Entry:
+        own = sorted(self.people.selves(caller.person))
+
+        def work(tx: Tx) -> Entry | None:
+            answered = waiting.answer(tx, identifier, own, yes=yes)
+            if answered is not None:
+                words = f"✓ I use it from now on: {one_line(answered.content, _SHOWN)}" if yes else "✗ It is forgotten."
+                consent.show(tx, answered, words, self.clock())
+            return answered
+
+        found = await self.database.write(_PERMIT, work)
+        self.queued()
+        if found is None:
+            raise UserError(f"Nothing of yours waits for a yes under {identifier!r}.")
+        return found
+
+
+def open_upkeep(
+    config: Config,
+    approvals: Approvals,
+    schedule: Schedule,
+    thought_with: tuple[Budgets, ModelSelection],
+    busy: Callable[[], bool],
+) -> Upkeep:
+    """The upkeep of one constellation; its job is made known to the schedule."""
+    budgets, thinking = thought_with
+    redact = Redactor(config.secrets()).text
+    folder = config.home / FOLDER
+    background = Background(thinking.choose, budgets, approvals.clock, redact, config.limits.turn_seconds)
+    means = Means(background, config.dreams, folder)
+    upkeep = UpkeepRun(approvals.database, means, busy)
+    upkeep.add(schedule.runner.kinds)
+    EvaluationJob(means).add(schedule.runner.kinds)
+    ExpansionJob(means, busy).add(schedule.runner.kinds)
+    return Upkeep(approvals.database, approvals.people, approvals.clock, upkeep, approvals.resume)
+
+
+def _head(run: Run) -> ReportRow:
+    state = {"undone": ", undone since", "refused": ", refused by its own checks"}.get(run.outcome, "")
+    return ReportRow(what="run", at=run.at, text=f"{state}: {counts_words(run)}.")
+
+
+def _as_seen(run: Run, items: list[Item]) -> Run:
+    """A run as far as these items go: what else it did is not even counted for who may not know it."""
+    done = Counter(item.action for item in items)
+    return replace(run, retired=done["merged"] + done["retired"], made=done["made"], refined=done["refined"], related=0)
+
+
+def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> list[ReportRow]:
+    lines = [_item(run, item, names.get(item.agent, item.agent)) for item in items]
+    if hidden:
+        more = many(hidden, "more change is", "more changes are")
+        lines.append(ReportRow(what="hidden", text=f"{more} of what is not for you to know."))
+    return [*lines, *(ReportRow(what="left", text=f"Left: {note}.") for note in run.notes)]
+
+
+def _item(run: Run, item: Item, agent: str) -> ReportRow:
+    words = one_line(item.content, _SHOWN)
+    match item.action:
+        case "made" if item.waiting:
+            said = f'inferred, and waits for its person\'s yes: "{words}"'
+        case "made":
+            said = f'made {item.entry} ({item.category or "no category"}): "{words}"'
+        case "merged":
+            said = f'merged into {item.into}: "{words}"'
+        case "retired" if item.of is Pass.CONTRADICTIONS:
+            said = f'put away, since it does not hold any more: "{words}"'
+        case "retired":
+            said = f'retired as noise: "{words}"'
+        case _ if run.outcome == "undone":
+            said = f'had mended category and tags: "{words}"'
+        case _:
+            tags = f", tags {', '.join(item.tags)}" if item.tags else ""
+            said = f'{item.before["category"] or "no category"} became {item.category}{tags}: "{words}"'
+    return ReportRow(
+        what=item.action,
+        agent=agent,
+        entry=item.entry,
+        into=item.into or "",
+        of=str(item.of),
+        audience=item.audience,
+        text=f"{agent}: {said}",
+    )
+
+
+def _signals(given: dict[feedback.Signal, int]) -> list[ReportRow]:
+    if not given:
+        return []
+    said = ", ".join(_counted(kind, count) for kind, count in sorted(given.items()))
+    return [ReportRow(what="feedback", text=f"In the week before it: {said}.")]
+
+
+def _counted(kind: feedback.Signal, count: int) -> str:
+    words = kind.replace("_", " ")
+    one = count == 1 or kind in (feedback.Signal.UP, feedback.Signal.DOWN)
+    return f"{count} {words if one else f'{words}s'}"
+
+
+def _talks(went: Counter[evaluations.Quality], failed: Counter[str]) -> list[ReportRow]:
+    if not went:
+        return []
+    said = ", ".join(f"{went[each]} {each}" for each in evaluations.Quality if went[each])
+    tools = f"; tools that failed or did not help: {', '.join(sorted(failed))}" if failed else ""
+    return [ReportRow(what="talks", text=f"Talks in that week: {said}{tools}.")]

@@ -1,0 +1,420 @@
+"""Why something was said, and changing what it was said from.
+
+Everything is read through the caller's scope, and every change looks at the memory and at the rights again in the
+transaction that makes it: what a button or a form carries is an id, and an id proves nothing.
+"""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, Change, Held, People, Standing
+from bot.errors import UserError
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Result, Row, Sentence
+from memory import why
+from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
+from memory.knowledge import archival
+from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
+from memory.queue import inbox, messages, outbox
+from memory.queue.messages import Message
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.digests import text_mark
+from memory.store.errors import Refused
+from memory.store.faults import Point, commit_point
+from memory.store.ids import PersonId, TurnId, place_source
+from memory.store.plurals import many
+from memory.why import Kind, Memory
+from sources.links import message_link
+from sources.text import one_line
+
+T = TypeVar("T")
+
+_LOOKS, _LOOK_SECONDS = 20, 0.1  # for a message that is seen a moment before its id is stored
+_FORGET = commit_point("why.forget")
+_CORRECT = commit_point("why.correct")
+_NARROW = commit_point("why.narrow")
+
+_SHORT, _FULL = 160, 1_500  # characters of a quotation in a list, and of one memory that is shown by itself
+_LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
+_NO_ANSWER = "I have given no answer in this place that I could explain to you here."
+_NOT_KNOWN = (
+    "I know of no answer of mine in this place with that message. Name one of my own answers here, by its link "
+    "(*Copy Message Link*) or its id."
+)
+_NOT_ANSWER = "I said that, but it is no answer: it is a question, a notice, or something I was asked to pass on."
+_UNDER_WAY = "I am still saying that. Ask again when it is done."
+_GONE = "You can see no such memory here; perhaps it was forgotten already."
+_NOTHING = "That answer uses nothing that I keep: it comes from the conversation here, and from the model that spoke."
+_UNRECORDED = "What that answer was made from was erased with the data of the person it was for."
+_VERB = {"entry": "said", "message": "said", "block": "last changed", "summary": "from"}
+_READERS = {
+    "guild": "everybody in that server can read it",
+    "channel": "those in that channel can read it",
+    "person": "one person can read it, in direct messages",
+}
+_CHANGES = Told(changes=True, offered=False)
+
+
+class AskWhy(Arguments):
+    message: Annotated[
+        str,
+        Field(max_length=120),
+        Param("Link or id of one of my answers here; without it the newest", via=frozenset({Via.DISCORD})),
+    ] = ""
+
+
+class OneMemory(Arguments):
+    kind: Annotated[Kind, Param("What it is")]
+    id: Annotated[str, Field(max_length=40), Param("Its id")]
+
+
+class OpenEntry(Arguments):
+    id: Annotated[str, Field(max_length=40), Param("The id of an entry")]
+
+
+class CorrectEntry(OpenEntry):
+    seen: Annotated[str, Param("The mark of what the form showed")]
+    text: Annotated[str, Param("What it should say")]
+
+
+class MemoryRow(Row):
+    """A memory that an answer used: what it is, when and by whom it was said, and who can read it where."""
+
+    kind: str
+    id: str
+    label: str
+    text: str
+    at: datetime
+    speaker: str
+    place: str
+    audience: str
+    link: str
+    readers: str = Field(exclude=True)
+    said: bool = Field(exclude=True)
+    changes: tuple[Change, ...] = Field(exclude=True)
+    """What the caller may do to it."""
+
+    @classmethod
+    def of(cls, memory: Memory, asker: PersonId, changes: tuple[Change, ...]) -> "MemoryRow":
+        return cls(
+            kind=memory.kind,
+            id=memory.id,
+            label=memory.label,
+            text=memory.text,
+            at=memory.at,
+            speaker=memory.speaker,
+            place=(memory.place.name or memory.place.id) if memory.place else "",
+            audience=memory.audience,
+            link=_link(memory),
+            readers=_readers(memory.audience, asker),
+            said=memory.said,
+            changes=changes,
+        )
+
+    def line(self, ink: Ink) -> str:
+        return self.quoted(ink, _SHORT)
+
+    def quoted(self, ink: Ink, limit: int) -> str:
+        """With so many characters of its words."""
+        who = f" by {ink.text(self.speaker)}" if self.speaker and self.kind != "block" else ""
+        where = f" in {ink.text(self.place)}" if self.place else ""
+        head = f"{ink.text(self._name)}, {_VERB[self.kind]} {ink.time(self.at)}{who}{where}; {self.readers}"
+        lines = [head, f"> {ink.text(one_line(self.text, limit))}"]
+        return "\n".join([*lines, f"<{self.link}>"] if self.link else lines)
+
+    @property
+    def _name(self) -> str:
+        match self.kind:
+            case "entry":
+                return f"Stored entry “{self.label}”" if self.label else "Stored entry"
+            case "message":
+                return "A message" if self.said else "An answer of mine"
+            case "summary":
+                return f"Summary of {'an agent' if self.label == 'agent' else f'a {self.label}'}"
+            case _:
+                of = f" of {self.speaker}" if self.speaker else ""
+                return f"Block “{self.label}”{of} as it reads now"
+
+
+class Explained(Result):
+    """What one answer used: each memory with its origin, then what ran, and what is only counted."""
+
+    turn: str
+    memories: tuple[MemoryRow, ...]
+    tools: tuple[str, ...]
+    hidden: int
+    gone: int
+    recorded: bool
+
+    @property
+    def changeable(self) -> tuple[MemoryRow, ...]:
+        """Those to which the caller may do something."""
+        return tuple(each for each in self.memories if each.changes)
+
+    def lines(self, ink: Ink) -> list[str]:
+        found = [each for each in self.memories if each.kind != "block"]
+        kept = [each for each in self.memories if each.kind == "block"]
+        lines = []
+        if found:
+            lines.append("That answer comes from the conversation here, and from what I remember:")
+        elif not (self.hidden or self.gone):
+            lines.append(_NOTHING if self.recorded else _UNRECORDED)
+        lines += _numbered(found, 1, ink)
+        lines += ["Also in view, as always:"] if kept else []
+        lines += _numbered(kept, len(found) + 1, ink)
+        more = "more " if self.memories else ""
+        if self.hidden:
+            lines.append(f"{self.hidden} {more}that you may not see here.")
+        if self.gone:
+            lines.append(f"{self.gone} {more}that {'was' if self.gone == 1 else 'were'} forgotten or deleted since.")
+        ran = Counter(self.tools)
+        tools = ", ".join(f"{ink.text(name)}{f' ({count} times)' if count > 1 else ''}" for name, count in ran.items())
+        return [*lines, f"Tools that ran: {tools}." if tools else "No tool ran."]
+
+
+class OneExplained(Result):
+    """One memory by itself."""
+
+    row: MemoryRow
+
+    @property
+    def changeable(self) -> tuple[MemoryRow, ...]:
+        """It, where the caller may do something to it."""
+        return (self.row,) if self.row.changes else ()
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [self.row.quoted(ink, _FULL)]
+
+    def data(self) -> Any:
+        return self.row.model_dump(mode="json")
+
+
+class Correctable(Result):
+    """The words of an entry that a form opens with."""
+
+    id: str
+    text: str
+    mark: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(self.text)]
+
+
+@dataclass(frozen=True)
+class Why:
+    """The answers of one constellation, and what they were made from."""
+
+    database: Database
+    people: People
+    clock: Clock
+
+    @operation("why", "Show what my last answer here was based on", Action.WHY, Told(file_name="why.md"))
+    async def explain(self, caller: Caller, arguments: AskWhy) -> Explained:
+        """Or the answer in a message of the place, where one is named."""
+        if not (message := _LINK.sub("", arguments.message.strip())):
+            return await self.database.read(lambda rows: self._newest(rows, caller))
+        for _look in range(_LOOKS):
+            found = await self.database.read(lambda rows: self._of_message(rows, caller, message))
+            if found is not None:
+                return found
+            await asyncio.sleep(_LOOK_SECONDS)
+        raise UserError(_UNDER_WAY)
+
+    @operation("why.memory", "Show one memory that an answer used", Action.WHY, Told(file_name="why.md", offered=False))
+    async def show_memory(self, caller: Caller, arguments: OneMemory) -> OneExplained:
+        """With what the caller may do to it."""
+
+        def read(rows: Rows) -> OneExplained:
+            return OneExplained(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))
+
+        return await self.database.read(read)
+
+    @operation("why.forget", "Forget a memory that an answer used", Action.CHANGE_OWN, _CHANGES)
+    async def forget(self, caller: Caller, arguments: OneMemory) -> Sentence:
+        """With the words that it came from, as far as they are the caller's."""
+        now = self.clock()
+
+        def work(tx: Tx) -> str:
+            found = self._permitted(tx, caller, Change.FORGET, arguments.kind, arguments.id)
+            if found.kind == "message":
+                return _forget_message(tx, why.message_of(tx, found), now)
+            entry = why.entry_of(tx, found)
+            gone = forget_entry(tx, entry, self._asking(caller, entry.people), now)
+            return f"Forgotten. {many(gone, 'message')} went with it."
+
+        return await self._change(_FORGET, work)
+
+    @operation("why.form", "Open a form with an entry that an answer used", Action.CHANGE_OWN, _CHANGES)
+    async def open_form(self, caller: Caller, arguments: OpenEntry) -> Correctable:
+        """Whose words the caller may rewrite, as it is now."""
+
+        def read(rows: Rows) -> Correctable:
+            found = self._permitted(rows, caller, Change.CORRECT, "entry", arguments.id)
+            return Correctable(id=found.id, text=found.text, mark=text_mark(found.text))
+
+        return await self.database.read(read)
+
+    @operation(
+        "why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN,
+        Told(changes=True, keeps=True, offered=False),
+    )  # fmt: skip
+    async def correct(self, caller: Caller, arguments: CorrectEntry) -> Sentence:
+        """Rewrite it, unless it was changed since the form was opened."""
+        now = self.clock()
+
+        def work(tx: Tx) -> str:
+            found = self._permitted(tx, caller, Change.CORRECT, "entry", arguments.id)
+            content = archival.checked_content(arguments.text)
+            if content == found.text:
+                return "It already says so; nothing was changed."
+            if text_mark(found.text) != arguments.seen:
+                return f"It was changed since you opened the form, so I left it. It now says:\n{found.text}"
+            trust = Trust.OWNER if self._is_owner(caller) else caller.trust
+            entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
+            archival.store(tx, entry, None)
+            return "Corrected. The old words still stand in the conversation where they were said."
+
+        return await self._change(_CORRECT, work)
+
+    @operation("why.narrow", "Keep a memory to direct messages", Action.CHANGE_OWN, _CHANGES)
+    async def narrow(self, caller: Caller, arguments: OneMemory) -> Sentence:
+        """Use it in direct messages with the caller only."""
+
+        def work(tx: Tx) -> str:
+            found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
+            own = self._is_owner(caller)
+            to = OWNER if own else person_audience(self._asking(caller, found.people))
+            where = "your own places" if own else "our direct messages"
+            if found.audience == to or found.audience.startswith("person:"):
+                return f"I already use it in {where} only."
+            stay = 0
+            if found.kind == "message":
+                stay = narrow_message(tx, why.message_of(tx, found), to, self.clock())
+            else:
+                narrow_entry(tx, why.entry_of(tx, found), to)
+            entries = f"{many(stay, 'entry', 'entries')} that also {'holds' if stay == 1 else 'hold'} words of others"
+            more = f" {entries} {'stays' if stay == 1 else 'stay'} unchanged." if stay else ""
+            return f"From now on I use it in {where} only. What was said elsewhere can still be read there.{more}"
+
+        return await self._change(_NARROW, work)
+
+    # ------------------------------------------------------------------ the answer
+
+    def _newest(self, rows: Rows, caller: Caller) -> Explained:
+        turn = why.newest_answer(rows, caller.place, caller.scope)
+        if turn is None:
+            raise UserError(_NO_ANSWER)
+        return self._explain(rows, turn, caller)
+
+    def _of_message(self, rows: Rows, caller: Caller, external_id: str) -> Explained | None:
+        """About the answer in a message; None while it may be under way."""
+        place = caller.place
+        said = outbox.said_by_us(rows, place_source(place), external_id)
+        if said is not None and said.place == place and not why.is_answer(said):
+            raise UserError(_NOT_ANSWER)
+        turn = why.answer(rows, said, place, caller.scope)
+        if said is None and why.under_way(rows, place):
+            return None
+        if turn is None:
+            raise UserError(_NOT_KNOWN)
+        if said is not None and said.kind == "preview":
+            raise UserError(_UNDER_WAY)
+        return self._explain(rows, turn, caller)
+
+    def _explain(self, rows: Rows, turn: TurnId, caller: Caller) -> Explained:
+        account = why.account(rows, turn, caller.scope)
+        return Explained(
+            turn=str(account.turn),
+            memories=tuple(self._row(memory, caller) for memory in account.memories),
+            tools=account.tools,
+            hidden=account.hidden,
+            gone=account.gone,
+            recorded=account.recorded,
+        )
+
+    def _row(self, memory: Memory, caller: Caller) -> MemoryRow:
+        held = _held(memory)
+        changes = (each for each in Change if not policy.change_refusal(self.people, caller.approver, each, held))
+        return MemoryRow.of(memory, caller.person, tuple(changes))
+
+    # ------------------------------------------------------------------ rights
+
+    def _permitted(self, rows: Rows, caller: Caller, change: Change, kind: Kind, identifier: str) -> Memory:
+        found = _find(rows, caller, kind, identifier)
+        if refused := policy.change_refusal(self.people, caller.approver, change, _held(found)):
+            raise UserError(refused)
+        return found
+
+    def _asking(self, caller: Caller, people: tuple[PersonId, ...]) -> PersonId:
+        """Who takes words back: of several accounts of theirs the one under which they were said."""
+        own = self.people.selves(caller.person)
+        return next((person for person in people if person in own), caller.person)
+
+    def _is_owner(self, caller: Caller) -> bool:
+        return policy.standing(self.people, caller.approver) is Standing.OWNER
+
+    async def _change(self, point: Point, work: Callable[[Tx], str]) -> Sentence:
+        try:
+            return Sentence(text=await self.database.write(point, work))
+        except Refused as error:
+            raise UserError(f"That cannot be stored: {error}.") from error
+
+
+def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:
+    found = why.find(rows, kind, identifier, caller.scope)
+    if found is None:
+        raise UserError(_GONE)
+    return found
+
+
+def _held(memory: Memory) -> Held:
+    changes = {"entry": tuple(Change), "message": (Change.FORGET, Change.NARROW)}.get(memory.kind, ())
+    if not memory.said:  # an answer of ours: it is theirs to have forgotten, but not their words
+        changes = tuple(each for each in changes if each is Change.FORGET)
+    return Held(memory.people, memory.audience, changes)
+
+
+def _forget_message(tx: Tx, message: Message, now: datetime) -> str:
+    messages.redact(tx, [message.id], now)
+    outbox.forget(tx, [message.id])
+    inbox.forget_payload(tx, message.id, now)
+    entries = forget_derived(tx, message.id, now)
+    blocks = take_back(tx, message, now) if message.agent is None else 0  # an answer was no reason to write
+    went = f"{many(entries, 'entry', 'entries')} that came from it"
+    if blocks:
+        went += f", and what was written from it into {many(blocks, 'block')}"
+    return f"Forgotten, and {went}. On Discord it stays where it is."
+
+
+def _numbered(memories: Sequence[MemoryRow], start: int, ink: Ink) -> list[str]:
+    return [f"{number}. {memory.line(ink)}" for number, memory in enumerate(memories, start)]
+
+
+def _link(memory: Memory) -> str:
+    """The address of the message that a memory comes from; empty where there is none."""
+    place = memory.place
+    if place is None:
+        return ""
+    return message_link(place.id, place.kind, (place.audience, *place.within), memory.external_id)
+
+
+def _readers(audience: Audience, asker: PersonId) -> str:
+    """Who can read a memory, in words."""
+    if audience == PUBLIC:
+        return "everybody can read it"
+    if audience == OWNER:
+        return "only my owner can read it"
+    if audience == person_audience(asker):
+        return "only you can read it, in our direct messages"
+    return _READERS[audience.partition(":")[0]]

@@ -1,0 +1,88 @@
+"""Going on when the database takes writes again, and saying meanwhile that it does not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+import structlog
+
+from memory.store.clock import Clock, utc_now
+from memory.store.errors import StoreError
+
+T = TypeVar("T")
+
+RETRY_SECONDS = 1.0
+
+_ARRIVALS = "arrivals"
+
+_log = structlog.get_logger("bot.storage_retry")
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    since: datetime
+    reason: str
+    arrivals: int = 0
+
+
+class Unstored:
+    """What waits at the moment because a database refuses it, for people who look after the service."""
+
+    def __init__(self, clock: Clock = utc_now) -> None:
+        self._clock = clock
+        self._refused: dict[str, _Refusal] = {}
+
+    def words(self) -> str:
+        """Since when and why a database refuses, and how much that arrived it has not taken; empty where none does."""
+        if not self._refused:
+            return ""
+        first = min(self._refused.values(), key=lambda refusal: refusal.since)
+        arrivals = sum(refusal.arrivals for refusal in self._refused.values())
+        kept = f"{arrivals} not stored of what arrived, which only this process has" if arrivals else "turns wait"
+        return f"takes no writes since {first.since:%Y-%m-%d %H:%M} UTC ({first.reason}): {kept}; it is tried again"
+
+    async def take_in(self, waiting: Callable[[], int], work: Callable[[], Awaitable[T]]) -> T:
+        """Store what arrived; while the database refuses, keep it and do it again. Other errors pass on.
+
+        `waiting` counts what is not stored, this included.
+        """
+        try:
+            while True:
+                try:
+                    return await work()
+                except StoreError as error:
+                    _log.error("not_stored_yet", waiting=waiting(), reason=str(error))
+                    self.note(_ARRIVALS, error, waiting())
+                    await asyncio.sleep(RETRY_SECONDS)
+        finally:
+            self.over(_ARRIVALS)
+
+    def note(self, what: str, error: StoreError, arrivals: int = 0) -> None:
+        """This was refused; `arrivals` of what is heard wait for it."""
+        since = self._refused[what].since if what in self._refused else self._clock()
+        self._refused[what] = _Refusal(since, str(error), arrivals)
+
+    def over(self, what: str) -> None:
+        """This waits no more."""
+        self._refused.pop(what, None)
+
+
+async def until_stored(what: str, work: Callable[[], Awaitable[None]], unstored: Unstored | None = None) -> None:
+    """Do it; while the database refuses, log and note that `what` waits and do it again. Other errors pass on.
+
+    For work that nobody waits for and that may be done twice.
+    """
+    noted = unstored or Unstored()
+    try:
+        while True:
+            try:
+                await work()
+                return
+            except StoreError as error:
+                _log.error("waits_for_database", what=what, reason=str(error))
+                noted.note(what, error)
+                await asyncio.sleep(RETRY_SECONDS)
+    finally:
+        noted.over(what)

@@ -1,1 +1,0 @@
-"""One turn of an agent: what it is shown, what it does next, what it leaves behind."""

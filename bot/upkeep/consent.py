@@ -1,0 +1,116 @@
+"""Asking a person whether something sensitive that was inferred about them may be used: a card with two buttons.
+
+It is a job of the run that inferred it, so it is asked once, alone, and not in quiet hours. Strangers and people on
+Bluesky are not written to unasked: theirs waits until they look (`/dream waiting`).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.agents.agenda.reminders import Reminding
+from memory import jobs
+from memory.jobs import NewJob
+from memory.knowledge.archival import Entry
+from memory.knowledge.consolidation import pending
+from memory.people.audience import Trust
+from memory.queue import outbox
+from memory.store.database import Tx
+from memory.store.ids import EntryId, PersonId, PlaceId, place_source
+from scheduler import triggers
+from scheduler.jobs import Done, Firing, Kinds, Queueing
+from scheduler.triggers import At
+from sources.terminal import PLACE, SOURCE
+from sources.text import one_line
+
+ASK = "preference"
+OFFERS = ("allow", "refuse")
+_ASKED_AT = ("discord", SOURCE)
+_SHOWN = 500
+
+
+def plan(tx: Tx, run: str, now: datetime) -> None:
+    """Have everybody asked about whom a run inferred something sensitive."""
+    for entry in pending.of_run(tx, run):
+        trigger, payload = triggers.dump(At(now)), {"entry": entry.id}
+        job = NewJob(f"{ASK}:{entry.id}", ASK, trigger, now, payload, entry.people[0], entry.audience)
+        jobs.put(tx, job, now)
+
+
+def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
+    """Let the card say what came of it, without buttons; one that was not sent yet is not sent any more."""
+    row = outbox.of_key(tx, _key(entry.id))
+    if row is None or row.status is outbox.Status.WITHDRAWN or outbox.withdraw(tx, row.id):
+        return
+    shown = outbox.NewRow(
+        f"{row.key}/shown", row.place, row.source, words, row.audience, detail=outbox.EditDetail(row.key),
+        person=entry.people[0],
+    )  # fmt: skip
+    outbox.empty(tx, row.id)
+    outbox.add(tx, shown, now)
+
+
+@dataclass(frozen=True)
+class ConsentRequests:
+    """Asks, by the rules of reminders."""
+
+    reminding: Reminding
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the kind known to the scheduler."""
+        kinds.add(Queueing(ASK, self.ask))
+
+    def ask(self, tx: Tx, firing: Firing) -> Done:
+        """Queue the card."""
+        entry = pending.of_id(tx, EntryId(firing.job.payload["entry"]))
+        if entry is None:
+            return Done("it was decided or taken back before")
+        if why := self._why_not(entry):
+            return Done(f"not asked: {why}")
+        person = entry.people[0]
+        if (held := self.reminding.quiet_until(tx, person, firing.now)) is not None:
+            return Done("waits for the end of quiet hours", again=held)
+        self._queue(tx, entry, person, firing.now)
+        return Done("asked")
+
+    def _why_not(self, entry: Entry) -> str:
+        person = entry.people[0]
+        if self.reminding.opted_out(person):
+            return "its person opted out"
+        if entry.trust < Trust.APPROVED:
+            return "strangers are not written to unasked"
+        return "" if place_source(person) in _ASKED_AT else "nobody is written to there unasked"
+
+    def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
+        place, audience, _ = self.reminding.where(tx, person, _alone(person), entry.audience)
+        source = place_source(place)
+        row = outbox.NewRow(
+            key=_key(entry.id),
+            place=place,
+            source=source,
+            content=_words(entry, source),
+            audience=audience,
+            person=person,
+            agent=entry.agent,
+            detail=outbox.TextDetail(press=outbox.PressButtons(ASK, entry.id, OFFERS)),
+        )
+        outbox.add(tx, row, now)
+
+
+def _key(entry: EntryId) -> str:
+    return f"preference/{entry}"
+
+
+def _alone(person: PersonId) -> PlaceId:
+    source, _, name = person.partition(":")
+    return PLACE.id if source == SOURCE else PlaceId(f"{source}:user:{name}")
+
+
+def _words(entry: Entry, source: str) -> str:
+    lines = [
+        "From what you said I gathered something that may be delicate. I use it only if you say yes:",
+        f"> {one_line(entry.content, _SHOWN)}",
+    ]
+    if source == SOURCE:
+        lines.append(f"Say so with `carina dream allow {entry.id}` or `carina dream refuse {entry.id}`.")
+    lines.append("-# Without an answer it is never used, and forgotten after 90 days.")
+    return "\n".join(lines)

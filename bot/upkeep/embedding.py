@@ -1,0 +1,214 @@
+"""The task that gives a constellation's rows their vectors, in the background and never in the way of an answer.
+
+It takes what is queued, the newest first, in small batches, and rests three quarters of the time while anybody is being
+answered. What fails is tried again after a pause that grows; what is written meanwhile waits in the queue, on disk.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import structlog
+
+from bot.agents.deps import Understood
+from bot.config import Config
+from bot.secrets import Redactor
+from memory.search import vectors
+from memory.search.embedding import (
+    Choice,
+    Embedder,
+    EmbedderGarbage,
+    EmbedderMissing,
+    EmbeddingError,
+    GuardedEmbedder,
+    Health,
+    PartVectors,
+    Questions,
+    TextRefused,
+    make_embedder,
+    missing,
+)
+from memory.search.query import Nearness
+from memory.search.similarity import Meaning
+from memory.search.vector_texts import Embeddable
+from memory.search.vectors import Embedded
+from memory.store import sqlite
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import StoreError
+from memory.store.faults import commit_point
+from memory.store.plurals import many
+
+_CHOOSE = commit_point("embedding.choose")
+_STORE = commit_point("embedding.store")
+_REFUSE = commit_point("embedding.refuse")
+_CLEAR = commit_point("embedding.clear")
+
+_BATCH_TEXTS = 16
+_BATCH_ROWS = 16  # of each kind that are looked at
+_SECONDS = 60.0  # for one batch
+_CLEAR_ROWS = 500
+_SETTLE = 1.0  # seconds after a write: whoever wrote goes on first, and a burst is embedded together
+_SHARE_BUSY = 3.0  # rest for each second of work while somebody is being answered
+_STORE_PAUSE = 30.0  # after a write that the disk did not take
+
+_log = structlog.get_logger("bot.upkeep.embedding")
+
+
+def missing_words(model: str) -> str:
+    """Why the embedder of that name cannot be used here; empty when it can, as far as one knows without trying."""
+    if model == "none":
+        return "switched off by EMBEDDING_MODEL; searching goes by words alone"
+    absent = missing() if model == "packaged" else ""
+    return f"not installed: {absent} (`make embedding`); searching goes by words alone" if absent else ""
+
+
+@dataclass
+class Embedding:
+    """Embeds the rows of one constellation, `questions` what is searched for. Without embedder it does nothing."""
+
+    database: Database
+    embedder: GuardedEmbedder | None
+    questions: Questions
+    unusable: str = ""
+    """Why there is no embedder."""
+    redact: Callable[[str], str] = str
+    settle: float = _SETTLE
+    _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the one that fails
+    _chosen: bool = field(default=False, init=False)
+    _parts: PartVectors = field(default_factory=PartVectors, init=False)
+
+    async def meaning(self, text: str) -> Nearness | None:
+        """What finds rows of like meaning to a text; None without an embedder, and when it takes too long."""
+        return (await self.understood(text)).meaning
+
+    async def understood(self, text: str, seconds: float | None = None) -> Understood:
+        """The same within so many seconds, or the usual few tenths; and without it why there is none."""
+        asked = await self.questions.ask(text, seconds)
+        if asked.embedding is not None:
+            return Understood(Meaning(asked.model, *asked.embedding))
+        why = self.unusable.partition(";")[0] or asked.reason
+        return Understood(None, self.redact(why) if text.strip() else "")
+
+    def words(self, rows: Rows) -> str:
+        """How it stands, for a person."""
+        if self.embedder is None:
+            return self.unusable
+        standing = vectors.standing(rows)
+        slow = f"; without sqlite-vec ({sqlite.distances.reason})" if sqlite.distances.reason else ""
+        refused = f"; {many(standing.refused, 'row')} refused" if standing.refused else ""
+        waiting = f"; {many(standing.waiting, 'row waits', 'rows wait')}" if standing.waiting else ""
+        return self.redact(f"{self.embedder.name}: {self.embedder.health.words}{waiting}{refused}{slow}")
+
+    async def run(self, busy: Callable[[], bool]) -> None:
+        """Embed whatever is queued, until cancelled; less of it while somebody is answered (`busy`)."""
+        if sqlite.distances.reason:
+            _log.warning("vectors_without_extension", reason=sqlite.distances.reason)
+        if self.embedder is None:
+            _log.info("no_embedder", reason=self.unusable)
+            return
+        while True:
+            self.database.committed.clear()
+            pause = await self._step(self.database, self.embedder, busy)
+            if pause is None:
+                await self.database.committed.wait()
+                pause = self.settle
+            await asyncio.sleep(pause)
+
+    async def _step(self, file: Database, embedder: GuardedEmbedder, busy: Callable[[], bool]) -> float | None:
+        """Embed one batch; seconds to rest after it, None when nothing is left to do."""
+        began = time.perf_counter()
+        try:
+            await self._choose(file, embedder)
+            if not (await self._embed(file, embedder) or await file.write(_CLEAR, _clear)):
+                return None
+        except EmbeddingError:
+            return max(embedder.rests, self.settle)  # how it stands is logged where it changes
+        except StoreError as error:
+            _log.warning("vectors_not_stored", reason=str(error))
+            return _STORE_PAUSE
+        return _SHARE_BUSY * (time.perf_counter() - began) if busy() else 0.0
+
+    async def _choose(self, file: Database, embedder: GuardedEmbedder) -> None:
+        """Make the embedder's model the current one of the file; an endpoint is asked how long its vectors are."""
+        if self._chosen:
+            return
+        dimension = embedder.dimension
+        if not dimension:
+            await embedder.embed(["dimension"], _SECONDS)
+            dimension = embedder.dimension
+        changed = await file.write(_CHOOSE, lambda tx: vectors.choose(tx, embedder.name, dimension))
+        self._chosen = True
+        if changed:
+            _log.info("embedding_model", model=embedder.name, dimension=dimension)
+
+    async def _embed(self, file: Database, embedder: Embedder) -> int:
+        """How many rows were taken on."""
+        found = _batch(await file.read(lambda rows: vectors.missing(rows, _BATCH_ROWS)), alone=self._alone > 0)
+        if not found:
+            return 0
+        known, texts = self._parts.of(found)
+        try:
+            known |= dict(zip(texts, await embedder.embed(texts, _SECONDS) if texts else [], strict=True))
+        except (TextRefused, EmbedderGarbage):
+            await self._narrow(file, found)
+            raise
+        self._alone = max(self._alone - 1, 0)
+        embedded = [Embedded(row, tuple(known[text.text] for text in row.texts)) for row in found]
+        await file.write(_STORE, lambda tx: vectors.store(tx, embedder.name, embedded))
+        self._parts.remember(found, known)
+        return len(found)
+
+    async def _narrow(self, file: Database, found: Sequence[Embeddable]) -> None:
+        """One of these texts may be at fault: try them one by one, and note the one that fails alone."""
+        if len(found) > 1:
+            self._alone = len(found)
+        else:
+            self._alone = max(self._alone - 1, 0)
+            await file.write(_REFUSE, lambda tx: vectors.refuse(tx, found))
+
+
+def _clear(tx: Tx) -> int:
+    return vectors.clear(tx, _CLEAR_ROWS)
+
+
+def _batch(found: Sequence[Embeddable], *, alone: bool) -> list[Embeddable]:
+    """As many of the rows as are embedded at once; a long one is a batch of its own."""
+    batch: list[Embeddable] = []
+    texts = 0
+    for row in found:
+        if batch and (alone or texts + len(row.texts) > _BATCH_TEXTS):
+            break
+        batch.append(row)
+        texts += len(row.texts)
+    return batch
+
+
+@asynccontextmanager
+async def open_embedding(config: Config, database: Database) -> AsyncIterator[Embedding]:
+    """Make what the configuration asks for; an embedder that cannot be used here is no error, it is said."""
+    redact = Redactor(config.secrets()).text
+    made, unusable = _made(config.embedder())
+    guarded = GuardedEmbedder(made, lambda health: _tell(health, redact)) if made is not None else None
+    questions = Questions(guarded)
+    try:
+        yield Embedding(database, guarded, questions, unusable, redact)
+    finally:
+        await questions.aclose()
+        if guarded is not None:
+            await guarded.aclose()
+
+
+def _made(choice: Choice) -> tuple[Embedder | None, str]:
+    try:
+        return make_embedder(choice), missing_words(choice.model)
+    except EmbedderMissing:
+        return None, missing_words(choice.model)
+
+
+def _tell(health: Health, redact: Callable[[str], str]) -> None:
+    if health.reason:
+        _log.warning("embedding_fails", reason=redact(health.reason))
+    else:
+        _log.info("embedding_works")

@@ -1,0 +1,104 @@
+"""How talks went: half an hour after the last turn each is judged once, by a model within the budgets, else by rules.
+
+A model names no more than a grade, tools, and messages in which a person set something right that no rule had noticed:
+these become corrections, from which upkeep learns as from all others.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from bot.upkeep.model_answers import Judgement, Unusable, known, read_answer
+from bot.upkeep.model_calls import NO_MODEL, Asking, Means
+from bot.upkeep.prompts import judging, talk_text
+from memory import agents
+from memory.agents import Agent
+from memory.knowledge import evaluations, feedback
+from memory.knowledge.evaluations import Evaluation, Line, Quality, Talk
+from memory.knowledge.feedback import NewSignal, Signal
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
+from scheduler.jobs import Firing, Kinds, Working
+
+_JUDGE = commit_point("evaluations.keep")
+
+EVALUATE = "feedback.sessions"
+_MOST = 20  # talks in one run
+_log = structlog.get_logger("bot.upkeep")
+
+
+@dataclass(frozen=True)
+class EvaluationJob:
+    """Judges talks that are over."""
+
+    means: Means
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the job known."""
+        kinds.add(Working(EVALUATE, self.fire))
+
+    async def fire(self, database: Database, _firing: Firing) -> str:
+        """Judge those that are due; what came of it, in words."""
+        if not self.means.settings.sessions:
+            return "switched off (dreams.sessions)"
+        now = self.means.background.clock()
+
+        def read(rows: Rows) -> tuple[list[Talk], dict[AgentId, Agent]]:
+            found = evaluations.unjudged(rows, now, _MOST)
+            return found, {each.id: each for each in agents.every_agent(rows)} if found else {}
+
+        talks, by_id = await database.read(read)
+        asking = Asking(database, self.means)
+        done = [await self._judge(database, asking, talk, by_id[talk.agent], now) for talk in talks]
+        judged = [each for each in done if each is not None]
+        counted = ", ".join(f"{judged.count(each)} {each}" for each in Quality if each in judged)
+        left = f"{len(done) - len(judged)} left: {asking.refused or 'they went on'}" if len(judged) < len(done) else ""
+        return "; ".join(filter(None, (f"judged: {counted}" if judged else "", left))) or "no talk is over"
+
+    async def _judge(
+        self, database: Database, asking: Asking, talk: Talk, agent: Agent, now: datetime
+    ) -> Quality | None:
+        """Judge one talk; None when it is left for the next run."""
+        found, missed = evaluations.by_rules(talk), list[Line]()
+        if asking.has_model(agent):
+            short = {f"m{number}": line for number, line in enumerate(talk.lines, 1)}
+            told = talk_text(list(short.items()), talk.tools, talk.failures)
+            text = await asking.ask(agent, judging(self.means.directives), told)
+            if text is None and asking.refused != NO_MODEL:
+                return None
+            with contextlib.suppress(Unusable):  # then what rules find holds
+                found, missed = (found, missed) if text is None else _judged(text, talk, short)
+
+        def work(tx: Tx) -> bool:
+            kept = evaluations.keep(tx, talk, found, now)
+            if kept:
+                _note_corrections(tx, talk, missed, now)
+            return kept
+
+        return found.quality if await database.write(_JUDGE, work) else None
+
+
+def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, list[Line]]:
+    """What a model says of a talk, and what it noticed that no rule had. Raises Unusable."""
+    answer = read_answer(text, Judgement)
+    known(answer.corrections, {name for name, line in short.items() if line.person is not None})
+    failed = [name for name in dict.fromkeys(answer.failed) if name in talk.tools]
+    worked = [name for name in dict.fromkeys(answer.worked) if name in talk.tools and name not in failed]
+    if left := len(answer.worked) + len(answer.failed) - len(worked) - len(failed):
+        # A name that was not used may be anything, also somebody's words.
+        _log.info("talk_tools_left", agent=talk.agent, names=left)
+    missed = [line for name in answer.corrections if (line := short[name]).id not in talk.corrected]
+    return Evaluation(Quality(answer.quality), tuple(worked), tuple(failed), "model"), missed
+
+
+def _note_corrections(tx: Tx, talk: Talk, missed: Sequence[Line], now: datetime) -> None:
+    """They correct the newest answer before them; the first word of a talk corrects nothing."""
+    for line in missed:
+        before = [each for each in talk.lines if each.person is None and each.id < line.id]
+        if before:
+            where = talk.agent, talk.place, talk.audience, line.trust
+            feedback.note(tx, NewSignal(Signal.CORRECTION, *where, line.person, before[-1].turn, line.id), now)

@@ -1,0 +1,167 @@
+"""What an agent saved to be expanded: stored at once, and written out by a model as focused entries when nobody waits.
+
+Each is a job of its own, which is put in the transaction that stores the entry and done in the one that keeps what was
+made of it: so it is done once, wherever the service dies. What is made has the entry's audience, trust and people, and
+no name or number that it has not. A try that came to nothing is made again, ever later, for two days.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from bot.agents.budgets import OFFLINE, Budgets
+from bot.config.dreams import Dreams as Settings
+from bot.upkeep.background_calls import people_first
+from bot.upkeep.model_answers import Focused, Unusable, WrittenOut, each_fitting, read_answer
+from bot.upkeep.model_calls import CAPPED, NO_MODEL, Asking, Means, chosen
+from bot.upkeep.prompts import note_text, writing_out
+from memory import agents, jobs
+from memory.agents import Agent
+from memory.jobs import Completion, NewJob, Status
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry, NewEntry, is_category
+from memory.knowledge.consolidation.specifics import same_words, unsaid
+from memory.people.audience import Scope
+from memory.queue import messages
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import EntryId
+from memory.store.plurals import many
+from scheduler import triggers
+from scheduler.jobs import Done, Firing, Kinds, Working
+from scheduler.triggers import At
+
+_KEEP = commit_point("expansion.keep")
+
+EXPAND = "expand"
+_MOST = 12  # entries that are made of one
+_CATEGORIES = 40  # that are shown
+_MOST_IMPORTANT = 0.7  # of what is made, unless what was saved is more so
+_OF_UPKEEP = ("anti-patterns/", "user-preferences/inferred/")  # categories that mean more than a matter
+_FIRST_WAIT, _LONGEST_WAIT, _GIVEN_UP = timedelta(minutes=1), timedelta(hours=12), timedelta(days=2)
+
+
+class _Saved(NamedTuple):
+    """What is written out, by whose agent, who said it, and the categories that those who may know it have."""
+
+    entry: Entry
+    agent: Agent
+    speaker: str
+    categories: list[str]
+
+
+def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entry, now: datetime) -> bool:
+    """Have an entry written out when nobody waits; False where nothing will be, without a model or as configured."""
+    if not settings.expand or not settings.tokens_per_run or chosen(agent, settings, budgets).model == OFFLINE:
+        return False
+    name, words = f"{EXPAND}:{entry.id}", hashlib.sha256(entry.content.encode()).hexdigest()
+    known = jobs.get(tx, name)
+    if known is not None and known.payload["words"] == words:
+        if known.status is Status.ACTIVE:
+            return True
+        if known.status is Status.PAUSED or archival.made_of(tx, [entry.id]):
+            return False
+    person = next(iter(entry.people), None)
+    payload = {"entry": entry.id, "words": words}
+    jobs.put(tx, NewJob(name, EXPAND, triggers.dump(At(now)), now, payload, person, entry.audience), now)
+    return True
+
+
+@dataclass(frozen=True)
+class ExpansionJob:
+    """Writes out what was saved. While `busy`, people are being answered."""
+
+    means: Means
+    busy: Callable[[], bool] = lambda: False
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the job known."""
+        kinds.add(Working(EXPAND, self.fire))
+
+    async def fire(self, database: Database, firing: Firing) -> str | Done:
+        """Write one entry out; what came of it, in words."""
+        if not self.means.settings.expand:
+            return "switched off (dreams.expand)"
+        await people_first(self.busy)
+        identifier = EntryId(firing.job.payload["entry"])
+        saved = await database.read(lambda rows: _read(rows, identifier))
+        if saved is None:
+            return "it was forgotten, or is out of use"
+        asking = Asking(database, self.means, Scope(saved.entry.audience))
+        told = note_text(saved.entry, saved.speaker, saved.categories)
+        text = await asking.ask(saved.agent, writing_out(self.means.directives), told)
+        if text is None:
+            final = asking.refused in (NO_MODEL, CAPPED)
+            return f"left as it is: {asking.refused}" if final else _later(firing, asking.refused)
+        try:
+            wishes = each_fitting(read_answer(text, WrittenOut).entries, Focused)
+        except Unusable as error:
+            return _later(firing, str(error))
+        now = self.means.background.clock()
+        return await database.write(_KEEP, lambda tx: _keep(tx, firing, saved, wishes, now))
+
+
+def _read(rows: Rows, identifier: EntryId) -> _Saved | None:
+    entry = archival.standing(rows, identifier)
+    agent = None if entry is None else {each.id: each for each in agents.every_agent(rows)}.get(entry.agent)
+    if entry is None or agent is None:
+        return None
+    scope = Scope(entry.audience)
+    said = messages.by_ids(rows, entry.messages[:1], scope)
+    categories = list(archival.categories(rows, entry.agent, scope))[:_CATEGORIES]
+    return _Saved(entry, agent, said[0].speaker if said else "", categories)
+
+
+def _later(firing: Firing, why: str) -> Done:
+    """Once more, later by as much as it has waited four times over; after two days not any more."""
+    waited = firing.now - (firing.job.next_at or firing.due)  # also when it was asked for by hand
+    wait = min(max(_FIRST_WAIT, 4 * waited), _LONGEST_WAIT)
+    if waited + wait > _GIVEN_UP:
+        return Done(f"given up after two days, and left as it is: {why}")
+    return Done(f"not yet: {why}", again=firing.now + wait)
+
+
+def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now: datetime) -> str | Done:
+    """Store what was made, unless what it was made of is another by now; the job is over with it."""
+    entry = archival.standing(tx, saved.entry.id)
+    if entry is None or _told(entry) != _told(saved.entry):
+        return _later(firing, "it changed meanwhile")
+    kept = [_made(tx, saved, each, now) for each in wishes[:_MOST]]
+    made = sum(kept)
+    words = f"{many(made, 'entry', 'entries')} made" if made else "nothing was to be made of it"
+    if left := len(wishes) - made:
+        words = f"{words}; {left} left: said before, or with a name or number that it has not"
+    jobs.complete(tx, firing.job, Completion(firing.due, "run", words, None), now)
+    return words
+
+
+def _told(entry: Entry) -> tuple[object, ...]:
+    return entry.content, entry.audience, entry.trust, entry.people, entry.messages
+
+
+def _made(tx: Tx, saved: _Saved, wish: Focused, now: datetime) -> bool:
+    """Store one of them; False where it says nothing else than what was saved, or something that it does not."""
+    entry = saved.entry
+    told = [entry.content, saved.speaker, entry.category, *entry.tags]
+    if same_words(wish.content) == same_words(entry.content) or unsaid(told, wish.content):
+        return False
+    new = NewEntry(
+        wish.content,
+        archival.origin_of(entry),
+        category=_category(wish.category, entry),
+        tags=tuple(tag.strip() for tag in wish.tags if archival.is_tag(tag.strip())),
+        metadata={"source": "expanded"},
+        importance=min(wish.importance, max(entry.importance, _MOST_IMPORTANT)),
+    )
+    try:
+        return archival.derive(tx, entry, new, now) is not None
+    except Refused:
+        return False
+
+
+def _category(wanted: str, entry: Entry) -> str:
+    """The one that was wanted, where it is one and of a matter; else the entry's own."""
+    return wanted if is_category(wanted) and not f"{wanted}/".startswith(_OF_UPKEEP) else entry.category

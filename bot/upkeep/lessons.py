@@ -1,0 +1,175 @@
+"""What is learned from people: anti-patterns from corrections, and preferences from what they said before."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from bot.upkeep.model_answers import Lesson, Lessons, Preference, Preferences, known, read_answer
+from bot.upkeep.model_calls import Asking
+from bot.upkeep.plan_draft import Draft, Question, in_order, put
+from bot.upkeep.prompts import corrections_text, sayings_text
+from memory.agents import Agent
+from memory.knowledge.archival import NewEntry, Origin, is_category
+from memory.knowledge.consolidation import Learned, Mark, Part, Pass, unsaid
+from memory.knowledge.consolidation.statements import Saying
+from memory.knowledge.feedback import Given
+from memory.people.audience import Scope
+from memory.store.ids import MessageId, PersonId
+from memory.store.patterns import Pattern
+from memory.store.plurals import many
+from sources.text import one_line
+
+ANTI_PATTERN, INFERRED = "anti-pattern", "inferred"
+_LESSON_IMPORTANCE = 0.6
+_LONGEST_RULE = 400
+_NEEDED = {"strong": 1, "mild": 2, "casual": 3}
+"""How often a preference must have been shown, by how strongly."""
+_DIRECTION = Pattern(
+    r"(?:^|[.!?;]\s+|,\s+)("
+    r"(?:please\s+)?(?:don['’]t|do not|never|stop)\s(?!mind\b|worry\b|know\b|think\b|bother\b|care\b|it\b)[^.!?\n]{3,}"
+    r"|(?:bitte\s+(?:nicht|nie(?:mals)?|kein\w*)|hör\s+auf|nie\s+wieder|niemals)\s[^.!?\n]{3,})",
+    re.IGNORECASE,
+)
+_SENSITIVE = Pattern(
+    r"""password|passwort|kennwort|\bpin\b|secret|geheim|security|bank|money|geld|\bpay|bezahl|credit|kredit|salary|gehalt
+    |lohn|debt|schulden|invest|insur|versicher|health|gesund|illness|krank|doctor|arzt|ärzt|diagnos|medic|medik|pill
+    |therap|depress|disab|behinder|pregnan|schwanger|sex|gay|lesb|religio|church|kirche|muslim|jew|jüd|politic|politik
+    |vote|wähl|court|gericht|police|polizei|drug|droge|alcohol|alkohol|divorce|scheidung""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+# ----------------------------------------------------------------------------------------------------------- lessons
+
+
+async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], draft: Draft) -> None:
+    """Plan anti-patterns from corrections: by a model, or where there is none by the rule that takes plain orders."""
+    parts: dict[Part, list[Given]] = {}
+    for each in given:
+        parts.setdefault(Part(each.agent, each.audience, each.trust), []).append(each)
+    for part in in_order(list(parts)):
+        said = parts[part]
+        if not asking.has_model(agent):
+            draft.items += [found for each in said if (found := _by_rule(part, each)) is not None]
+            draft.marks.append(Mark(Pass.LESSONS, part, said[-1].id))
+            continue
+        short = {f"c{number}": each for number, each in enumerate(said, 1)}
+        question = Question(
+            Pass.LESSONS,
+            part,
+            corrections_text(list(short.items())),
+            said[-1].id,
+            unasked=f"{many(len(said), 'correction was', 'corrections were')} not looked at",
+            left=f"{many(len(said), 'correction was', 'corrections were')} left",
+        )
+        await put(asking, agent, question, partial(_lessons, part=part, short=short, draft=draft), draft)
+
+
+def _by_rule(part: Part, given: Given) -> Learned | None:
+    """A correction that says in so many words what not to do, kept as it was said."""
+    found = _DIRECTION.search(given.text)
+    if found is None:
+        return None
+    words = one_line(found[1], _LONGEST_RULE).strip()
+    return _lesson(part, f"{words[:1].upper()}{words[1:]}.", "conversation", [given])
+
+
+def _lessons(text: str, part: Part, short: Mapping[str, Given], draft: Draft) -> None:
+    """Plan the lessons of an answer, as far as somebody gave them. Raises Unusable."""
+    answer = read_answer(text, Lessons)
+    for each in answer.lessons:
+        known(each.sources, set(short))
+    for each in answer.lessons:
+        sources = [short[name] for name in each.sources]
+        content = _lesson_words(each)
+        if len({one.person for one in sources}) > 1:
+            draft.note("a lesson was refused: it would have joined different people's words")
+        elif unsaid([f"{one.before} {one.text}" for one in sources], f"{each.dont} {each.because} {each.instead}"):
+            draft.note("a lesson was refused: it said what nobody had said")
+        else:
+            draft.items.append(_lesson(part, content, each.domain, sources))
+
+
+def _lesson_words(lesson: Lesson) -> str:
+    dont, because, instead = (_clause(each) for each in (lesson.dont, lesson.because, lesson.instead))
+    dont = re.sub(r"^(?:don['’]t|do not|never)\s+", "", dont, flags=re.IGNORECASE)
+    because = re.sub(r"^because\s+", "", because, flags=re.IGNORECASE)
+    instead = re.sub(r"^instead,?\s+", "", instead, flags=re.IGNORECASE)
+    return f"Don't {dont} because {because}; instead {instead}."
+
+
+def _clause(text: str) -> str:
+    return one_line(text, _LONGEST_RULE).strip().rstrip(".!;,")
+
+
+def _lesson(part: Part, content: str, domain: str, sources: Sequence[Given]) -> Learned:
+    category = f"anti-patterns/{re.sub(r'[^a-z0-9]+', '-', domain.casefold()).strip('-')}"
+    origin = Origin(Scope(part.audience), part.trust, sources[0].person, sources[0].message)
+    new = NewEntry(
+        content,
+        origin,
+        category=category if is_category(category) else "anti-patterns/conversation",
+        tags=(ANTI_PATTERN,),
+        metadata={"source": "correction"},
+        importance=_LESSON_IMPORTANCE,
+    )
+    return Learned(Pass.LESSONS, part, new, tuple(one.message for one in sources))
+
+
+# ------------------------------------------------------------------------------------------------------- preferences
+
+
+async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Sequence[Saying]], draft: Draft) -> None:
+    """Plan preferences that people showed often enough; they are tagged as inferred, and sensitive ones wait."""
+    for part in in_order(list(said)):
+        short = {f"m{number}": each for number, each in enumerate(said[part], 1)}
+        question = Question(
+            Pass.PREFERENCES,
+            part,
+            sayings_text(list(short.items()), _names(said[part])),
+            said[part][-1].id,
+            unasked=f"{many(len(short), 'message was', 'messages were')} not looked at for preferences",
+            left=f"{many(len(short), 'message was', 'messages were')} left",
+        )
+        await put(asking, agent, question, partial(_preferences, part=part, short=short, draft=draft), draft)
+
+
+def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
+    """What each person is called; of two of one name, each with a number."""
+    names = {each.person: one_line(each.speaker, 60) or "somebody" for each in said}
+    shared = {name for name, count in Counter(names.values()).items() if count > 1}
+    return {
+        person: f"{name} {number}" if name in shared else name for number, (person, name) in enumerate(names.items(), 1)
+    }
+
+
+def _preferences(text: str, part: Part, short: Mapping[str, Saying], draft: Draft) -> None:
+    """Plan the preferences of an answer that were shown often enough. Raises Unusable."""
+    answer = read_answer(text, Preferences)
+    for each in answer.preferences:
+        known(each.sources, set(short))
+    for each in answer.preferences:
+        sources = [short[name] for name in each.sources]
+        if len({one.person for one in sources}) > 1:
+            draft.note("a preference was refused: it would have joined different people's words")
+        elif len({one.id for one in sources}) < _NEEDED[each.strength]:
+            draft.note("a preference was not shown often enough yet")
+        elif not each.content.strip() or unsaid([sources[0].speaker, *(one.text for one in sources)], each.content):
+            draft.note("a preference was refused: it had a name or number that nobody had said")
+        else:
+            draft.items.append(_preference(part, each, sources))
+
+
+def _preference(part: Part, wish: Preference, sources: Sequence[Saying]) -> Learned:
+    words = " ".join([wish.content, *(one.text for one in sources)])
+    sensitive = wish.sensitive or _SENSITIVE.search(words) is not None
+    messages: tuple[MessageId, ...] = tuple(one.id for one in sources)
+    new = NewEntry(
+        one_line(wish.content, 500),
+        Origin(Scope(part.audience), part.trust, sources[0].person, messages[0]),
+        category="user-preferences/inferred",
+        tags=(INFERRED,),
+        metadata={"source": "inferred"} | ({"requires_user_permission": True} if sensitive else {}),
+    )
+    return Learned(Pass.PREFERENCES, part, new, messages, waiting=sensitive)

@@ -1,0 +1,216 @@
+"""One run of upkeep: chosen and thought out first, every model call included, then done in one transaction.
+
+Its job looks every half hour and goes on only when nobody is being answered, twelve hours have passed, and anything is
+new. The passes do not need each other: what one cannot do is said, and the others go on.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import structlog
+
+from bot.upkeep import consent
+from bot.upkeep.consolidation import consolidate, merge_duplicates
+from bot.upkeep.contradictions import sweep
+from bot.upkeep.graph import link_entities
+from bot.upkeep.lessons import infer_preferences, learn_lessons
+from bot.upkeep.model_calls import NO_MODEL, Asking, Means
+from bot.upkeep.plan_draft import Draft
+from memory import activity, agents
+from memory.agents import Agent
+from memory.knowledge import archival, consolidation, feedback, items
+from memory.knowledge.consolidation import Broken, Choice, Pass, Plan, Run, run_records
+from memory.knowledge.consolidation.statements import sayings
+from memory.knowledge.items import Kind
+from memory.people.audience import Audience, Trust
+from memory.queue import turns
+from memory.store.clock import Clock, to_text
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
+from scheduler.jobs import Firing, Kinds, Working
+
+_STORE = commit_point("dreams.store")
+_REFUSE = commit_point("dreams.refuse")
+_RETAIN = commit_point("dreams.retain")
+
+DREAM = "dream"
+_CORRECTIONS = 40  # of an agent that one run looks at
+_log = structlog.get_logger("bot.upkeep")
+
+
+class Outcome(NamedTuple):
+    """What came of a run: the one that was kept, if there was anything to tell, and words for the list of jobs."""
+
+    run: str
+    words: str
+
+
+@dataclass
+class UpkeepRun:
+    """The upkeep of one constellation; `busy` says whether anybody is being answered. One run at a time."""
+
+    database: Database
+    means: Means
+    busy: Callable[[], bool] = lambda: False
+    _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    @property
+    def clock(self) -> Clock:
+        return self.means.background.clock
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the job known."""
+        kinds.add(Working(DREAM, self.fire))
+
+    async def fire(self, _database: Database, firing: Firing) -> str:
+        """The job: see whether it is time, and run. Doing it twice does nothing the second time."""
+        settings = self.means.settings
+        await self._retain(self.database)
+        if not settings.enabled:
+            return "switched off (dreams.enabled)"
+        if not firing.asked:
+            why = await self.database.read(lambda rows: self._why_not(rows, self.clock()))
+            if why or self.busy():
+                return why or "somebody is being answered; looked at again in half an hour"
+        return (await self.run()).words
+
+    def _why_not(self, rows: Rows, now: datetime) -> str:
+        settings = self.means.settings
+        if turns.any_since(rows, now - timedelta(minutes=settings.idle_minutes)):
+            return "somebody was answered just now; looked at again in half an hour"
+        last = consolidation.latest_run(rows)
+        if last is not None and now - last.at < timedelta(hours=settings.hours):
+            return f"the last run was at {last.at:%Y-%m-%d %H:%M} UTC"
+        return ""
+
+    async def run(self) -> Outcome:
+        """Look at what is new and do what is to be done about it."""
+        async with self._alone:
+            database = self.database
+            now = self.clock()
+            plan = await self._thought(database, now)
+            if plan == Plan():
+                return Outcome("", "nothing is new")
+            try:
+                run = await database.write(_STORE, lambda tx: self._done(tx, plan, now), durable=True)
+            except Broken as error:
+                note = f"nothing was changed: {error}"
+                _log.error("dream_refused", reason=str(error), hint="nothing was changed")
+                await database.write(_REFUSE, lambda tx: consolidation.refused(tx, (note,), now))
+                return Outcome("", note)
+            if not run:
+                return Outcome("", "nothing is new")
+            found = await database.read(consolidation.latest_run)
+        return Outcome(run, counts_words(found) if found is not None else "")
+
+    def _done(self, tx: Tx, plan: Plan, now: datetime) -> str:
+        run = consolidation.apply(tx, plan, now)
+        if run:
+            _tell(tx, run, now)
+            consent.plan(tx, run, now)
+        return run
+
+    async def _thought(self, database: Database, now: datetime) -> Plan:
+        """What is to be done with every agent's entries; nothing is written but what calls cost."""
+        asking = Asking(database, self.means)
+        every = await database.read(agents.agents)
+        drafts = [await self._of_agent(asking, agent, now) for agent in every]
+        return Plan(
+            tuple(item for draft in drafts for item in draft.items),
+            tuple(mark for draft in drafts for mark in draft.marks),
+            tuple({entry.id: entry for draft in drafts for entry in draft.again}.values()),
+            tuple(dict.fromkeys(note for draft in drafts for note in draft.notes)),
+        )
+
+    async def _of_agent(self, asking: Asking, agent: Agent, now: datetime) -> Draft:
+        draft = Draft(await asking.database.read(lambda rows: consolidation.allowance(rows, agent.id, now)))
+        await self._consolidate(asking, agent, draft)
+        given = await asking.database.read(lambda rows: feedback.corrections(rows, agent.id, _CORRECTIONS))
+        await learn_lessons(asking, agent, given, draft)
+        if asking.has_model(agent):
+            await self._judge(asking, agent, draft, now)
+        return draft
+
+    async def _judge(self, asking: Asking, agent: Agent, draft: Draft, now: datetime) -> None:
+        """The passes that are nothing without a language model."""
+        settings, database = self.means.settings, asking.database
+        if settings.preferences:
+            said = await database.read(lambda rows: sayings(rows, agent.id, now))
+            await infer_preferences(asking, agent, said, draft)
+        if settings.graph:
+            new = await database.read(lambda rows: consolidation.fresh(rows, agent.id, Pass.ENTITIES))
+            await link_entities(asking, agent, new, draft)
+        if settings.contradictions:
+            choice = await database.read(lambda rows: consolidation.choose(rows, agent.id, Pass.CONTRADICTIONS))
+            await sweep(asking, agent, choice, draft)
+
+    async def _consolidate(self, asking: Asking, agent: Agent, draft: Draft) -> None:
+        database = asking.database
+        by_rule = await database.read(lambda rows: consolidation.choose(rows, agent.id, Pass.DUPLICATES))
+        merge_duplicates(by_rule, draft)
+        if asking.has_model(agent):
+            choice = await database.read(lambda rows: consolidation.choose(rows, agent.id, Pass.CONSOLIDATION))
+            await consolidate(asking, agent, choice, draft)
+        else:
+            groups = _left(by_rule, draft)
+            if groups:
+                few = "1 group of similar entries needs" if groups == 1 else f"{groups} groups of similar entries need"
+                draft.note(f"{few} judgement: {NO_MODEL}")
+
+    async def _retain(self, database: Database) -> None:
+        """Forget what was retired 90 days ago, and runs and signals of then."""
+        before = self.clock() - run_records.KEPT
+
+        def work(tx: Tx) -> None:
+            archival.purge(tx, before)
+            run_records.forget_runs(tx, before)
+            items.forget_before(tx, Kind.SIGNAL, before)
+
+        if await database.read(lambda rows: _anything_old(rows, before)):
+            await database.write(_RETAIN, work)
+
+
+def _anything_old(rows: Rows, before: datetime) -> bool:
+    runs = rows.one("SELECT 1 FROM dream_runs WHERE at < ? LIMIT 1", (to_text(before),))
+    return runs is not None or items.any_of(rows, Kind.SIGNAL, before) or archival.any_to_purge(rows, before)
+
+
+def _left(choice: Choice, draft: Draft) -> int:
+    """How many groups of similar entries no rule decides."""
+    clusters = (cluster for clusters in choice.clusters.values() for cluster in clusters)
+    return sum(not any(entry.id in draft.taken for entry in cluster) for cluster in clusters)
+
+
+def counts_words(run: Run) -> str:
+    """What a run did, in numbers."""
+    retired, related = run.retired, run.related
+    said = [
+        f"{retired} {'entry' if retired == 1 else 'entries'} retired" if retired else "",
+        f"{run.made} made" if run.made else "",
+        f"{run.refined} refined" if run.refined else "",
+        f"{related} relation{'s' * (related > 1)} between people, places and things noted" if related else "",
+    ]
+    return ", ".join(filter(None, said)) or "nothing changed"
+
+
+def _tell(tx: Tx, run: str, now: datetime) -> None:
+    """Write into the activity what was done, in numbers, for each audience that it concerns."""
+    sql = """SELECT agent_id, audience, min(trust) AS trust, sum(action IN ('merged', 'retired')) AS retired,
+             sum(action = 'made') AS made, sum(action = 'refined') AS refined
+             FROM dream_items WHERE run_id = ? GROUP BY agent_id, audience"""
+    for row in tx.all(sql, (run,)):
+        counts = {name: int(row[name]) for name in ("retired", "made", "refined")}
+        said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        event = activity.NewEvent(
+            activity.Kind.NOTABLE,
+            f"tidied its memory: entries {said}",
+            Audience(row["audience"]),
+            Trust(row["trust"]),
+            AgentId(row["agent_id"]),
+            details={run_records.TOLD: run, **counts},
+        )
+        activity.note(tx, event, now)

@@ -1,0 +1,251 @@
+"""Telling in short what agents did and what happened to all: jobs that are run by the schedule.
+
+Which summaries are missing is read from rows, so a run that was cut off, or never came, leaves nothing behind: the next
+one makes what is missing, once. Each is made of messages of one audience. Models are asked before; one short
+transaction then keeps the summary, unless what it was made of changed meanwhile. What no model told stays as it was.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import structlog
+
+from bot.agents.context.quotes import Quoted
+from bot.models.base import AssistantMessage, Request, UserMessage
+from bot.models.catalog import OFFLINE
+from bot.upkeep import summary_prompts
+from bot.upkeep.background_calls import Background, BackgroundRequest, NoAnswer, people_first
+from bot.upkeep.due_summaries import (
+    Due,
+    DueAgent,
+    DueDay,
+    DueWeek,
+    days_of,
+    due_agents,
+    due_days,
+    due_weeks,
+    standing_of,
+)
+from bot.upkeep.summary_prompts import Did, Happened, Told
+from memory.agents import Agent
+from memory.blocks.records import CONSTELLATION_OWNER
+from memory.knowledge import summaries, summary_sources
+from memory.knowledge.summaries import AgentSummary, ConstellationSummary
+from memory.people.audience import Scope, Trust
+from memory.queue.messages import Message
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from scheduler.jobs import Kinds, Working
+
+_KEEP_AGENT = commit_point("summaries.agent")
+_KEEP_DAY = commit_point("summaries.day")
+
+OF_AGENTS = "summary.agents"
+OF_DAYS = "summary.constellation"
+
+_OFF = "switched off: [schedule] summaries = false"
+_DAY_READ = 4_000  # of a day's
+_DAY_PARTS = 4  # in which a long day is told
+_MOST = 40  # summaries of one run
+_FAILURES = 3  # in a row, after which the rest is left for the next run
+_TOKENS = 1_500
+_log = structlog.get_logger("bot.upkeep.summaries")
+
+
+@dataclass
+class Tally:
+    """What a run came to; no words of people."""
+
+    names: list[str] = field(default_factory=list)
+    outdated: int = 0
+    left: int = 0
+    why: list[str] = field(default_factory=list)
+    failures: int = 0
+
+    def words(self) -> str:
+        """For the list of jobs."""
+        parts = [f"{len(self.names)} made ({', '.join(dict.fromkeys(self.names))})"] if self.names else []
+        parts += [f"{self.outdated} not kept: what they were made of changed meanwhile"] if self.outdated else []
+        parts += [f"{self.why.count(why)} not made: {why}" for why in dict.fromkeys(self.why)]
+        parts += [f"{self.left} left for the next run"] if self.left else []
+        return "; ".join(parts) or "nothing happened that was not told already"
+
+
+@dataclass(frozen=True)
+class SummaryJob:
+    """The summaries of agents, days and weeks. `model`: which tells them; empty for the agent's own or the service's.
+
+    While `busy`, people are being answered, and nothing is asked of a model for a while.
+    """
+
+    background: Background
+    zone: str
+    model: str = ""
+    busy: Callable[[], bool] = lambda: False
+    enabled: bool = True
+
+    def add(self, kinds: Kinds) -> None:
+        """Make the jobs known to the scheduler."""
+        kinds.add(Working(OF_AGENTS, lambda database, firing: self.agents(database, firing.now)))
+        kinds.add(Working(OF_DAYS, lambda database, firing: self.days(database, firing.now)))
+
+    async def agents(self, database: Database, now: datetime) -> str:
+        """Tell what agents did lately, of those that did something since it was told; what came of it, in words."""
+        if not self.enabled:
+            return _OFF
+        found = await database.read(lambda rows: due_agents(rows, now))
+        return (await self._all(database, found)).words()
+
+    async def days(self, database: Database, now: datetime) -> str:
+        """Tell the days that are over and were not told, then the weeks; what came of it, in words."""
+        if not self.enabled:
+            return _OFF
+        days = await database.read(lambda rows: due_days(rows, now, self.zone))
+        tally = await self._all(database, days)
+        weeks = await database.read(lambda rows: due_weeks(rows, now, self.zone))
+        return (await self._all(database, weeks, tally)).words()
+
+    async def _all(self, database: Database, found: Sequence[Due], tally: Tally | None = None) -> Tally:
+        tally = tally or Tally()
+        for due in found:
+            if len(tally.names) >= _MOST or tally.failures >= _FAILURES:
+                tally.left += 1
+                continue
+            await people_first(self.busy)
+            try:
+                kept = await self._one(database, due)
+            except NoAnswer as error:
+                tally.why.append(error.reason)
+                tally.failures += error.why != "budget"
+                _log.warning("summary_failed", of=due.name, reason=error.reason, hint="made again at the next run")
+                continue
+            tally.failures = 0
+            tally.outdated += not kept
+            tally.names += [due.name] if kept else []
+        return tally
+
+    async def _one(self, database: Database, due: Due) -> bool:
+        match due:
+            case DueAgent():
+                return await self._agent(database, due)
+            case DueDay():
+                return await self._day(database, due)
+            case DueWeek():
+                return await self._week(database, due)
+
+    # ------------------------------------------------------------------------------------------------- each
+
+    async def _agent(self, database: Database, due: DueAgent) -> bool:
+        agent = replace(due.agent, model=self.model or due.agent.model)
+        errand, now = BackgroundRequest(agent, Scope(due.audience)), self.background.clock()
+        if await self.background.thinks(agent):
+            prompt = summary_prompts.DID.format(name=agent.name)
+            did, model = await self._told(database, errand, prompt, [summary_prompts.agent_text(due.sources)], Did)
+        else:
+            did, model = summary_prompts.agent_extract(due.sources), OFFLINE
+        trust = min(message.trust for message in due.sources)
+        words = self.background.redact(did.summary)
+        told = AgentSummary(agent.id, agent.name, words, len(due.sources), due.audience, trust, now, model)
+
+        def work(tx: Tx) -> bool:
+            standing = summaries.agent_summary(tx, agent.id, due.audience)
+            if standing != due.previous or not summary_sources.unchanged(tx, due.sources):
+                return False
+            summaries.put_agent_summary(tx, told, due.sources)
+            return True
+
+        return await database.write(_KEEP_AGENT, work)
+
+    async def _day(self, database: Database, due: DueDay) -> bool:
+        period, agent = due.period, self._for_all()
+
+        def gather(rows: Rows) -> tuple[list[Message], dict[str, str], list[ConstellationSummary]]:
+            found = summary_sources.said_between(rows, due.audience, period.start, period.end, _DAY_READ)
+            return found, summary_sources.places_of(rows, found), standing_of(rows, due)
+
+        sources, places, standing = await database.read(gather)
+        if not sources:
+            return False
+        if await self.background.thinks(agent):
+            texts = summary_prompts.day_texts(sources, places, _DAY_PARTS)
+            errand = BackgroundRequest(agent, Scope(due.audience))
+            told, model = await self._told(database, errand, summary_prompts.DAY, texts, Happened)
+        else:
+            told, model = summary_prompts.day_extract(sources, places), OFFLINE
+        made = self._summary(due, told, model)
+        made = replace(made, messages=len(sources), trust=min(message.trust for message in sources))
+
+        def work(tx: Tx) -> bool:
+            if standing_of(tx, due) != standing or not summary_sources.unchanged(tx, sources):
+                return False
+            summaries.add_constellation_summary(tx, made, sources, self.background.clock())
+            return True
+
+        return await database.write(_KEEP_DAY, work)
+
+    async def _week(self, database: Database, due: DueWeek) -> bool:
+        """A week of one day is that day."""
+        agent, days = self._for_all(), due.days
+        if len(days) == 1:
+            told = Happened(summary=days[0].summary, key_decisions=days[0].decisions, open_threads=days[0].threads)
+            model = days[0].model
+        elif await self.background.thinks(agent):
+            errand = BackgroundRequest(agent, Scope(due.audience))
+            told, model = await self._told(
+                database, errand, summary_prompts.WEEK, [summary_prompts.week_text(days)], Happened
+            )
+        else:
+            told, model = summary_prompts.week_extract(days), OFFLINE
+        made = replace(self._summary(due, told, model), span="week", trust=min(day.trust for day in days))
+        made = replace(made, messages=sum(day.messages for day in days))
+
+        def work(tx: Tx) -> bool:
+            if days_of(tx, due.audience, due.period) != due.days:
+                return False
+            summaries.add_week(tx, made, days, self.background.clock())
+            return True
+
+        return await database.write(_KEEP_DAY, work)
+
+    def _for_all(self) -> Agent:
+        """On whose account what happened to all is told: nobody's but the constellation's."""
+        return Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", self.model, "", ())
+
+    def _summary(self, due: DueDay | DueWeek, told: Happened, model: str) -> ConstellationSummary:
+        redact = self.background.redact
+        decisions, threads = (tuple(map(redact, lines)) for lines in (told.key_decisions, told.open_threads))
+        start, end = due.period.start, due.period.end
+        words = redact(told.summary)
+        trust = Trust.WEB  # whoever keeps it says how far its sources are trusted
+        return ConstellationSummary(start, end, words, decisions, threads, due.audience, trust, model=model)
+
+    async def _told(
+        self, database: Database, errand: BackgroundRequest, system: str, texts: Sequence[Quoted], form: type[Told]
+    ) -> tuple[Told, str]:
+        """What a model makes of the parts of a text, one after the other, and which did. Raises NoAnswer."""
+        told: Told | None = None
+        model = ""
+        for text in texts:
+            shown = summary_prompts.so_far(told, text) if isinstance(told, Happened) else text
+            told, model = await self._asked(database, errand, Request(system, (UserMessage(shown),)), form)
+        if told is None:
+            raise NoAnswer("failed", "there was nothing to tell")
+        return told, model
+
+    async def _asked(
+        self, database: Database, errand: BackgroundRequest, request: Request, form: type[Told]
+    ) -> tuple[Told, str]:
+        """One answer in the form that is wanted; what is not in it is asked for once more. Raises NoAnswer."""
+        request = replace(request, max_tokens=_TOKENS)
+        answer = await self.background.ask(database, errand, request)
+        try:
+            return summary_prompts.read(answer.text, form), answer.model
+        except ValueError as error:
+            repair = summary_prompts.REPAIR.format(error)
+        shown = (*request.messages, AssistantMessage(answer.text[:4_000]), UserMessage(repair))
+        answer = await self.background.ask(database, errand, replace(request, messages=shown))
+        try:
+            return summary_prompts.read(answer.text, form), answer.model
+        except ValueError as error:
+            raise NoAnswer("failed", f"twice not the form that was asked for ({error})") from error

@@ -1,0 +1,1 @@
+"""Reminders, tasks and calendar events as rows."""

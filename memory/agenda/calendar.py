@@ -1,0 +1,112 @@
+"""Events in somebody's calendar: what happens when. When the next time is the scheduler works out.
+
+(`memory.internal_events` are the happenings of the house that an agent acts on.)
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory import jobs
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.errors import Refused
+from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
+
+LONGEST = 300
+_MOST = 1_000
+
+
+@dataclass(frozen=True)
+class NewEvent:
+    """An event to be kept; `trigger` is text of the scheduler's."""
+
+    title: str
+    person: PersonId | None
+    place: PlaceId
+    audience: Audience
+    trust: Trust
+    trigger: str
+    zone: str
+    starts_at: datetime
+    ends_at: datetime | None = None
+    reminder_minutes: int | None = None
+    agent: AgentId | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    id: EventId
+    title: str
+    person: PersonId | None
+    place: PlaceId
+    audience: Audience
+    trigger: str
+    zone: str
+    starts_at: datetime
+    ends_at: datetime | None
+    reminder_minutes: int | None
+    cancelled: bool
+
+
+def job_id(identifier: EventId) -> str:
+    """Of the job that reminds of it."""
+    return f"event:{identifier}"
+
+
+def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
+    """Keep an event; its job is for the caller. Raises Refused."""
+    title = " ".join(new.title.split())
+    if not title or len(title) > LONGEST:
+        raise Refused(f"an event has a title of 1 to {LONGEST} characters")
+    if new.ends_at is not None and new.ends_at <= new.starts_at:
+        raise Refused("an event ends after it begins")
+    row = tx.one("SELECT count(*) AS n FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,))
+    if row is not None and row["n"] >= _MOST:
+        raise Refused(f"{_MOST:,} events are planned: have some of them cancelled first")
+    identifier = EventId(snowflakes.next())
+    values: dict[str, Value] = {"id": identifier, "title": title, "starts_at": to_text(new.starts_at)}
+    values |= {"ends_at": None if new.ends_at is None else to_text(new.ends_at), "trigger_json": new.trigger}
+    values |= {"zone": new.zone, "reminder_minutes": new.reminder_minutes, "agent_id": new.agent}
+    values |= {"person_id": new.person, "place_id": new.place, "audience": new.audience, "trust": int(new.trust)}
+    tx.insert("events", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
+    made = by_id(tx, identifier)
+    if made is None:
+        raise Refused("the event could not be kept")
+    return made
+
+
+def by_id(rows: Rows, identifier: EventId) -> Event | None:
+    """One event, for the job that belongs to it."""
+    row = rows.one("SELECT * FROM events WHERE id = ?", (identifier,))
+    return None if row is None else _event(row)
+
+
+def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list[Event]:
+    """Planned events that may be spoken of here; only those of `people` where any are given. In no order."""
+    condition, parameters = scope.sql("audience")
+    whose = f" AND person_id IN ({', '.join('?' * len(people))})" if people else ""
+    sql = f"SELECT * FROM events WHERE {condition}{whose} AND status = 'planned' ORDER BY id DESC LIMIT 1000"
+    return [_event(row) for row in rows.all(sql, (*parameters, *people))]
+
+
+def cancel(tx: Tx, event: Event, now: datetime) -> None:
+    """It does not happen, nor any repetition of it."""
+    jobs.drop(tx, job_id(event.id))
+    tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (to_text(now), event.id))
+
+
+def _event(row: Row) -> Event:
+    return Event(
+        id=EventId(row["id"]),
+        title=row["title"],
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        place=PlaceId(row["place_id"]),
+        audience=Audience(row["audience"]),
+        trigger=row["trigger_json"],
+        zone=row["zone"],
+        starts_at=from_text(row["starts_at"]),
+        ends_at=None if row["ends_at"] is None else from_text(row["ends_at"]),
+        reminder_minutes=row["reminder_minutes"],
+        cancelled=row["status"] == "cancelled",
+    )

@@ -1,0 +1,144 @@
+"""Reminders: what somebody wants to be told, and where. When it is due its job says (`memory.jobs`).
+
+A reminder is heard only where what was said when it was set may be used.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from memory import jobs
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.errors import Refused
+from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
+
+LONGEST = 1_000
+MOST_OPEN = 500
+"""Of one person."""
+
+
+class Status(StrEnum):
+    WAITING = "waiting"
+    TOLD = "told"
+    ESCALATED = "escalated"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+OPEN = (Status.WAITING, Status.TOLD, Status.ESCALATED)
+
+
+@dataclass(frozen=True)
+class NewReminder:
+    """A reminder to be kept. `trigger` is text of the scheduler's, `audience` who heard it being set."""
+
+    text: str
+    person: PersonId | None
+    place: PlaceId
+    audience: Audience
+    trust: Trust
+    trigger: str
+    zone: str
+    agent: AgentId | None = None
+    urgent: bool = False
+    escalate_minutes: int = 0
+
+
+@dataclass(frozen=True)
+class Reminder:
+    id: ReminderId
+    text: str
+    person: PersonId | None
+    agent: AgentId | None
+    place: PlaceId
+    audience: Audience
+    trigger: str
+    zone: str
+    urgent: bool
+    escalate_minutes: int
+    status: Status
+    told_key: str
+    created_at: datetime
+
+
+def job_id(identifier: ReminderId, suffix: str = "") -> str:
+    """Of its own job; `suffix` "again" for its escalation, "later" for a snooze."""
+    return f"reminder:{identifier}{':' if suffix else ''}{suffix}"
+
+
+def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
+    """Keep a reminder; its job is for the caller. Raises Refused for no words, and for far too many."""
+    text = new.text.strip()
+    if not text or len(text) > LONGEST:
+        raise Refused(f"a reminder has 1 to {LONGEST:,} characters")
+    row = tx.one(
+        "SELECT count(*) AS n FROM reminders WHERE person_id IS ? AND status IN ('waiting', 'told', 'escalated')",
+        (new.person,),
+    )
+    if row is not None and row["n"] >= MOST_OPEN:
+        raise Refused(f"{MOST_OPEN} reminders are open: have some of them cancelled first")
+    identifier = ReminderId(snowflakes.next())
+    values: dict[str, Value] = {"id": identifier, "text": text, "person_id": new.person, "agent_id": new.agent}
+    values |= {"place_id": new.place, "audience": new.audience, "trust": int(new.trust), "trigger_json": new.trigger}
+    values |= {"zone": new.zone, "urgent": int(new.urgent), "escalate_minutes": new.escalate_minutes}
+    tx.insert("reminders", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
+    made = by_id(tx, identifier)
+    if made is None:
+        raise Refused("the reminder could not be kept")
+    return made
+
+
+def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
+    """One reminder, for its job and its buttons, which belong to it."""
+    row = rows.one("SELECT * FROM reminders WHERE id = ?", (identifier,))
+    return None if row is None else _reminder(row)
+
+
+def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[tuple[Reminder, datetime | None]]:
+    """The open reminders of these people that may be used here, with when each is due next, the next first."""
+    condition, parameters = scope.sql("r.audience")
+    sql = f"""SELECT r.*, (SELECT min(j.next_at) FROM jobs j WHERE j.status = 'active'
+                AND j.id IN ('reminder:' || r.id, 'reminder:' || r.id || ':later')) AS next_at
+              FROM reminders r WHERE {condition} AND r.person_id IN ({", ".join("?" * len(people))})
+                AND r.status IN ('waiting', 'told', 'escalated') ORDER BY next_at IS NULL, next_at, r.id LIMIT 200"""
+    found = rows.all(sql, (*parameters, *people))
+    return [(_reminder(row), None if row["next_at"] is None else from_text(row["next_at"])) for row in found]
+
+
+def set_status(tx: Tx, identifier: ReminderId, status: Status, now: datetime, told_key: str | None = None) -> None:
+    """Move a reminder on; `told_key` names the outbox row that said it."""
+    sql = """UPDATE reminders SET status = :status, updated_at = :now, told_key = coalesce(:key, told_key),
+             told_at = iif(:key IS NULL, told_at, :now) WHERE id = :id"""
+    tx.run(sql, {"status": status, "now": to_text(now), "key": told_key, "id": identifier})
+
+
+def follow(tx: Tx, identifier: ReminderId, key: str, other: str) -> None:
+    """What said it last went elsewhere, under another key of the outbox; nothing where something newer said it."""
+    tx.run("UPDATE reminders SET told_key = ? WHERE id = ? AND told_key = ?", (other, identifier, key))
+
+
+def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
+    """It is done or not wanted any more: nothing of it is due again."""
+    for suffix in ("", "again", "later"):
+        jobs.drop(tx, job_id(reminder.id, suffix))
+    set_status(tx, reminder.id, status, now)
+
+
+def _reminder(row: Row) -> Reminder:
+    return Reminder(
+        id=ReminderId(row["id"]),
+        text=row["text"],
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
+        place=PlaceId(row["place_id"]),
+        audience=Audience(row["audience"]),
+        trigger=row["trigger_json"],
+        zone=row["zone"],
+        urgent=bool(row["urgent"]),
+        escalate_minutes=row["escalate_minutes"],
+        status=Status(row["status"]),
+        told_key=row["told_key"] or "",
+        created_at=from_text(row["created_at"]),
+    )

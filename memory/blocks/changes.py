@@ -1,0 +1,304 @@
+"""What one change of a block is: who made it, when, why, and the operations that it consists of.
+
+Changes follow one another: each was made on the text that the one before it left, since a file has one writer. The
+operations come from Loro's own interchange format (schema version 1), in which the places are those of that text. Of a
+structured block they are those of the text that is shown of it, and come from the messages of its commits.
+"""
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import Any, NewType
+
+import regex
+
+from memory.store.errors import BlockCorrupt, Refused
+from memory.store.ids import AgentId, PersonId, TurnId
+
+Writer = NewType("Writer", str)
+"""Who changes a block: "agent:<id>", "person:<id>", "system" or "job:<name>"; made by the functions below."""
+
+SYSTEM = Writer("system")
+
+CONTAINER = "content"
+"""The name of a block's text in its document."""
+
+_TEXT = f"cid:root-{CONTAINER}:Text"
+
+# As it is, not escaped: it is shorter, and whoever searches stored bytes for words finds them.
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_IN_WORD = regex.compile(r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]", regex.VERSION1)
+_TOKENS = regex.compile(rf"\n|[^\S\n]*+(?:{_IN_WORD.pattern}++|\S)|[^\S\n]++", regex.VERSION1)
+"""Line breaks, and words or marks with the space before them."""
+_LONGEST_WORD = 64
+_MOST_PAIRS = 20_000  # of tokens that are the same: some 20 ms
+_PROBE = 64  # characters that are compared before a whole text is
+
+
+def agent_writer(agent: AgentId) -> Writer:
+    """An agent, by its own tool call."""
+    return Writer(f"agent:{agent}")
+
+
+def person_writer(person: PersonId) -> Writer:
+    """A person who edits a block by hand."""
+    return Writer(f"person:{person}")
+
+
+def job_writer(name: str) -> Writer:
+    """A background job, by its name."""
+    return Writer(f"job:{name}")
+
+
+class Deed(StrEnum):
+    """What sort of change it is. Those that restore name what they go back to or take back."""
+
+    EDIT = "edit"
+    UNDO = "undo"
+    REDO = "redo"
+    ROLLBACK = "rollback"
+    REVERT = "revert"
+    KEPT = "kept"
+    """What is left of a change where the words of others were erased with the past; it restores nothing."""
+
+    @property
+    def restores(self) -> bool:
+        """Whether it goes back to something, or takes something back."""
+        return self not in (Deed.EDIT, Deed.KEPT)
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a change is for. `of` is the change that is undone or done again, or the version gone back to."""
+
+    deed: Deed = Deed.EDIT
+    of: int = 0
+    whose: Writer | None = None
+    """Whose changes are reverted."""
+
+
+EDIT = Note()
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """At character `place`, `delete` characters go and `insert` comes."""
+
+    place: int
+    delete: int
+    insert: str
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a commit says about itself. `seq` is the number of the update row that will hold it."""
+
+    writer: Writer
+    turn: TurnId | None
+    seq: int
+    at: datetime
+
+    def message(self, note: Note = EDIT, shown: Sequence[Splice] | None = None) -> str:
+        """`shown` is what it does to the text that is shown of a structured block."""
+        said: dict[str, Any] = {"w": self.writer, "t": self.turn, "n": self.seq}
+        if note.deed is not Deed.EDIT:
+            said |= {"k": note.deed, "o": note.of} | ({"x": note.whose} if note.whose else {})
+        if shown is not None:
+            said["s"] = [[splice.place, splice.delete, splice.insert] for splice in shown]
+        return _encode(said)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One commit as the document remembers it; `at` is whole seconds, `length` counts Loro's operations."""
+
+    writer: Writer
+    turn: TurnId | None
+    seq: int
+    at: datetime
+    length: int
+    note: Note = EDIT
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The operations of a change on the parts of a structured block, as Loro's interchange format has them.
+
+    `peers` are the writers' ids that the operations number.
+    """
+
+    peers: Sequence[str]
+    changes: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change with its operations, in the order in which they were made; `before` is as in `Shown`."""
+
+    change: Change
+    splices: tuple[Splice, ...]
+    made: Made | None = field(default=None, compare=False, repr=False)
+    """Of a structured block what `splices` came from."""
+
+
+def played(text: str, steps: Iterable[Step]) -> str:
+    """The text after these changes."""
+    for step in steps:
+        for splice in step.splices:
+            text = text[: splice.place] + splice.insert + text[splice.place + splice.delete :]
+    return text
+
+
+def difference(before: str, after: str) -> tuple[Splice, ...]:
+    """The way from one text to another, as one splice between what both begin and end with.
+
+    As two where it is shorter: of a log the oldest lines go and new ones come, and all between them has moved.
+    """
+    start = common_prefix(before, after)
+    end = common_prefix(before[start:][::-1], after[start:][::-1])
+    one = Splice(start, len(before) - start - end, after[start : len(after) - end])
+    if one.delete and one.insert and (gone := _scrolled(before, after)):
+        kept = len(before) - gone
+        if len(after) - kept < len(one.insert):
+            return Splice(0, gone, ""), Splice(kept, 0, after[kept:])
+    return (one,) if one.delete or one.insert else ()
+
+
+def by_words(before: str, after: str) -> tuple[Splice, ...] | None:
+    """The way from one text to another in whole words, from the end to the beginning; None where it would take long.
+
+    Of a word that reads otherwise nothing is kept, so that each has one writer.
+    """
+    start = common_prefix(before, after)
+    end = common_prefix(before[start:][::-1], after[start:][::-1])
+    start -= _begun(before, after, start)
+    end -= _begun(before[::-1], after[::-1], end)
+    old, new = _TOKENS.findall(before[start : len(before) - end]), _TOKENS.findall(after[start : len(after) - end])
+    if set(old).isdisjoint(new):  # the usual edit, and to compare takes longer than all else of it
+        return (Splice(start, len(before) - end - start, "".join(new)),) if old or new else ()
+    times = Counter(new)
+    if len(old) > _MOST_PAIRS or sum(count * times[token] for token, count in Counter(old).items()) > _MOST_PAIRS:
+        return None
+    places = list(itertools.accumulate(map(len, old), initial=start))
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return tuple(
+        Splice(places[first], places[last] - places[first], "".join(new[begin:stop]))
+        for code, first, last, begin, stop in reversed(codes)
+        if code != "equal"
+    )
+
+
+def _begun(one: str, other: str, place: int) -> int:
+    """How many characters of a word stand before that place, if it goes over it in either text."""
+    if not any(_IN_WORD.match(text, place) for text in (one, other)):
+        return 0
+    return next(
+        (size for size in range(min(place, _LONGEST_WORD)) if not _IN_WORD.match(one, place - size - 1)),
+        min(place, _LONGEST_WORD),
+    )
+
+
+def _scrolled(before: str, after: str) -> int:
+    """How many characters of whole lines went when the new text begins with all the rest; 0 when it does not."""
+    place = before.find("\n") + 1
+    while 0 < place < len(before):
+        if after.startswith(before[place : place + _PROBE]) and after.startswith(before[place:]):
+            return place
+        place = before.find("\n", place) + 1
+    return 0
+
+
+def common_prefix(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def change_of(message: str | None, timestamp: int, length: int) -> Change:
+    """A commit by its message. Raises BlockCorrupt for one that does not say who made it."""
+    try:
+        said = json.loads(message or "")
+        writer, turn, seq = Writer(said["w"]), said["t"], int(said["n"])
+        whose = said.get("x")
+        note = Note(Deed(said.get("k", Deed.EDIT)), int(said.get("o", 0)), None if whose is None else Writer(whose))
+    except (ValueError, KeyError, TypeError) as error:
+        raise BlockCorrupt(f"a change does not say who made it: {message!r}") from error
+    at = datetime.fromtimestamp(timestamp, tz=UTC)
+    return Change(writer, None if turn is None else TurnId(turn), seq, at, length, note)
+
+
+def _shown_of(message: str | None) -> tuple[Splice, ...] | None:
+    """What a commit's message says of the text that is shown; None when it says nothing."""
+    told = json.loads(message or "").get("s")
+    return None if told is None else tuple(Splice(int(at), int(size), str(text)) for at, size, text in told)
+
+
+def steps_of(updates: str) -> list[Step]:
+    """The changes in an export of Loro, oldest first. Raises BlockCorrupt."""
+    try:
+        found = json.loads(updates)
+        changes = sorted(found["changes"], key=lambda each: each["lamport"])
+        _require_line(changes)
+        peers = found.get("peers") or []
+        # Loro keeps a large commit as several changes with the same message.
+        return [_step(peers, list(parts)) for _, parts in itertools.groupby(changes, key=lambda each: each["msg"])]
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise BlockCorrupt(f"the changes of a document cannot be read: {error}") from error
+
+
+def _step(peers: list[str], parts: list[dict[str, Any]]) -> Step:
+    shown, operations = _shown_of(parts[0]["msg"]), [op for change in parts for op in change["ops"]]
+    made = None if shown is None else Made(peers, parts)
+    if shown is None:
+        if strange := {op["container"] for op in operations} - {_TEXT}:
+            raise BlockCorrupt(f"a change of {min(strange)} does not say what it did to the text that is shown")
+        shown = tuple(splice for op in operations for splice in text_splices(op["content"]))
+    length = sum(max(splice.delete, len(splice.insert)) for splice in shown)
+    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"], length), shown, made)
+
+
+def text_splices(content: Mapping[str, Any]) -> Iterator[Splice]:
+    """What an operation does to a text, or a deletion to a list. Raises Refused for any other."""
+    match content["type"]:
+        case "insert":
+            yield Splice(content["pos"], 0, content["text"])
+        case "delete":
+            place, size = content["pos"], content["len"]
+            # A negative length is a deletion that went backwards from its place.
+            yield Splice(place, size, "") if size >= 0 else Splice(place + size + 1, -size, "")
+        case other:
+            raise Refused(f"this block has changes of another kind than text ({other})")
+
+
+def _require_line(changes: list[dict[str, Any]]) -> None:
+    """Each change must build on the whole of the one before, or places would not mean what they say."""
+    for before, change in itertools.pairwise(changes):
+        last = before["ops"][-1]
+        counter = last["counter"] + _size(last["content"]) - 1
+        ends = f"{counter}@{before['id'].partition('@')[2]}"
+        if change["deps"] != [ends]:
+            raise BlockCorrupt(f"change {change['id']} was not made on the one before it")
+
+
+def _size(content: dict[str, Any]) -> int:
+    """How many of Loro's counted operations it is: one for each character or item, else one."""
+    match content:
+        case {"type": "insert", "text": str(text)}:
+            return len(text)
+        case {"type": "insert", "pos": _, "value": list(items)}:
+            return len(items)
+        case {"type": "delete", "len": int(size)}:
+            return abs(size)
+        case _:
+            return 1

@@ -1,0 +1,498 @@
+"""The parts of a structured block in its Loro document, each in a container of its own kind.
+
+Texts are Loro texts, lists movable lists, counters counters, logs lists; numbers, times and yes-or-no stand in a map,
+the last writer winning. All are root containers with fixed names, so that two writers who begin one at the same time
+mean the same. The document carries its own schema: what can be read of it can be shown, whatever became of the row.
+A plain text has none of this. With `memory.blocks.document`, which guards every call in here, this is where loro is
+known.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import Any, TypeAlias
+
+from loro import (
+    ContainerID,
+    Diff,
+    DiffBatch,
+    ListDiffItem,
+    LoroDoc,
+    LoroMap,
+    LoroText,
+    TextDelta,
+    ValueOrContainer,
+)
+
+from memory.blocks.changes import by_words, difference
+from memory.blocks.replay import TEXT, Held, Plan
+from memory.blocks.schemas import (
+    MOST_ITEMS,
+    CompositeSchema,
+    Field,
+    FieldType,
+    ListSchema,
+    LogSchema,
+    MapSchema,
+    Schema,
+    TextSchema,
+    checked,
+    checked_item,
+    checked_items,
+    dump_schema,
+    parse_schema,
+    rendered,
+)
+from memory.blocks.targets import Target, every_target, field_target, part_target, section_of
+from memory.blocks.targets import target_of as target_of
+from memory.blocks.track import Content, Cut, same
+from memory.store.clock import to_text
+from memory.store.errors import BlockRefused, Refused
+
+_UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
+_MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # of items that are the same, and of items: some tens of milliseconds
+_HEAD, _LOST = "schema", "content"
+RECOVERED = "recovered"
+"""The name under which text that was saved from a damaged document stands until it is taken away."""
+
+
+Edit: TypeAlias = Callable[[LoroDoc], None]
+"""One change of a document."""
+
+
+# ---------------------------------------------------------------------------------------------------- the document
+
+
+def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
+    """Make an empty document one of that schema. `given` are values by field or section; defaults fill the rest.
+
+    Raises Refused by the name of a value that does not fit, of one that there is no place for, or of a required
+    field without any.
+    """
+    declare(loro, schema)
+    if not isinstance(schema, CompositeSchema):
+        _begin(loro, schema, given if isinstance(schema, MapSchema) else given.get("items", ()), "")
+        return
+    for name in given:
+        section_of(schema, name)
+    for section in schema.sections:
+        _begin(loro, section.content, given.get(section.name), section.name)
+
+
+def declare(loro: LoroDoc, schema: Schema) -> None:
+    """Make an empty document one of that schema, without any values."""
+    loro.get_map(_HEAD).insert("json", dump_schema(schema))
+
+
+def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
+    match part:
+        case MapSchema(fields=fields):
+            held = checked_item(fields, given or {}, "the block")
+            for field in fields:
+                if field.name in held:
+                    set_value(loro, field_target(field, prefix), held[field.name])
+        case ListSchema():
+            for item in given or ():
+                add_item(loro, part_target(part, "", prefix), item)
+        case TextSchema() if given:
+            set_value(loro, part_target(part, "", prefix), given)
+        case _ if given:
+            raise Refused(f"a {part.type} begins with no values")
+
+
+def declared(loro: LoroDoc) -> Schema | None:
+    """The document's schema; None when it is a plain text."""
+    head = loro.get_map(_HEAD)
+    if head.is_empty():
+        return None
+    held: Any = head.get_value()
+    return parse_schema(held["json"])
+
+
+def text_of(loro: LoroDoc) -> str | None:
+    """What a structured document says; None when it is a plain text."""
+    schema = declared(loro)
+    if schema is None:
+        return None
+    lost = loro.get_text(_LOST).to_string()
+    kept = f"{RECOVERED}, as it stood before a damage: set the fields again\n{lost}\n" if lost else ""
+    return rendered(schema, values(loro, schema)) + kept
+
+
+def keep_lost(loro: LoroDoc, text: str) -> None:
+    """Keep beside the fields what a structured document said before it was damaged."""
+    if text_of(loro) != text:
+        write_text(loro.get_text(_LOST), text)
+
+
+def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
+    """Everything that stands in the document, as plain data."""
+    match schema:
+        case MapSchema():
+            kept: Any = loro.get_map(f"map:{prefix}").get_value()
+            return {field.name: _value(loro, field_target(field, prefix), kept) for field in schema.fields}
+        case ListSchema():
+            return loro.get_movable_list(f"list:{prefix}").get_deep_value()
+        case LogSchema():
+            return loro.get_list(f"log:{prefix}").get_deep_value()
+        case CompositeSchema():
+            return {section.name: values(loro, section.content, section.name) for section in schema.sections}
+        case TextSchema():
+            return loro.get_text(f"text:{prefix}").to_string()
+
+
+def _value(loro: LoroDoc, target: Target, kept: Mapping[str, Any]) -> Any:
+    match target.shape:
+        case Field(type=FieldType.TEXT):
+            return loro.get_text(target.name).to_string() or None
+        case Field(type=FieldType.LIST):
+            return loro.get_movable_list(target.name).get_deep_value()
+        case Field(type=FieldType.COUNTER):
+            return loro.get_counter(target.name).value
+        case Field(name=name):
+            return kept.get(name)
+    raise AssertionError(target)
+
+
+def value_of(loro: LoroDoc, target: Target) -> Any:
+    """What a field, a text or a list holds; None for nothing."""
+    if isinstance(target.shape, ListSchema):
+        return loro.get_movable_list(target.name).get_deep_value()
+    if isinstance(target.shape, Field):
+        kept: Any = loro.get_map(target.within).get_value()
+        return _value(loro, target, kept)
+    return loro.get_text(target.name).to_string()
+
+
+# ------------------------------------------------------------------------------------------------------- changing
+
+
+def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
+    """Give a field, a text or a list a value. Raises Refused for one that does not fit, by the field's name."""
+    kept = fitting(target, value)
+    match target.kind:
+        case "list":
+            _fill(loro, target.name, kept)
+        case "text":
+            write_text(loro.get_text(target.name), kept)
+        case "counter":
+            counter = loro.get_counter(target.name)
+            counter.increment((kept or 0) - counter.value)
+        case _:
+            _set(loro.get_map(target.within), _field(target).name, kept)
+
+
+def fitting(target: Target, value: Any) -> Any:
+    """A value as a part keeps it: of a text or a list nothing is none. Raises as `set_value`."""
+    if isinstance(target.shape, ListSchema):
+        return checked_items(target.shape.fields, value or (), target.shape.max_items, "the list")
+    field = _field(target)
+    kept = checked(field, value)
+    return kept if kept is not None else {FieldType.TEXT: "", FieldType.LIST: []}.get(field.type)
+
+
+def _field(target: Target) -> Field:
+    if isinstance(target.shape, LogSchema):
+        raise Refused("this is a log: add entries to it")
+    return target.shape if isinstance(target.shape, Field) else Field(name="text")
+
+
+def _set(kept: LoroMap, name: str, value: Any) -> None:
+    held: Any = kept.get_value()
+    if held.get(name) == value and type(held.get(name)) is type(value):
+        return
+    if value is None:
+        kept.delete(name)
+    else:
+        kept.insert(name, value)
+
+
+def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
+    """Make these the items; those that stay keep their writers."""
+    before: Any = loro.get_movable_list(name).get_deep_value()
+    make(loro, name, by_items(before, items))
+
+
+def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Cut]:
+    """The way from one list to another, from the end to the beginning.
+
+    Items between those that both begin and end with are told apart where that is soon done.
+    """
+    was, wanted = [[json.dumps(item, sort_keys=True) for item in items] for items in (before, after)]
+    most = min(len(was), len(wanted))
+    start = next((at for at in range(most) if was[at] != wanted[at]), most)
+    end = next((at for at in range(most - start) if was[-1 - at] != wanted[-1 - at]), most - start)
+    old, new = was[start : len(was) - end], wanted[start : len(wanted) - end]
+    times = Counter(new)
+    pairs = sum(count * times[key] for key, count in Counter(old).items())
+    if pairs > _MOST_PAIRS or min(len(old), len(new)) > _MOST_COMPARED:
+        return [Cut(start, len(old), tuple(after[start : len(after) - end]))]
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [
+        Cut(start + first, last - first, tuple(after[start + begin : start + stop]))
+        for kind, first, last, begin, stop in reversed(codes)
+        if kind != "equal"
+    ]
+
+
+def add_text(loro: LoroDoc, target: Target, text: str) -> None:
+    """Add to the end of a text."""
+    held = _text(loro, target)
+    checked(Field(name="text"), text)
+    held.push_str(text)
+
+
+def add_line(loro: LoroDoc, target: Target, text: str) -> None:
+    """Add to the end of a text, on a line of its own."""
+    add_text(loro, target, on_its_own_line(_text(loro, target).to_string(), text))
+
+
+def on_its_own_line(standing: str, added: str) -> str:
+    """What to add behind a text: forms and seeds leave a last line without its end, which words must not run into."""
+    return f"\n{added}" if added and standing and not standing.endswith("\n") else added
+
+
+def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
+    """Put `new` in place of every `old` in a text; raises Refused when there is none."""
+    held = _text(loro, target)
+    checked(Field(name="text"), new)
+    text, places = held.to_string(), list[int]()
+    while old and (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
+        places.append(place)
+    if not places:
+        raise Refused(f"{old[:80]!r} does not occur there; it must be given exactly as it stands")
+    for place in reversed(places):
+        held.splice(place, len(old), new)
+
+
+def _text(loro: LoroDoc, target: Target) -> LoroText:
+    shape = target.shape
+    if isinstance(shape, TextSchema) or (isinstance(shape, Field) and shape.type is FieldType.TEXT):
+        return loro.get_text(target.name)
+    raise Refused(f"this is a {shape.type}, not a text: set it, or add and remove items")
+
+
+def add(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
+    """Add an item to a list, or a number to a counter; in a log it is an entry of that moment and writer."""
+    if target.is_log:
+        add_entry(loro, target, value, at, by)
+    else:
+        add_item(loro, target, value)
+
+
+def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
+    """Add an item to the end of a list, or a number to a counter."""
+    if isinstance(target.shape, Field) and target.shape.type is FieldType.COUNTER:
+        counter = loro.get_counter(target.name)
+        amount = checked(target.shape, value) or 0
+        before = counter.value
+        # As whole numbers where they are: as a float the sum would be rounded to what is allowed.
+        checked(target.shape, (int(before) if before.is_integer() else before) + amount)
+        counter.increment(amount)
+        return
+    fields, most = items_of(target)
+    held = loro.get_movable_list(target.name)
+    if len(held) >= most:
+        raise Refused(f"the list holds {len(held):,} of {most:,} items: remove one first")
+    held.push(checked_item(fields, value, "the list"))
+
+
+def set_item(loro: LoroDoc, target: Target, number: int, value: Any) -> None:
+    """Put another item in place of the one of that number, counted from 1."""
+    fields, _ = items_of(target)
+    loro.get_movable_list(target.name).set(_place(loro, target, number), checked_item(fields, value, "the list"))
+
+
+def remove_item(loro: LoroDoc, target: Target, number: int) -> None:
+    """Take the item of that number away, counted from 1."""
+    items_of(target)
+    loro.get_movable_list(target.name).delete(_place(loro, target, number), 1)
+
+
+def items_of(target: Target) -> tuple[tuple[Field, ...], int]:
+    """What the items of a list look like, and how many it holds; raises Refused for what is no list."""
+    match target.shape:
+        case ListSchema(fields=fields, max_items=most):
+            return fields, most
+        case Field(type=FieldType.LIST):
+            return (), MOST_ITEMS
+        case LogSchema():
+            raise BlockRefused("entries of a log stay as they are")
+        case shape:
+            raise Refused(f"this is a {shape.type}, which has no items: set it")
+
+
+def _place(loro: LoroDoc, target: Target, number: int) -> int:
+    length = len(loro.get_movable_list(target.name))
+    if not 1 <= number <= length:
+        raise Refused(f"there is no item {number}: the list has {length}, counted from 1")
+    return number - 1
+
+
+def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
+    """Make every part be as it was, by its path; whether anything changed.
+
+    Raises BlockRefused where what is read only differs, Refused where what is required would be empty.
+    """
+    now, changed = parts_of(loro), False
+    if now is None:
+        raise Refused("this is a plain text")
+    for path, target in every_target(now.schema).items():
+        if path in before and not same(now.values[path], before[path]):
+            if target.read_only:
+                raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
+            set_value(loro, target, before[path])
+            changed = True
+    if before[TEXT] != now.values[TEXT]:
+        write_text(loro.get_text(_LOST), before[TEXT])
+        changed = True
+    return changed
+
+
+def parts_of(loro: LoroDoc) -> Held | None:
+    """What each part holds now, by its path; None when it is a plain text."""
+    schema = declared(loro)
+    if schema is None:
+        return None
+    found: dict[str, Any] = {TEXT: loro.get_text(_LOST).to_string()}
+    for path, target in every_target(schema).items():
+        match target.kind:
+            case "text":
+                found[path] = loro.get_text(target.name).to_string()
+            case "list":
+                found[path] = loro.get_movable_list(target.name).get_deep_value()
+            case "counter":
+                found[path] = loro.get_counter(target.name).value
+            case "value":
+                kept: Any = loro.get_map(target.within).get_value()
+                found[path] = kept.get(path.rpartition(".")[2])
+    return Held(schema, found, values(loro, schema))
+
+
+def amend(loro: LoroDoc, plan: Plan) -> None:
+    """Change parts as was planned for the document as it is."""
+    schema = declared(loro)
+    targets = {} if schema is None else every_target(schema)
+    for path, cuts in plan.sequences.items():
+        make(loro, _LOST if path == TEXT else targets[path].name, cuts)
+    for path, value in plan.values.items():
+        _set(loro.get_map(targets[path].within), path.rpartition(".")[2], value)
+    for path, amount in plan.counters.items():
+        loro.get_counter(targets[path].name).increment(amount)
+
+
+def make(loro: LoroDoc, name: str, cuts: Sequence[Cut]) -> None:
+    """Make these changes of a text or a list, which go from its end to its beginning."""
+    for cut in cuts:
+        if isinstance(cut.content, str):
+            loro.get_text(name).splice(cut.place, cut.delete, cut.content)
+            continue
+        items = loro.get_movable_list(name)
+        items.delete(cut.place, cut.delete)
+        for place, item in enumerate(cut.content, cut.place):
+            items.insert(place, item)
+
+
+# -------------------------------------------------------------------------------------------------------- merging
+
+
+def cuts_of(found: DiffBatch, name: str) -> list[Cut]:
+    """What lies between two versions of one text or list; the places are those of the older one, from its beginning."""
+    cuts, place = list[Cut](), 0
+    for container, diff in found.get_diff():
+        if not isinstance(container, ContainerID.Root) or container.name != name:
+            continue
+        for part in diff.diff if isinstance(diff, Diff.Text | Diff.List) else ():
+            match part:
+                case TextDelta.Retain(retain=size) | ListDiffItem.Retain(retain=size):
+                    place += size
+                case TextDelta.Insert(insert=str(text)):
+                    cuts.append(Cut(place, 0, text))
+                case ListDiffItem.Insert(insert=items):
+                    values = tuple(each.value for each in items if isinstance(each, ValueOrContainer.Value))
+                    cuts.append(Cut(place, 0, values))
+                case TextDelta.Delete(delete=size) | ListDiffItem.Delete(delete=size):
+                    cuts.append(Cut(place, size, "" if isinstance(diff, Diff.Text) else ()))
+                    place += size
+    return cuts
+
+
+def once(loro: LoroDoc, name: str, mine: Sequence[Cut], others: Sequence[Cut]) -> list[Cut]:
+    """The first without what stands there already since others put it there too; from the end to the beginning."""
+    text = all(isinstance(cut.content, str) for cut in (*mine, *others))
+    items: Any = () if text else loro.get_movable_list(name).get_deep_value()
+    now: Content = loro.get_text(name).to_string() if text else tuple(items)
+    new, grown = [False] * len(now), 0
+    for cut in others:
+        start = cut.place + grown
+        new[start : start + len(cut.content)] = [True] * len(cut.content)
+        grown += len(cut.content) - cut.delete
+    found = list[Cut]()
+    for at, cut in enumerate(mine):
+        start = end = cut.place
+        while cut.content and start and new[start - 1]:
+            start -= 1
+        while cut.content and end < len(new) and new[end]:
+            end += 1
+        alone = at + 1 == len(mine) or end <= mine[at + 1].place
+        for stop in (end, cut.place) if alone else (cut.place,):
+            if both := _both_begin(now[start:stop], cut.content):
+                found.append(Cut(stop, 0, cut.content[both:]))
+                break
+        else:
+            found.append(cut)
+    return [cut for cut in reversed(found) if cut.content or cut.delete]
+
+
+def _both_begin(one: Any, other: Any) -> int:
+    """The length of what one is wholly and the other begins with, if no word goes on there; else 0."""
+    size = min(len(one), len(other))
+    longer = max(one, other, key=len)
+    in_word = isinstance(longer, str) and 0 < size < len(longer) and longer[size - 1 : size + 1].isalnum()
+    return 0 if in_word or one[:size] != other[:size] else size
+
+
+def drop_recovered(loro: LoroDoc) -> None:
+    """Take away what was saved from a damaged document."""
+    write_text(loro.get_text(_LOST), "")
+
+
+def write_text(held: LoroText, text: str) -> None:
+    """Make `text` the whole value: in whole words where that is soon found, else as Loro finds it in 20 ms."""
+    splices = by_words(held.to_string(), text)
+    if splices is None:
+        try:
+            held.update(text, timeout_ms=_UPDATE_MS)
+            return
+        except ValueError:  # the time was up; some of it may be done
+            splices = difference(held.to_string(), text)
+    for each in splices:
+        held.splice(each.place, each.delete, each.insert)
+
+
+def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
+    """Add an entry to a log, whose oldest then go."""
+    shape = target.shape
+    if not isinstance(shape, LogSchema):
+        raise Refused(f"this is a {shape.type}, not a log")
+    kept = checked_item(shape.fields, value, "the log")
+    entry = {"at": to_text(at), "by": by} | (kept if isinstance(kept, dict) else {"text": kept})
+    log = loro.get_list(target.name)
+    log.push(entry)
+    if len(log) > shape.max_entries:
+        log.delete(0, len(log) - shape.max_entries)
+
+
+def keep_entry(loro: LoroDoc, target: Target, entry: Mapping[str, Any]) -> None:
+    """Add an entry just as it stood in another document."""
+    loro.get_list(target.name).push(dict(entry))
+
+
+def drop_entries(loro: LoroDoc, target: Target, gone: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Take entries out of a log: for what is to be forgotten. By others they stay as they are."""
+    log = loro.get_list(target.name)
+    entries: Any = log.get_deep_value()
+    for place in reversed([place for place, entry in enumerate(entries) if gone(entry)]):
+        log.delete(place, 1)

@@ -1,0 +1,241 @@
+"""Changing what a block says, as a text or by its fields, items and sections: find, check, change, save.
+
+Adding (an item, to a counter, to the end of a text) takes the right to append; setting, replacing and removing the
+right to overwrite. What the schema calls read-only the system alone changes. A path is a field, a section,
+"section.field", or nothing for the one list that a block is.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from memory.blocks import containers
+from memory.blocks.containers import on_its_own_line
+from memory.blocks.document import SYSTEM, BlockDocument, Stamp
+from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
+from memory.blocks.lifecycle import create_block
+from memory.blocks.lookup import own_block
+from memory.blocks.merge import (
+    Sight,
+    lines_changed,
+    lines_now,
+    place_of_item,
+    set_seen,
+    shown_text,
+    sight_of,
+    write_known,
+    write_seen,
+)
+from memory.blocks.records import Author, Block
+from memory.blocks.rights import Decision, Operation
+from memory.blocks.rows import archives_of
+from memory.blocks.schemas import LogSchema, outline
+from memory.blocks.store import open_block, save_change
+from memory.blocks.targets import Target
+from memory.store.clock import from_text, to_text
+from memory.store.database import Tx
+from memory.store.errors import BlockRefused, Refused
+from memory.store.plurals import many
+
+
+def append_block(tx: Tx, author: Author, label: str, text: str, own_line: bool = False) -> Block:
+    """Add text to the end of a block, or below its last line (`own_line`).
+
+    Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt.
+    """
+
+    def change(document: BlockDocument) -> None:
+        document.append(on_its_own_line(document.text(), text) if own_line else text)
+
+    return edit_text(tx, author, label, Operation.APPEND, change)
+
+
+def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str) -> Block:
+    """Put `new` in place of every `old`, which must occur exactly so. Raises as `append_block`."""
+    return edit_text(tx, author, label, Operation.OVERWRITE, lambda document: document.replace(old, new))
+
+
+def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None = None) -> Block:
+    """Make `text` the whole content; what others wrote after version `seen`, or since the author was shown it, stays.
+
+    Raises as `append_block`; Refused where the author sees some of its lines alone, and BlockChanged where it is not
+    kept any more what they were shown.
+    """
+
+    def change(block: Block, document: BlockDocument) -> None:
+        _require_text(block)
+        if seen is not None:
+            write_seen(document, text, seen)
+            return
+        if block.id in author.shown and block.shown != block.content:
+            raise Refused(f"you see some lines of block {block.address} alone: {_NOT_WHOLE}")
+        write_known(document, text, sight(author, block, document))
+
+    return edit_block(tx, author, label, Operation.OVERWRITE, change)
+
+
+def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
+    """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away.
+
+    The numbers are those of the version that the author was shown; beyond its last line, of what it added itself as
+    long as nobody else wrote. Raises as `append_block`, and BlockChanged where
+    those lines do not stand there as they did.
+    """
+
+    def change(block: Block, document: BlockDocument) -> None:
+        _require_text(block)
+        known = sight(author, block, document)
+        shown = shown_text(document, known, lambda: archives_of(tx, block.id))
+        if known is not None and not known.others and last > len(shown.splitlines()):
+            shown = document.text()
+        document.write(_spliced(shown, document.text(), first, last, text))
+
+    return edit_block(tx, author, label, Operation.OVERWRITE, change)
+
+
+def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
+    seen, lines = shown.splitlines(), now.splitlines(keepends=True)
+    if not 1 <= first <= last <= len(seen):
+        raise Refused(f"lines {first} to {last} are not there: the block has {many(len(seen), 'line')}, counted from 1")
+    start = lines_now(seen, now.splitlines(), first, last)
+    if start is None:
+        raise lines_changed(now)
+    end = start + last - first + 1
+    ends = "\n" if text and not text.endswith("\n") and lines[end - 1].endswith("\n") else ""
+    return "".join([*lines[:start], text + ends, *lines[end:]])
+
+
+def sight(author: Author, block: Block, document: BlockDocument) -> Sight | None:
+    """What the author knows of a block; None: all there is."""
+    return sight_of(document, author.shown.get(block.id), author.writer, author.turn)
+
+
+def edit_text(
+    tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[BlockDocument], None]
+) -> Block:
+    """Make one change of a text. Raises as `append_block`, and Refused where the block is no text."""
+
+    def work(block: Block, document: BlockDocument) -> None:
+        _require_text(block)
+        change(document)
+
+    return edit_block(tx, author, label, operation, work)
+
+
+def _require_text(block: Block) -> None:
+    if not block.is_text:
+        raise Refused(f"block {block.address} has {outline(block.schema)}; {_INSTEAD}")
+
+
+_NOT_WHOLE = "edit_range writes those anew; viewport with first_line 1 shows all of it"
+_INSTEAD = "name the field or section, or use set_field and add_item"
+
+
+def edit_block(
+    tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[Block, BlockDocument], None]
+) -> Block:
+    """Make one change of a block's document under the rights of an operation. Raises as `append_block`."""
+    block, decision = writable(tx, author, label, operation)
+    opened = open_block(tx, block.id, author.writer, author.now)
+    change(block, opened.document)
+    text = opened.document.text()
+    require_fits(block.address, block.char_limit, len(block.content), len(text))
+    require_yes(tx, author, block, operation, decision)  # not for what would be refused anyway
+    if not save_change(tx, opened, Stamp(author.writer, author.turn, opened.next_seq, author.now), author.policy):
+        return block
+    tell_changed(tx, author, block, operation)
+    trust = min(block.trust, author.trust)
+    if trust < block.trust:
+        tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
+    moment = from_text(to_text(author.now))
+    return block._replace(content=text, trust=trust, updated_at=moment, version=opened.document.version)
+
+
+def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
+    """The instance that this author may change, or may with a yes; made from the template where others have one."""
+    template, ours = author.template, author.scope.audience
+    fits = template is not None and (template.owner, template.label) == (author.agent, label)
+    if template and fits and not own_block(tx, author.agent, label, ours):
+        create_block(tx, replace(template, audience=ours), author.writer, author.now)
+    return standing_block(tx, author, label, operation)
+
+
+def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:
+    """Give a field, or a section that is a text or a list, a value; None takes it away.
+
+    Raises as `append_block`, and BlockChanged.
+    Of a text or a list what others changed since the author was shown the block stays.
+    """
+    if path == containers.RECOVERED and value in (None, ""):
+        return edit_block(tx, author, label, Operation.OVERWRITE, _drop_recovered)
+
+    def change(block: Block, document: BlockDocument, target: Target) -> None:
+        if isinstance(target.shape, LogSchema):
+            raise Refused("this is a log: its entries stay as they are; add_item adds one")
+        set_seen(document, target, value, sight(author, block, document))
+
+    return _change(tx, author, label, path, Operation.OVERWRITE, change)
+
+
+def append_to_field(tx: Tx, author: Author, label: str, path: str, text: str, own_line: bool = False) -> Block:
+    """Add to the end of a text that is a field or a section, or below its last line. Raises as `append_block`."""
+    add = containers.add_line if own_line else containers.add_text
+    return _change(tx, author, label, path, Operation.APPEND, _now(add, text=text))
+
+
+def replace_in_field(tx: Tx, author: Author, label: str, path: str, old: str, new: str) -> Block:
+    """Put `new` in place of every `old` in a text that is a field or a section. Raises as `append_block`."""
+    return _change(tx, author, label, path, Operation.OVERWRITE, _now(containers.replace_text, old=old, new=new))
+
+
+def add_item(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:
+    """Add an item to a list, an entry to a log, or a number to a counter. Raises as `append_block`."""
+    add = _now(containers.add, value=value, at=author.now, by=author.writer)
+    return _change(tx, author, label, path, Operation.APPEND, add)
+
+
+def set_item(tx: Tx, author: Author, label: str, path: str, number: int, value: Any) -> Block:
+    """Put another item in place of the one of that number, counted from 1. Raises as `remove_item`."""
+    return _change_item(tx, author, label, path, number, partial(containers.set_item, value=value))
+
+
+def remove_item(tx: Tx, author: Author, label: str, path: str, number: int) -> Block:
+    """Take the item of that number away, counted from 1 in the version that the author was shown.
+
+    Raises as `append_block`, and BlockChanged where somebody took it away since, or made something else of it.
+    """
+    return _change_item(tx, author, label, path, number, containers.remove_item)
+
+
+_Change: TypeAlias = Callable[[Block, BlockDocument, Target], None]
+
+
+def _change_item(tx: Tx, author: Author, label: str, path: str, number: int, function: Callable[..., None]) -> Block:
+    def change(block: Block, document: BlockDocument, target: Target) -> None:
+        known = sight(author, block, document)
+        place = place_of_item(document, path, target, number, known)
+        document.change(partial(function, target=target, number=place))
+
+    return _change(tx, author, label, path, Operation.OVERWRITE, change)
+
+
+def _now(function: Callable[..., None], **arguments: Any) -> _Change:
+    """A function of `memory/blocks/containers.py` on the part as it is, whatever was shown of it."""
+    return lambda _block, document, target: document.change(partial(function, target=target, **arguments))
+
+
+def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation, change: _Change) -> Block:
+    def work(block: Block, document: BlockDocument) -> None:
+        if block.is_text:
+            raise Refused(f"block {block.address} is one text, without fields: use append or replace")
+        target = containers.target_of(block.schema, path)
+        if target.read_only and author.writer != SYSTEM:
+            raise BlockRefused(f"{path} of block {block.address} is read only: the system keeps it")
+        change(block, document, target)
+
+    return edit_block(tx, author, label, operation, work)
+
+
+def _drop_recovered(_block: Block, document: BlockDocument) -> None:
+    document.change(containers.drop_recovered)

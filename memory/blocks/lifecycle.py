@@ -1,0 +1,155 @@
+"""Making a block, and what happens to it as a whole: in and out of context, pinned, taken away."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import regex
+
+from memory.blocks import containers
+from memory.blocks.document import Stamp, Writer, require_text
+from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
+from memory.blocks.lookup import block_by_id, own_block
+from memory.blocks.records import Author, Block, BlockType, NewBlock
+from memory.blocks.rights import Operation
+from memory.blocks.rows import WarmBlocks
+from memory.blocks.schemas import TEXT, TextSchema, Viewport, dump_schema, outline
+from memory.blocks.store import open_block, save_change
+from memory.store.clock import from_text, to_text
+from memory.store.database import Tx, Value
+from memory.store.errors import BlockExists, BlockRefused, Refused
+from memory.store.ids import BlockId, new_id
+from memory.store.late_indexes import block_words
+from memory.store.plurals import many
+
+_MOST_LABEL = 100
+# It stands in a tag of the prompt: <block:label ...>.
+_LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}}(?<=\S)")
+
+
+def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
+    """Make a block. Raises BlockExists for a living one of that owner, label and audience; Refused, BlockTooLong."""
+    _require_sound(new)
+    block, moment = BlockId(new_id("blk")), to_text(now)
+    row: dict[str, Value] = {"id": block, "agent_id": new.owner, "label": new.label, "description": new.description}
+    row |= {"block_type": new.type, "permission": new.permission, "audience": new.audience, "person_id": new.about}
+    row |= {"char_limit": new.limit, "pinned": int(new.pinned), "trust": int(new.trust), "profile": new.profile}
+    row |= {"created_at": moment, "updated_at": moment, "search_text": block_words(new.label, new.description, "")}
+    if new.schema is not TEXT:
+        row["schema"] = dump_schema(new.schema)
+    if not tx.insert("memory_blocks", row, ignore=True):
+        raise BlockExists(f"there is a block {new.label!r} already, for {new.audience}")
+    if new.content or not isinstance(new.schema, TextSchema):
+        opened = open_block(tx, block, writer, now)
+        if isinstance(new.schema, TextSchema):
+            opened.document.append(new.content)
+        else:
+            opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
+        require_fits(new.label, new.limit, 0, len(opened.document.text()))
+        save_change(tx, opened, Stamp(writer, None, opened.next_seq, now))
+    return block_by_id(tx, new.owner, block)
+
+
+def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block:
+    """The block of that owner, label and audience, made if need be; else only profile and description are renewed."""
+    found = own_block(tx, spec.owner, spec.label, spec.audience)
+    if found is None:
+        return create_block(tx, spec, writer, now)
+    if (found.profile, found.description) == (spec.profile, spec.description):
+        return found
+    _require_sound(replace(spec, content=""))
+    search = block_words(spec.label, spec.description, found.content)
+    tx.run(
+        "UPDATE memory_blocks SET profile = ?, description = ?, search_text = ?, updated_at = ? WHERE id = ?",
+        (spec.profile, spec.description, search, to_text(now), found.id),
+    )
+    return block_by_id(tx, spec.owner, found.id)
+
+
+def _require_sound(new: NewBlock) -> None:
+    if not _LABEL.fullmatch(new.label):
+        raise Refused(
+            f'a block needs a label of 1 to {_MOST_LABEL} characters on one line, without < > " and spaces around it, '
+            f"not {new.label[:_MOST_LABEL]!r}"
+        )
+    if not new.description.strip():
+        raise Refused(f"block {new.label} needs a description: it tells the model what belongs in it")
+    for text in (new.label, new.description, new.profile):
+        require_text(text)
+    require_fits(new.label, new.limit, 0, len(new.content))
+    if isinstance(new.schema, TextSchema) and new.values:
+        raise Refused(f"block {new.label} is a text: it has no fields {', '.join(new.values)}")
+    if not isinstance(new.schema, TextSchema) and new.content:
+        raise Refused(f"block {new.label} has {outline(new.schema)}: give their values, not a text")
+
+
+def archive_block(tx: Tx, author: Author, label: str) -> Block:
+    """Take a working block out of context into archival. Raises BlockNotFound, BlockRefused, ApprovalNeeded."""
+    block = _of_type(tx, author, label, Operation.ARCHIVE, BlockType.WORKING)
+    return _moved(tx, author, block._replace(type=BlockType.ARCHIVAL, pinned=False), Operation.ARCHIVE)
+
+
+def load_block(tx: Tx, author: Author, label: str) -> Block:
+    """Bring a block back from archival as a working one, pinned so that it is in context. Raises as `archive_block`."""
+    block = _of_type(tx, author, label, Operation.LOAD, BlockType.ARCHIVAL)
+    return _moved(tx, author, block._replace(type=BlockType.WORKING, pinned=True), Operation.LOAD)
+
+
+def swap_blocks(tx: Tx, author: Author, out: str, into: str) -> tuple[Block, Block]:
+    """Archive one block and load another, both or neither. Raises as `archive_block`."""
+    going = _of_type(tx, author, out, Operation.SWAP, BlockType.WORKING)
+    coming = _of_type(tx, author, into, Operation.SWAP, BlockType.ARCHIVAL)
+    archived = _moved(tx, author, going._replace(type=BlockType.ARCHIVAL, pinned=False), Operation.SWAP)
+    return archived, _moved(tx, author, coming._replace(type=BlockType.WORKING, pinned=True), Operation.SWAP)
+
+
+def pin_block(tx: Tx, author: Author, label: str, *, pinned: bool) -> Block:
+    """Keep a working block in context, or no longer. Raises as `archive_block`."""
+    block = _of_type(tx, author, label, Operation.PIN if pinned else Operation.UNPIN, BlockType.WORKING)
+    return _moved(tx, author, block._replace(pinned=pinned), Operation.PIN if pinned else Operation.UNPIN)
+
+
+def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> Block:
+    """Let only some lines of a long text be in context, counted from 1; 0 lines for all. Raises as `archive_block`."""
+    block, decision = standing_block(tx, author, label, Operation.PIN)
+    if not isinstance(block.schema, TextSchema):
+        raise BlockRefused(f"block {block.address} has {outline(block.schema)}: only a text has a viewport")
+    require_yes(tx, author, block, Operation.PIN, decision)
+    most = len(block.content.splitlines())
+    if lines and not (1 <= first <= max(most, 1) and lines > 0):
+        raise Refused(f"there is no line {first} to begin with: the block has {many(most, 'line')}, counted from 1")
+    schema = TextSchema(viewport=Viewport(first=first, lines=min(lines, most)) if lines and most else None)
+    tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
+    return block._replace(schema=schema)
+
+
+def delete_block(tx: Tx, author: Author, label: str) -> Block:
+    """Take a block away and free its label; the row stays until it is erased. Raises as `archive_block`."""
+    block, decision = standing_block(tx, author, label, Operation.DELETE)
+    require_yes(tx, author, block, Operation.DELETE, decision)
+    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(author.now), block.id))
+    tx.kept(WarmBlocks).take(block.id)
+    tell_changed(tx, author, block, Operation.DELETE)
+    return block
+
+
+_INSTEAD = {
+    BlockType.CORE: "a core block is always in context",
+    BlockType.LOG: "a log is the system's",
+    BlockType.WORKING: "it is a working block already",
+    BlockType.ARCHIVAL: "it is in archival already: load it first",
+}
+
+
+def _of_type(tx: Tx, author: Author, label: str, operation: Operation, wanted: BlockType) -> Block:
+    block, decision = standing_block(tx, author, label, operation)
+    if block.type is not wanted:
+        raise BlockRefused(f"block {block.address} is no {wanted} block, so no {operation}: {_INSTEAD[block.type]}")
+    require_yes(tx, author, block, operation, decision)
+    return block
+
+
+def _moved(tx: Tx, author: Author, block: Block, operation: Operation) -> Block:
+    tell_changed(tx, author, block, operation)
+    sql = "UPDATE memory_blocks SET block_type = ?, pinned = ?, updated_at = ? WHERE id = ?"
+    tx.run(sql, (block.type, int(block.pinned), to_text(author.now), block.id))
+    return block._replace(updated_at=from_text(to_text(author.now)))

@@ -1,0 +1,162 @@
+"""Which blocks an agent sees in a scope, and which one a label means."""
+
+from collections.abc import Collection
+
+from memory.blocks.document import require_text
+from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Block, BlockType
+from memory.blocks.rights import Permission
+from memory.blocks.schemas import TEXT, dump_schema, parse_schema
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.clock import from_text
+from memory.store.database import Row, Rows
+from memory.store.errors import BlockNotFound
+from memory.store.ids import AgentId, BlockId
+
+_NAMED = 40  # labels listed in an error
+_PLAIN = dump_schema(TEXT)
+
+
+def visible_blocks(
+    rows: Rows,
+    agent: AgentId,
+    scope: Scope,
+    types: Collection[BlockType] = IN_CONTEXT,
+    referred: Collection[str] | None = None,
+) -> list[Block]:
+    """The agent's own, shared and constellation blocks that the scope may use: core, working, the rest; by label.
+
+    With `referred` (ids or labels), working blocks that are neither pinned nor among them are left out.
+    """
+    where, parameters = scope.sql("b.audience")
+    where += f" AND b.block_type IN ({_marks(types)})"
+    parameters += tuple(types)
+    if referred is not None:
+        among = _marks(referred)
+        where += f" AND (b.block_type <> 'working' OR b.pinned OR b.label IN ({among}) OR b.id IN ({among}))"
+        parameters += (*referred, *referred)
+    order, found = list(BlockType), _select(rows, agent, where, parameters)
+    return sorted(found, key=lambda b: (order.index(b.type), b.label, b.owner != agent, b.owner, b.audience))
+
+
+def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[list[str], list[str]]:
+    """Blocks that are not in context by themselves: labels of the agent's own, and addresses of others: shared with
+    it, or the constellation's by its configuration. What is about spaces and people comes with their messages.
+
+    No more than that of both together, those that were changed last.
+    """
+    where, parameters = scope.sql("b.audience")
+    found = rows.all(
+        "SELECT b.label, b.agent_id = ? AS own, coalesce(a.name, b.agent_id) AS owner FROM memory_blocks b"
+        " LEFT JOIN agents a ON a.id = b.agent_id WHERE b.deleted_at IS NULL AND (b.agent_id = ?"
+        " OR (b.agent_id <> '_constellation_'"
+        " AND b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))"
+        " OR (b.agent_id = '_constellation_' AND b.label IN (SELECT label FROM constellation_blocks)))"
+        f" AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND {where}"
+        " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT ?",
+        (agent, agent, agent, *parameters, limit),
+    )
+    own = sorted(row["label"] for row in found if row["own"])
+    return own, sorted(f"{row['owner']}/{row['label']}" for row in found if not row["own"])
+
+
+def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
+    """The block of that label, or of that address "owner/label"; an own block comes before others.
+
+    Of several instances it is the one of the scope's own audience, else the widest. Raises BlockNotFound,
+    which names what can be seen from here.
+    """
+    require_text(label)
+    where, parameters = scope.sql("b.audience")
+    parts = label.split("/", 4)  # a name may hold a slash itself
+    labels = ["/".join(parts[start:]) for start in range(len(parts))]
+    found = _select(rows, agent, f"{where} AND b.label IN ({_marks(labels)})", (*parameters, *labels))
+    named = [block for block in found if block.label == label]
+    instances = [block for block in named if block.owner == agent] or named
+    instances = instances or [block for block in found if label in (block.address, f"{block.owner}/{block.label}")]
+    if not instances:
+        seen = sorted({block.address for block in visible_blocks(rows, agent, scope, tuple(BlockType))})
+        more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
+        raise BlockNotFound(f"no block {label[:80]!r} here; there are: {', '.join(seen[:_NAMED]) or 'none'}{more}")
+    if len(addresses := sorted({block.address for block in instances})) > 1:
+        raise BlockNotFound(f"several blocks are called {label!r}: say which, {' or '.join(addresses)}")
+    return min(instances, key=lambda block: (block.audience != scope.audience, _narrowness(block.audience)))
+
+
+def _narrowness(audience: Audience) -> tuple[int, str]:
+    kinds = ("public", "guild", "channel", "person", "owner")
+    return kinds.index(audience.partition(":")[0]), audience
+
+
+def _marks(values: Collection[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+_LIVING = """
+SELECT b.id, b.agent_id, b.label, b.description, b.block_type, b.char_limit, b.permission, b.pinned, b.person_id,
+    b.audience, b.trust, b.profile, b.content, b.updated_at, s.permission AS given, a.name AS owner_name, b.schema,
+    b.next_seq - 1 AS version
+FROM memory_blocks b
+LEFT JOIN shared_block_agents s ON s.block_id = b.id AND s.agent_id = ?
+LEFT JOIN agents a ON a.id = b.agent_id
+WHERE b.deleted_at IS NULL AND (b.agent_id IN (?, '_constellation_')
+    OR b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))
+"""
+
+
+def _select(rows: Rows, agent: AgentId, where: str, parameters: tuple[str, ...]) -> list[Block]:
+    found = rows.all(f"{_LIVING} AND {where}", (agent, agent, agent, *parameters))
+    return [_block(row, agent) for row in found]
+
+
+def own_block(rows: Rows, owner: AgentId, label: str, audience: Audience) -> Block | None:
+    found = _select(rows, owner, "b.agent_id = ? AND b.label = ? AND b.audience = ?", (owner, label, audience))
+    return found[0] if found else None
+
+
+def block_by_id(rows: Rows, agent: AgentId, block: BlockId) -> Block:
+    return _select(rows, agent, "b.id = ?", (block,))[0]
+
+
+# Looking a value up is much quicker than calling its Enum, for every block of every prompt.
+_KINDS = {kind.value: kind for kind in BlockType}
+_LEVELS = {level.value: level for level in Permission}
+_TRUST = {level.value: level for level in Trust}
+
+
+def _block(row: Row, agent: AgentId) -> Block:
+    # In the order of _LIVING: to read by name takes twice the time, too.
+    block, owner, label, description, kind, limit, own, pinned, about, *rest = row
+    audience, trust, profile, content, updated_at, given, owner_name, schema, version = rest
+    shared = owner not in (agent, CONSTELLATION_OWNER)
+    return Block(
+        id=block,
+        owner=owner,
+        label=label,
+        description=description,
+        type=_KINDS[kind],
+        char_limit=limit,
+        permission=_LEVELS[own],
+        pinned=bool(pinned),
+        about=about,
+        audience=audience,
+        trust=_TRUST[trust],
+        profile=profile,
+        content=content,
+        updated_at=from_text(updated_at),
+        shared_from=(owner_name or owner) if shared else None,
+        access=access_at(_KINDS[kind], _LEVELS[own], None if given is None else _LEVELS[given], shared=shared),
+        schema=TEXT if schema == _PLAIN else parse_schema(schema),
+        version=version,
+    )
+
+
+def access_at(kind: BlockType, own: Permission, given: Permission | None, *, shared: bool) -> Permission:
+    """What an agent may do to a block of that kind and permission, at what it was given."""
+    if kind is BlockType.LOG:
+        return Permission.READ_ONLY  # the system appends to logs
+    if given is None:
+        return own
+    if not shared:  # the constellation's block: each agent has its own level, the block's is for the others
+        return given
+    order = list(Permission)  # nobody can give away more than the block allows its owner
+    return min(own, given, key=order.index)

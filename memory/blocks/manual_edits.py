@@ -1,0 +1,175 @@
+"""A person's door to the fields of a block: what they wrote is read as the field's type wants it."""
+
+import json
+from functools import partial
+from typing import Any
+
+from memory.blocks import Block, containers
+from memory.blocks.document import BlockDocument
+from memory.blocks.merge import set_seen, sight_at
+from memory.blocks.revert import NOT_ONE_TEXT, Edit
+from memory.blocks.rows import load_block
+from memory.blocks.schemas import Field, FieldType, ListSchema
+from memory.blocks.targets import Target, every_target, target_of
+from memory.store.database import Rows
+from memory.store.digests import text_mark
+from memory.store.errors import BlockRefused, Refused
+
+
+def require_text(block: Block) -> None:
+    """Raise Refused for a block that nobody writes as one text, nor as one list."""
+    if not block.is_text and not is_list(block):
+        raise Refused(f"this block has fields, items or sections; {NOT_ONE_TEXT}")
+
+
+def fields_by_hand(block: Block) -> list[str]:
+    """The fields and text sections that a person may give a value, by their paths; none of a block that is one text."""
+    paths = [] if block.is_text else every_target(block.schema)
+    return [path for path in paths if path and not _refusal(block, path)]
+
+
+def is_list(block: Block) -> bool:
+    """Whether the whole block is one list, which is written by the path of nothing."""
+    return isinstance(block.schema, ListSchema)
+
+
+def field_text(rows: Rows, block: Block, path: str) -> str:
+    """A field or a list as it is written by hand, a list with an item on each line. Raises as `write_field`."""
+    target = _writable(block, path)
+    return _written(load_block(rows, block.id, None).document, target)
+
+
+def field_mark(text: str) -> str:
+    """The mark of what a field holds, or of its path: two of them and the block's name fit into the id of a form."""
+    return text_mark(text, 4)
+
+
+def write_field(edit: Edit, block: Block, path: str, text: str, mark: str = "", seen: int | None = None) -> Block:
+    """Give a field, or a section that is a text or a list ("field", "section.field"), a value; nothing takes it away.
+
+    A list takes an item from each line, one of records in JSON. `mark` is that of what the field held when somebody
+    began to write; `seen` is the version of the block that they saw: of a text or a list what came since stays. Raises
+    Refused for a path, a value or a version that does not fit, by the field's name, and for a field whose mark is
+    another by now.
+    """
+    target = _writable(block, path)
+    value = _meant(target, path, text)
+
+    def change(document: BlockDocument) -> None:
+        now = _written(document, target)
+        if mark and field_mark(now) != mark:
+            raise Refused(f"it was changed since you saw it, so it stays as it is. {path} says now:\n{now}")
+        set_seen(document, target, value, sight_at(document, seen))
+
+    return edit(change)
+
+
+def _writable(block: Block, path: str) -> Target:
+    if block.is_text:
+        raise Refused(f"block {block.label} is one text, without fields")
+    target = target_of(block.schema, path)
+    if refused := _refusal(block, path):
+        raise BlockRefused(refused)
+    return target
+
+
+def _refusal(block: Block, path: str) -> str:
+    target = target_of(block.schema, path)
+    if target.read_only:
+        return f"{path} of block {block.label} is read only: the system keeps it"
+    if target.is_log:
+        return f"{path or 'this'} is a log: its entries stay as they are"
+    return ""
+
+
+def _written(document: BlockDocument, target: Target) -> str:
+    match document.look(partial(containers.value_of, target=target)):
+        case None:
+            return ""
+        case str(text):
+            return text
+        case bool(held):
+            return "yes" if held else "no"
+        case list(items):
+            return "\n".join(_line(target, item) for item in items)
+        case other:
+            return json.dumps(other)
+
+
+def _line(target: Target, item: Any) -> str:
+    """An item on one line; a record as JSON, its fields in their order."""
+    if isinstance(item, str) or not isinstance(target.shape, ListSchema):
+        return " ".join(str(item).split())
+    known = {field.name: item[field.name] for field in target.shape.fields if field.name in item}
+    return json.dumps(known, ensure_ascii=False)
+
+
+def kept_more(rows: Rows, block: Block, path: str, text: str) -> bool:
+    """Whether a text or a list holds something else than what was just written there: what others wrote stayed."""
+    target = target_of(block.schema, path)
+    if target.kind not in ("text", "list"):
+        return False
+    now = load_block(rows, block.id, None).document.look(partial(containers.value_of, target=target))
+    return bool((now or None) != (containers.fitting(target, _meant(target, path, text)) or None))
+
+
+def _meant(target: Target, path: str, text: str) -> Any:
+    if target.kind == "list":
+        fields = target.shape.fields if isinstance(target.shape, ListSchema) else ()
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return [_record(path, fields, line) for line in lines] if fields else lines
+    match target.shape.type if isinstance(target.shape, Field) else FieldType.TEXT:
+        case FieldType.TEXT:
+            return text
+        case FieldType.BOOLEAN if text.strip():
+            return _yes_or_no(path, text.strip())
+        case FieldType.NUMBER | FieldType.COUNTER:
+            return _plain(text.strip())
+        case _:
+            return text.strip() or None
+
+
+def _record(path: str, fields: tuple[Field, ...], line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        raise Refused(
+            f"each line of {path or 'this list'} is an item as JSON, such as {_example(fields)}, not {line[:60]!r}"
+        ) from None
+
+
+_MOST_NAMED = 3  # fields in an example, beside those that every item must have
+_VALUES: dict[FieldType, Any] = {
+    FieldType.TEXT: "...",
+    FieldType.NUMBER: 1,
+    FieldType.BOOLEAN: True,
+    FieldType.LIST: ["..."],
+    FieldType.TIMESTAMP: "2026-11-22T12:00:00Z",
+    FieldType.COUNTER: 1,
+}
+
+
+def _example(fields: tuple[Field, ...]) -> str:
+    """An item that a list of these would take."""
+    ours = [field for field in fields if not field.read_only] or list(fields)
+    named = [field for number, field in enumerate(ours) if field.required or number < _MOST_NAMED]
+    values = {field.name: _VALUES[field.type] if field.default is None else field.default for field in named}
+    return json.dumps(values, ensure_ascii=False)
+
+
+_WORDS = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def _yes_or_no(path: str, text: str) -> bool:
+    """As a prompt shows it, or as JSON writes it."""
+    if (word := text.casefold()) not in _WORDS:
+        raise Refused(f"{path} is yes or no (true and false are taken as well; nothing empties it), not {text[:60]!r}")
+    return _WORDS[word]
+
+
+def _plain(text: str) -> Any:
+    """A number as JSON writes it; anything else as it stands, to be refused by the field."""
+    try:
+        return json.loads(text.casefold()) if text else None
+    except ValueError:
+        return text

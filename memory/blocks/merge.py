@@ -1,0 +1,192 @@
+"""Writing without wiping what came meanwhile: an edit is made as it was meant at the version that its writer saw.
+
+What others wrote since stays: Loro merges the two. Where it cannot be told any more what the writer saw, or where they
+changed the same part themselves since, nothing is done and they are told how the block is now.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import partial
+from typing import Any, TypeAlias
+
+from memory.blocks import containers
+from memory.blocks.changes import CONTAINER, Writer
+from memory.blocks.document import BlockDocument, require_text
+from memory.blocks.history import Archive, past_back_to, past_of
+from memory.blocks.schemas import Field, ListSchema, rendered
+from memory.blocks.targets import Target
+from memory.store.errors import BlockChanged, Refused
+from memory.store.ids import TurnId
+
+Archives: TypeAlias = Callable[[], Sequence[Archive]]
+"""What is kept of a block beside its document, read when it is needed."""
+
+_MOST_PAIRS = 250_000  # lines against lines that are compared: some tenths of a second where all are alike
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a writer knows of a block: the version that they were shown, and what they changed themselves since."""
+
+    version: int
+    own: frozenset[int] = frozenset()
+    others: bool = True
+    """Whether somebody else changed it since."""
+
+
+def sight_of(document: BlockDocument, shown: int | None, writer: Writer, turn: TurnId | None) -> Sight | None:
+    """What a writer knows to whom that version was shown, and who writes in that turn; None: all there is."""
+    if shown is None or shown >= document.version:
+        return None
+    since = [change for change in document.changes() if change.seq > shown]
+    own = frozenset(
+        change.seq for change in since if turn is not None and (change.writer, change.turn) == (writer, turn)
+    )
+    return Sight(shown, own, others=len(own) < len(since) or shown < document.base.version)
+
+
+def sight_at(document: BlockDocument, seen: int | None) -> Sight | None:
+    """What somebody knows who says which version they saw; None: all there is. Raises Refused for one to come."""
+    if seen is None or seen == document.version:
+        return None
+    if seen > document.version:
+        raise Refused(f"there is no version {seen}: the block is at version {document.version}")
+    return Sight(seen)
+
+
+# ------------------------------------------------------------------------------------------------------ whole values
+
+
+def write_seen(document: BlockDocument, text: str, seen: int | None) -> None:
+    """Make `text` the whole value, as far as somebody could mean it who saw the document at version `seen`.
+
+    None means the newest version. Raises Refused for a version that the document does not have; one that a repair
+    lost reads as what it brought back.
+    """
+    if seen is None or seen == document.version:
+        document.write(text)
+        return
+    past = past_of(document)
+    seen = past.read_as(seen)
+    past.require(seen)
+    document.merge(seen, CONTAINER, _rewrite(text))
+
+
+def write_known(document: BlockDocument, text: str, sight: Sight | None) -> None:
+    """Make `text` the whole value, as somebody means it who knows no more than `sight`; what others changed stays.
+
+    Raises BlockChanged where that cannot be told any more.
+    """
+    if sight is None or not sight.others:
+        document.write(text)
+        return
+    past = past_of(document)
+    seen = past.read_as(sight.version)
+    if seen < past.start or (sight.own and document.merged(seen, CONTAINER, _rewrite(text))):
+        now = document.text() or "(nothing)"
+        raise BlockChanged(f"it changed since you read it, and nothing was done; it says now:\n{now}")
+    if not sight.own:
+        document.merge(seen, CONTAINER, _rewrite(text))
+
+
+def _rewrite(text: str) -> containers.Edit:
+    require_text(text)
+    return lambda loro: containers.write_text(loro.get_text(CONTAINER), text)
+
+
+def set_seen(document: BlockDocument, target: Target, value: Any, sight: Sight | None) -> None:
+    """Give a part of a structured block a value, as somebody means it who knows no more than `sight`.
+
+    Of a text or a list what others changed since stays; of anything else the last who sets it wins. Raises Refused for
+    a value that does not fit, BlockChanged where it cannot be told any more what the writer meant.
+    """
+    containers.fitting(target, value)
+    edit = partial(containers.set_value, target=target, value=value)
+    if sight is None or not sight.others or target.kind not in ("text", "list"):
+        document.change(edit)
+        return
+    seen = past_of(document).read_as(sight.version)
+    if seen < document.base.version:
+        raise _changed(document, target)
+    since = [change.seq for change, names in document.touched(seen) if target.name in names]
+    if sight.own.issuperset(since):
+        document.change(edit)
+        return
+    if sight.own.isdisjoint(since):
+        document.merge(seen, target.name, edit)
+    elif document.merged(seen, target.name, edit):  # what was meant of it cannot be told from what was done already
+        raise _changed(document, target)
+    containers.fitting(target, document.look(partial(containers.value_of, target=target)))
+
+
+def _changed(document: BlockDocument, target: Target) -> BlockChanged:
+    """The refusal, with what the part is now."""
+    now = document.look(partial(containers.value_of, target=target))
+    if isinstance(now, list):
+        fields, _ = containers.items_of(target)
+        now, what = rendered(ListSchema(fields=fields), now), "its items are now"
+    else:
+        what = "it says now"
+    name = target.shape.name if isinstance(target.shape, Field) else "it"
+    return BlockChanged(f"{name} changed since you read it, and nothing was done; {what}:\n{now or '(nothing)'}")
+
+
+# --------------------------------------------------------------------------------------- lines and items by number
+
+
+def place_of_item(document: BlockDocument, path: str, target: Target, number: int, sight: Sight | None) -> int:
+    """The number that an item has now which had `number` when the writer saw it.
+
+    Raises BlockChanged where somebody took it away since, or made something else of it; Refused when there was none.
+    """
+    containers.items_of(target)
+    if sight is None:
+        return number
+    replay = past_of(document).replay
+    if sight.version < replay.start:
+        raise _changed(document, target)
+    place = replay.tracks[path].place_of(number, sight.version, sight.own)
+    if place is None:
+        raise _changed(document, target)
+    return place + 1
+
+
+def shown_text(document: BlockDocument, sight: Sight | None, archives: Archives) -> str:
+    """The text as the writer saw it. Raises BlockChanged where it is not kept any more."""
+    if sight is None:
+        return document.text()
+    try:
+        return past_back_to(document, archives, sight.version).text_at(sight.version)
+    except Refused as error:
+        raise lines_changed(document.text()) from error
+
+
+def lines_changed(text: str) -> BlockChanged:
+    """The refusal of numbers of lines that mean nothing any more, with the lines as they are."""
+    now = "\n".join(f"{number}: {line}" for number, line in enumerate(text.splitlines(), 1))
+    return BlockChanged(
+        f"those lines changed since you read them, and nothing was done; they are now:\n{now or '(none)'}"
+    )
+
+
+def lines_now(shown: Sequence[str], now: Sequence[str], first: int, last: int) -> int | None:
+    """Where some lines are now, as the index of the first, that had these numbers in what was shown, counted from 1.
+
+    None when not all of them stand there as they did, with nothing in between.
+    """
+    most = min(len(shown), len(now))
+    start = next((at for at in range(most) if shown[at] != now[at]), most)
+    end = next((at for at in range(most - start) if shown[-1 - at] != now[-1 - at]), most - start)
+    old, new = shown[start : len(shown) - end], now[start : len(now) - end]
+    places: list[int | None] = [None] * len(shown)
+    places[:start] = range(start)
+    places[len(shown) - end :] = range(len(now) - end, len(now))
+    if len(old) * len(new) <= _MOST_PAIRS:
+        for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+            places[start + block.a : start + block.a + block.size] = range(
+                start + block.b, start + block.b + block.size
+            )
+    found = places[first - 1 : last]
+    head = found[0]
+    return head if head is not None and found == [*range(head, head + len(found))] else None

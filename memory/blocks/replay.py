@@ -1,0 +1,317 @@
+"""All that a block's parts ever held, replayed from its recorded changes: who wrote what, and taking changes back.
+
+Loro merges, compares and goes back to a version, but it cannot take one writer's changes out of the middle and keep
+what others wrote since. For that the operations in its exported history are replayed here, part by part: a text or a
+list as a `Track`; of a number, a time or yes-or-no there are the values that were set, of a counter what was added.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from memory.blocks.changes import Change, Made, Note, Step, text_splices
+from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
+from memory.blocks.targets import Target, every_target
+from memory.blocks.track import (
+    Cut,
+    Element,
+    Insert,
+    Operation,
+    Put,
+    Report,
+    Track,
+    prefix,
+    restored_since,
+    same,
+    text_cut,
+    words_of,
+)
+from memory.store.errors import BlockCorrupt, BlockRefused, Refused
+
+TEXT = "."
+"""The path of the text in the container `content`: a plain block's only part, and of a structured block what was
+saved from a damage."""
+_ROOT = "cid:root-"
+_MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # of the words that do not come back, and of each of them
+
+Sets: TypeAlias = Sequence[tuple[int, Any]]
+"""The values that something was given, each with the number of the change that did."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to change in each part, by its path, so that changes are taken back; and the report.
+
+    `gone` are words of theirs that others removed already, `lost` the words that they removed and that do not come
+    back, since their place has changed. `kept` says what stays, and why. `removed` and `restored` count characters.
+    """
+
+    sequences: Mapping[str, Sequence[Cut]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    removed: int = 0
+    restored: int = 0
+
+    @property
+    def empty(self) -> bool:
+        return not (self.sequences or self.values or self.counters)
+
+
+def not_back(lost: Sequence[str]) -> str:
+    """Words for those that do not come back, to go on a sentence with; none where all do."""
+    shown = "; ".join(f"“{_short(text)}”" for text in lost[:_MOST_SHOWN])
+    more = f" and {len(lost) - _MOST_SHOWN} more" if len(lost) > _MOST_SHOWN else ""
+    return f"; not brought back, since others changed what is there: {shown}{more}" if lost else ""
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MOST_CHARACTERS else f"{flat[: _MOST_CHARACTERS - 1]}…"
+
+
+@dataclass(frozen=True)
+class Held:
+    """What each part of a structured block holds, by its path: a text, a list, a number. Logs are not among them."""
+
+    schema: Schema
+    values: Mapping[str, Any]
+    whole: Any = None
+    """The same in one, with the logs, as it is rendered."""
+
+
+class Replay:
+    """The parts of a block with all that they held since version `start`, when they were as `begin` says.
+
+    `held` is what they hold now; None of a plain text. Raises BlockCorrupt when the changes do not lead there.
+    """
+
+    def __init__(self, start: int, begin: Mapping[str, Any], steps: Sequence[Step], held: Held | None) -> None:
+        self.start, self.held = start, held
+        self._targets = {} if held is None else every_target(held.schema)
+        self.tracks = {TEXT: Track(start, begin.get(TEXT, ""))}
+        self._values: dict[str, list[tuple[int, Any]]] = {}
+        self._added: dict[str, list[tuple[int, float]]] = {}
+        self._logged: set[int] = set()
+        for path, target in self._targets.items():
+            match target.kind:
+                case "text":
+                    self.tracks[path] = Track(start, begin.get(path) or "")
+                case "list":
+                    self.tracks[path] = Track(start, tuple(begin.get(path) or ()))
+                case "value":
+                    self._values[path] = [(start, begin.get(path))]
+                case "counter":
+                    self._added[path] = [(start, begin.get(path) or 0)]
+        self._first = next((step.change.seq for step in steps if step.change.seq > start), start)
+        self._notes = {step.change.seq: step.change.note for step in steps}
+        for step in steps:
+            if step.change.seq <= start:
+                continue
+            if held is None:
+                self.tracks[TEXT].take(step.change, [text_cut(splice) for splice in step.splices])
+            elif step.made is not None:
+                self._take(step.change, step.made)
+        if held is not None:
+            self._require_led_to(held.values)
+
+    def _take(self, change: Change, made: Made) -> None:
+        done: dict[str, list[Operation]] = {}
+        for each in made.changes:
+            peer, first = _peer(made.peers, each["id"]), int(each["id"].partition("@")[0])
+            for op in each["ops"]:
+                name, _, kind = op["container"].removeprefix(_ROOT).rpartition(":")
+                path, content = _path(name), op["content"]
+                match kind, content:
+                    case "Text", _:
+                        done.setdefault(path, []).extend(map(text_cut, text_splices(content)))
+                    case "MovableList", {"type": "insert", "pos": int(place), "value": values}:
+                        born = each["lamport"] + op["counter"] - first
+                        done.setdefault(path, []).append(Insert(place, tuple(values), (born, peer)))
+                    case "MovableList", {"type": "set", "elem_id": element, "value": value}:
+                        done.setdefault(path, []).append(Put(_element(made.peers, element), value))
+                    case "MovableList", _:
+                        cuts = [Cut(splice.place, splice.delete, ()) for splice in text_splices(content)]
+                        done.setdefault(path, []).extend(cuts)
+                    case "Counter", {"value": float() | int() as amount}:
+                        self._added[path].append((change.seq, amount))
+                    case "Map", {"key": str(key)} if name != "schema":
+                        self._values[f"{path}.{key}".lstrip(".")].append((change.seq, content.get("value")))
+                    case "List", _:
+                        self._logged.add(change.seq)
+        for path, operations in done.items():
+            self.tracks[path].take(change, operations)
+
+    def _require_led_to(self, now: Mapping[str, Any]) -> None:
+        for path, track in self.tracks.items():
+            if not track.is_text:
+                track.settle(now[path])
+        wrong = [path for path, track in self.tracks.items() if [*track.content()] != [*now[path]]]
+        wrong += [path for path, sets in self._values.items() if sets[-1][1] != now[path]]
+        sums = {path: math.fsum(amount for _, amount in added) for path, added in self._added.items()}
+        wrong += [path for path, total in sums.items() if not math.isclose(total, now[path], abs_tol=1e-6)]
+        if wrong:
+            raise BlockCorrupt(f"the changes of the document do not give what {wrong[0] or 'the list'} holds")
+
+    # -------------------------------------------------------------------------------------------------- reading
+
+    def values_at(self, version: int) -> dict[str, Any]:
+        """What each part held at a version. Raises Refused for one from before the block was made, or a log."""
+        if version < self._first and self.start == 0:
+            raise Refused(f"at version {version} the block was not made yet")
+        if any(number > version for number in self._logged):
+            raise BlockRefused("entries of a log stay as they are")
+        found: dict[str, Any] = {}
+        for path, track in self.tracks.items():
+            content = track.content(version)
+            found[path] = content if isinstance(content, str) else [*content]
+        for path, sets in self._values.items():
+            found[path] = next((value for number, value in reversed(sets) if number <= version), None)
+        for path, added in self._added.items():
+            found[path] = math.fsum(amount for number, amount in added if number <= version)
+        return found
+
+    def author(self, path: str) -> int | None:
+        """The change that wrote a number, a time, yes-or-no or a counter; None where none did."""
+        sets = self._added.get(path) or self._values.get(path) or ()
+        if len(sets) < 2:
+            return None
+        place = _settled(sets, self._notes)
+        return sets[place][0] if place > 0 else None
+
+    def standing(self) -> dict[int, Plan]:
+        """What stands by the change that wrote it, oldest first: one after the other they make an empty block this one.
+
+        What is older than the history, and what counters hold, is the oldest change's. Entries of logs are left out.
+        """
+        cuts: dict[int, dict[str, list[Cut]]] = {}
+        for path, track in self.tracks.items():
+            for number in sorted({born for _, born in track.written()}):
+                place = 0
+                for content, born in track.written():
+                    if born == number:
+                        cuts.setdefault(number, {}).setdefault(path, []).append(Cut(place, 0, content))
+                    place += len(content) if born <= number else 0
+        values: dict[int, dict[str, Any]] = {}
+        for path, sets in self._values.items():
+            if sets[-1][1] is not None:
+                author = self.author(path)
+                values.setdefault(self.start if author is None else author, {})[path] = sets[-1][1]
+        counters = {path: math.fsum(each for _, each in added) for path, added in self._added.items()}
+        numbers = sorted({self.start, *cuts, *values})
+        return {
+            number: Plan(cuts.get(number, {}), values.get(number, {}), counters if number == numbers[0] else {})
+            for number in numbers
+        }
+
+    # ---------------------------------------------------------------------------------------------- taking back
+
+    def without(self, numbers: Collection[int], *, beside: bool = False) -> Plan:
+        """The way to the parts without some changes, keeping whatever others changed later.
+
+        A value goes back to what it would be without them, if the last that was set is theirs; a counter loses what
+        they added; texts and lists as in `Track.back`. What cannot be without them stays, and is told: a required
+        field, a number out of range. Raises BlockRefused where what is read only would change.
+        """
+        numbers, report = frozenset(numbers), Report()
+        sequences = {path: cuts for path in self.tracks if (cuts := self._sequence(path, numbers, report, beside))}
+        values = {path: found[0] for path in self._values if (found := self._value(path, numbers, report))}
+        counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
+        for path in (*sequences, *values, *counters):
+            if path != TEXT and self._targets[path].read_only:
+                raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
+        if self._logged & numbers:
+            report.kept.append("the entries of a log stay as they are")
+        texts = [cut for path, cuts in sequences.items() if self.tracks[path].is_text for cut in cuts]
+        removed, restored = sum(cut.delete for cut in texts), sum(len(cut.content) for cut in texts)
+        told = tuple(report.gone), tuple(report.lost), tuple(report.kept)
+        return Plan(sequences, values, counters, *told, removed, restored)
+
+    def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Cut]:
+        track, target = self.tracks[path], self._targets.get(path)
+        most = None if track.is_text or target is None else _most(target)
+        cuts, found = track.back(numbers, beside=beside, most=most)
+        unplaced = len(numbers & set(track.unplaced))
+        found.lost += ["an item that is older than what is kept"] * unplaced
+        report.add(path, found)
+        if cuts and target is not None and target.required and track.is_text:
+            text = str(track.content())
+            for cut in cuts:
+                text = f"{text[: cut.place]}{cut.content}{text[cut.place + cut.delete :]}"
+            if not text.strip():
+                report.kept.append(f"{path} is required and would be empty")
+                return ()
+        return cuts
+
+    def _value(self, path: str, numbers: frozenset[int], report: Report) -> tuple[Any] | None:
+        """The value to set, as the only one; None when it stays."""
+        sets, now = self._values[path], self._values[path][-1][1]
+        mine = [value for number, value in sets[1:] if number in numbers]
+        if not mine:
+            return None
+        if not {sets[-1][0], sets[_settled(sets, self._notes)][0]} & numbers:
+            report.gone += [f"{prefix(path)}{words_of(mine[-1])}"] if mine[-1] is not None else []
+            return None
+        wanted = _without(sets, numbers, self._notes)
+        if wanted is None and self._targets[path].required:
+            report.kept.append(f"{path} is required and would be empty")
+            return None
+        return None if same(wanted, now) else (wanted,)
+
+    def _counter(self, path: str, numbers: frozenset[int], report: Report) -> float:
+        added = self._added[path]
+        amount = math.fsum(each for number, each in added[1:] if number in numbers)
+        left = math.fsum(each for _, each in added) - amount
+        if abs(left) > MOST_NUMBER:
+            report.kept.append(f"{path} would be {left:g}, which is more than a counter holds")
+            return 0.0
+        return -amount
+
+
+def _settled(sets: Sets, notes: Mapping[int, Note], at: int = -1) -> int:
+    """Which of these values one of them is: itself, or the earlier one that it brought back."""
+    at %= len(sets)
+    number, value = sets[at]
+    note = notes.get(number)
+    if at == 0 or note is None or not note.deed.restores:
+        return at
+    alike = [index for index in range(at) if same(sets[index][1], value)]
+    if not alike:
+        return at
+    then = [index for index in range(at) if sets[index][0] <= restored_since(note)]
+    return _settled(sets, notes, then[-1] if then and then[-1] in alike else alike[-1])
+
+
+def _without(sets: Sets, numbers: frozenset[int], notes: Mapping[int, Note]) -> Any:
+    """What the value would be without some changes. The first of the values is what it was before all."""
+    at = len(sets) - 1
+    while at > 0:
+        if sets[at][0] in numbers:
+            at -= 1
+        elif (first := _settled(sets, notes, at)) == at:
+            return sets[at][1]
+        else:
+            at = first
+    return sets[0][1]
+
+
+def _path(container: str) -> str:
+    """The path of the part whose container has that name; of a map the path that its keys stand under."""
+    return TEXT if container == "content" else container.partition(":")[2].lstrip(".")
+
+
+def _peer(peers: Sequence[str], identifier: str) -> str:
+    number = identifier.partition("@")[2]
+    return peers[int(number)] if peers else number
+
+
+def _element(peers: Sequence[str], identifier: str) -> Element:
+    """An item by the moment of its insertion in Loro's clock, and by whom: "L17@1"."""
+    return int(identifier.partition("@")[0].removeprefix("L")), _peer(peers, identifier)
+
+
+def _most(target: Target) -> int:
+    return target.shape.max_items if isinstance(target.shape, ListSchema) else MOST_ITEMS

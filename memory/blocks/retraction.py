@@ -1,0 +1,294 @@
+"""What agents wrote into blocks goes with the message that it was written for.
+
+Every change of a block names the turn that made it, and a turn the messages that it answered: what a turn wrote goes
+whole with any of these. No words are compared, since nobody can tell from a text in other words whose it was. Taking
+back is a change of its own, by the system: a block's history shows it, and the owner may revert it.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from memory.activity import Kind
+from memory.blocks import Block, containers
+from memory.blocks.changes import SYSTEM, Change, Deed, Note, Splice, Stamp, person_writer, played
+from memory.blocks.document import WHOLE, Base, BlockDocument
+from memory.blocks.history import Past, past_of
+from memory.blocks.lookup import block_by_id
+from memory.blocks.repair import repair_block
+from memory.blocks.revert import Edit, past_of_block, take_back
+from memory.blocks.rows import EVERYBODY, WarmBlocks, archives_of, insert_checkpoint
+from memory.blocks.schemas import LogSchema
+from memory.blocks.store import open_block, save_change
+from memory.blocks.targets import target_of
+from memory.people.audience import Audience
+from memory.queue.messages import Message
+from memory.queue.turns import answering, caused
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.errors import BlockCorrupt, BlockRefused, Refused, StoreError
+from memory.store.fulltext import content_words
+from memory.store.ids import AgentId, BlockId, PersonId, TurnId
+from memory.store.logs import Log
+
+_log = Log(__name__)
+
+
+def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] = frozenset(), but: Audience | None = None) -> int:
+    """Take back what agents wrote into blocks because of a message that stands no more; how many blocks changed.
+
+    After an edit, which takes only some words out, `gone` are these: then what its turns wrote with one of them goes.
+    Blocks of the audience `but` keep what they say. Where others changed since what was written, that much of it
+    stays. A damaged block is repaired first.
+    """
+    turns = caused(tx, answering(tx, old.id))
+    blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
+    changed = sum(_take_back(tx, block, at, frozenset(turns), gone) for block in blocks)
+    for block in _written(tx, turns, deleted=True):
+        wipe(tx, block, at)
+    return changed
+
+
+def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
+    """Take back what agents wrote into blocks in turns that answered a person, and what they wrote by hand.
+
+    The past of those blocks goes with it. For an erasure, while the messages still stand. What nobody can read any
+    more is logged.
+    """
+    turns = caused(tx, turns_of(tx, person))
+    written = _written(tx, turns)
+    for block in dict.fromkeys((*written, *_by_hand(tx, person))):
+        try:
+            past, whole = _past(tx, block, at)
+            changes = _changes(past, turns, frozenset()) + past.by(person_writer(person), past.start)
+            if changes:
+                changes.sort(key=lambda change: change.seq)
+                _taken_back(_by_system(tx, block, at), past, changes)
+            if changes or (block in written and not whole):
+                forget_past(tx, block, at, {change.seq for change in changes})
+            if block in written and not whole:
+                _log.warning("what was written before the history that is kept stays in a block", block=block)
+            tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, person_writer(person)))
+        except StoreError as error:
+            _log.warning("words stay in a block", block=block, reason=str(error))
+    for block in (*_written(tx, turns, deleted=True), *_by_hand(tx, person, deleted=True)):
+        wipe(tx, block, at)
+
+
+def turns_of(rows: Rows, person: PersonId) -> list[TurnId]:
+    """The turns that answered a person, alone or among others."""
+    sql = """SELECT i.turn_id AS turn FROM inbox i JOIN messages m ON m.id IN (i.message_id, i.about_id)
+             WHERE i.turn_id IS NOT NULL AND m.person_id = :person AND m.role = 'user'
+             UNION SELECT batch_id FROM messages WHERE batch_id IS NOT NULL AND person_id = :person AND role = 'user'"""
+    return [TurnId(row["turn"]) for row in rows.all(sql, {"person": person})]
+
+
+def _by_hand(rows: Rows, person: PersonId, *, deleted: bool = False) -> list[BlockId]:
+    """The blocks that a person wrote in by hand, and long ones, of which that stands in their history alone."""
+    sql = """SELECT b.id FROM memory_blocks b WHERE (b.deleted_at IS NOT NULL) = ? AND EXISTS (
+               SELECT 1 FROM memory_block_writers w WHERE w.block_id = b.id AND w.writer IN (?, ?)) ORDER BY b.n"""
+    return [BlockId(row["id"]) for row in rows.all(sql, (deleted, person_writer(person), EVERYBODY))]
+
+
+def _seal(tx: Tx, block: BlockId) -> None:
+    """What stood there once is not brought back by who undoes."""
+    tx.run("UPDATE memory_blocks SET sealed_seq = next_seq - 1 WHERE id = ?", (block,))
+
+
+def _written(rows: Rows, turns: Sequence[TurnId], *, deleted: bool = False) -> list[BlockId]:
+    """The blocks that turns changed, as the activity has them; where it forgot, all that may be are looked at.
+
+    Those that stand, or those that were `deleted` since.
+    """
+    sql = """SELECT DISTINCT turn_id, event_type = ? AS wrote, json_extract(details, '$.block') AS block
+             FROM activity_events WHERE turn_id IN (SELECT value FROM json_each(?))"""
+    events = rows.all(sql, (Kind.BLOCK, json.dumps(turns)))
+    forgotten = (set(turns) - {row["turn_id"] for row in events}) | {
+        row["turn_id"] for row in events if row["wrote"] and row["block"] is None
+    }
+    told = {row["block"] for row in events if row["block"] is not None}
+    sql = """SELECT id FROM memory_blocks WHERE id IN (SELECT value FROM json_each(?))
+             AND (deleted_at IS NOT NULL) = ? ORDER BY n"""
+    found = told.union(*(_perhaps_written(rows, turn) for turn in sorted(forgotten)))
+    return [BlockId(row["id"]) for row in rows.all(sql, (json.dumps(sorted(found)), deleted))]
+
+
+def _perhaps_written(rows: Rows, turn: TurnId) -> set[str]:
+    """The blocks that a turn with tools may have changed: by changes of its time, or where those are pruned."""
+    sql = """WITH t AS (SELECT started_at AS start, coalesce(ended_at, '9') AS end FROM turns WHERE id = :turn
+                 AND EXISTS (SELECT 1 FROM messages m WHERE m.batch_id = :turn AND m.role = 'tool'))
+             SELECT b.id FROM t JOIN memory_blocks b ON b.updated_at >= t.start AND b.created_at <= t.end
+             WHERE b.block_type <> 'log' AND (
+               EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id AND u.created_at >= t.start
+                 AND u.created_at <= t.end)
+               OR (SELECT u.seq > 1 AND u.created_at > t.start FROM memory_block_updates u WHERE u.block_id = b.id
+                 ORDER BY u.seq LIMIT 1)
+               OR NOT EXISTS (SELECT 1 FROM memory_block_updates u WHERE u.block_id = b.id))"""
+    return {row["id"] for row in rows.all(sql, {"turn": turn})}
+
+
+def _audience(rows: Rows, block: BlockId) -> str | None:
+    row = rows.one("SELECT audience FROM memory_blocks WHERE id = ?", (block,))
+    return None if row is None else str(row["audience"])
+
+
+def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: Set[str]) -> bool:
+    changed, held = False, True
+    try:
+        past, whole = _past(tx, block, at)
+        changes = _changes(past, turns, words)
+        held = bool(changes)
+        if changes:
+            changed = _taken_back(_by_system(tx, block, at), past, changes)
+        elif not whole:
+            _log.warning("what was written before the history that is kept stays in a block", block=block)
+    except StoreError as error:  # the rest of what follows the message goes all the same
+        _log.warning("words stay in a block", block=block, reason=str(error))
+    if held:
+        _seal(tx, block)
+    return changed
+
+
+def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
+    """The past of a block, which is repaired if it must be; and whether it tells of everything that stands there."""
+    try:
+        past, repaired = past_of_block(tx, block), False
+    except BlockCorrupt:
+        repair_block(tx, block, at)  # and told of to the owner
+        past, repaired = past_of_block(tx, block), True
+    return past, past.start == 0 and not repaired
+
+
+def _taken_back(edit: Edit, past: Past, changes: Sequence[Change]) -> bool:
+    """Take changes back; whether the block says something else now."""
+    if past.held is not None and isinstance(past.held.schema, LogSchema):
+        return _entries_gone(edit, past.held.schema, changes)
+    try:
+        take_back(edit, past, changes)
+    except BlockRefused:
+        raise
+    except Refused:  # nothing of it is left
+        return False
+    return True
+
+
+def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> bool:
+    """Entries of a log bear the moment and the writer of the change that made them, which knows its second alone."""
+    made, texts = {(to_text(each.at)[:SECOND], each.writer) for each in changes}, list[str]()
+
+    def goes(entry: Mapping[str, Any]) -> bool:
+        return (entry["at"][:SECOND], entry["by"]) in made
+
+    def change(document: BlockDocument) -> None:
+        texts.append(document.text())
+        document.change(partial(containers.drop_entries, target=target_of(schema, ""), gone=goes))
+        document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
+
+    return edit(change).content not in texts
+
+
+def _changes(past: Past, turns: Collection[TurnId], words: Set[str]) -> list[Change]:
+    """What agents changed in these turns: all of it, or where words are given what they wrote with one of them."""
+    found, text = list[Change](), past.text
+    for step in past.steps:
+        before, text = text, played(text, [step])
+        if step.change.turn in turns and step.change.writer.startswith("agent:"):
+            written = {word for each in step.splices for word in content_words(each.insert)} if words else set[str]()
+            if words:  # words of which only a part was written, too
+                written |= set(content_words(text)) - set(content_words(before))
+            if not words or not written.isdisjoint(words):
+                found.append(step.change)
+    return found
+
+
+def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
+    """The system's door, under no limit: what stood there before may be put back even where it is longer."""
+
+    def make(change: Callable[[BlockDocument], None]) -> Block:
+        opened = open_block(tx, block, SYSTEM, at)
+        change(opened.document)
+        save_change(tx, opened, Stamp(SYSTEM, None, opened.next_seq, at))
+        row = tx.one("SELECT agent_id FROM memory_blocks WHERE id = ?", (block,))
+        return block_by_id(tx, AgentId("" if row is None else row["agent_id"]), block)
+
+    return Edit(make, lambda: archives_of(tx, block))
+
+
+SECOND = len("2026-11-22T12:00:00")
+"""Characters of a moment without its milliseconds: a change knows its second alone."""
+_PAST = (
+    "memory_block_archives",
+    "memory_block_quarantine",
+    "memory_block_checkpoints",
+    "memory_block_updates",
+)
+
+
+def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()) -> None:
+    """Let a block begin with what it says now: no earlier version, no words that it said once.
+
+    Versions go on from where they are, and of what stands it stays known who wrote it and in which turn, so that it
+    can be taken back too; where that cannot be told it is nobody's. What is left of the changes `gone` is the
+    system's. Raises BlockCorrupt where the block cannot be read.
+    """
+    opened = open_block(tx, block, SYSTEM, at)
+    past = past_of(opened.document, archives_of(tx, block))
+    if not past.version:
+        return
+    fresh, text = _rebuilt(past, frozenset(gone), at), opened.document.text()
+    data, base = fresh.snapshot(), WHOLE
+    if fresh.text() == text:
+        opened.document = fresh
+    else:
+        _log.warning("who wrote what in a block went with its past", block=block)
+        data, base = opened.document.shallow(past.version), Base(past.version, text)
+    _drop(tx, block)
+    insert_checkpoint(tx, opened, Stamp(SYSTEM, None, past.version, at), data, base)
+    tx.kept(WarmBlocks).take(block)
+
+
+def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
+    """A document of what stands, in which each change is what is left of it, and the last says that others went."""
+    fresh, changes = BlockDocument(), {step.change.seq: step.change for step in past.steps}
+    standing: dict[int, list[containers.Edit]] = {}
+    if past.held is not None:
+        standing[1] = [partial(containers.declare, schema=past.held.schema)]
+    for number, plan in past.replay.standing().items():
+        standing.setdefault(max(number, 1), []).append(partial(containers.amend, plan=plan))
+    if past.held is not None and isinstance(past.held.schema, LogSchema):
+        log = target_of(past.held.schema, "")
+        made = {(to_text(change.at)[:SECOND], change.writer): change.seq for change in changes.values()}
+        for entry in past.held.whole:
+            number = made.get((entry["at"][:SECOND], entry["by"]), 1)
+            standing.setdefault(number, []).append(partial(containers.keep_entry, target=log, entry=entry))
+    for number, edits in sorted(standing.items()):
+        for edit in edits:
+            fresh.change(edit)
+        change = None if number in gone else changes.get(number)
+        fresh.note(Note(Deed.KEPT))
+        if change is None:
+            fresh.commit(Stamp(SYSTEM, None, number, min((each.at for each in changes.values()), default=at)))
+        else:
+            fresh.commit(Stamp(change.writer, change.turn, number, change.at))
+    if fresh.version < past.version:  # the version that the block is at has a change, as any other has
+        fresh.splice([Splice(0, 0, "."), Splice(0, 1, "")])
+        fresh.note(Note(Deed.KEPT))
+        fresh.commit(Stamp(SYSTEM, None, past.version, at))
+    return fresh
+
+
+def wipe(tx: Tx, block: BlockId, at: datetime) -> None:
+    """Empty a block that was deleted: nobody sees it any more, but its words still lie there."""
+    _drop(tx, block)
+    tx.run(
+        "UPDATE memory_blocks SET content = '', profile = '', search_text = '', updated_at = ? WHERE id = ?",
+        (to_text(at), block),
+    )
+    tx.kept(WarmBlocks).take(block)
+
+
+def _drop(tx: Tx, block: BlockId) -> None:
+    for table in _PAST:
+        tx.run(f"DELETE FROM {table} WHERE block_id = ?", (block,))

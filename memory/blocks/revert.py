@@ -1,0 +1,363 @@
+"""Looking back at a block and taking changes back: in a unit of work, under the rights of whoever does it.
+
+What goes back is always a new change, made by whoever asked for it. An agent's goes through the same door as its
+edits (`memory.blocks`); a person's through `Hand`, under the person's own rights.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memory import activity
+from memory.activity import Kind, NewEvent
+from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
+from memory.blocks.changes import Change, Deed, Note, Stamp, Writer, difference, person_writer
+from memory.blocks.containers import amend, put_back
+from memory.blocks.document import BlockDocument
+from memory.blocks.history import Archive, Past, past_back_to, past_of
+from memory.blocks.merge import write_seen
+from memory.blocks.replay import Plan, not_back
+from memory.blocks.rows import archives_of, load_block, sealed_of
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
+from memory.people.audience import Scope, Trust
+from memory.store.clock import from_text, to_text
+from memory.store.database import Rows, Tx
+from memory.store.errors import BlockRefused, BlockTooLong, Refused
+from memory.store.ids import BlockId, PersonId
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A door to one block: makes the edits under somebody's rights, within its limits, as one change."""
+
+    make: Callable[[Callable[[BlockDocument], None]], Block]
+    archives: Callable[[], Sequence[Archive]]
+    """What is kept of the block beside its document."""
+    sealed: Callable[[], int] = lambda: 0
+    """The version behind which this door does not lead back: words were taken out of the block."""
+
+    def __call__(self, change: Callable[[BlockDocument], None]) -> Block:
+        return self.make(change)
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A person who edits. The owner may do everything but in others' direct messages, others what is about them.
+
+    `known` are all ids of that person. What they write is said to those who can read the block, as they can see.
+    """
+
+    person: PersonId
+    known: tuple[PersonId, ...]
+    is_owner: bool
+    scope: Scope
+    trust: Trust
+    now: datetime
+    policy: CheckpointPolicy = DEFAULT_POLICY
+
+    def right(self, block: Block) -> Permission:
+        """What this person may do to a block that they may see."""
+        if block.type is BlockType.LOG:
+            return Permission.READ_ONLY
+        if self.is_owner or block.about in self.known:
+            return Permission.READ_WRITE
+        return Permission.READ_ONLY
+
+
+@dataclass(frozen=True)
+class Done:
+    """A block after something was taken back, and what was: the changes, and the report of how far it went."""
+
+    block: Block
+    plan: Plan
+    changes: tuple[Change, ...] = ()
+
+
+def past_of_block(rows: Rows, block: BlockId) -> Past:
+    """All that is kept of a block's past. Raises BlockCorrupt."""
+    return past_of(load_block(rows, block, None).document, archives_of(rows, block))
+
+
+def by_agent(tx: Tx, author: Author, label: str) -> Edit:
+    """An agent's door, under the block's permission; may raise ApprovalNeeded, and what edits raise."""
+    return Edit(
+        lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document)),
+        lambda: archives_of(tx, find_block(tx, author.agent, label, author.scope).id),
+        lambda: sealed_of(tx, find_block(tx, author.agent, label, author.scope).id),
+    )
+
+
+def require_hand(hand: Hand, block: Block) -> None:
+    """Raise BlockRefused where a person may not change a block by hand."""
+    if not hand.scope.may_use(block.audience):
+        raise BlockRefused(f"block {block.label} cannot be seen from here")
+    if decide(hand.right(block), Operation.OVERWRITE) is not Decision.ALLOW:
+        raise BlockRefused(_not_theirs(block))
+    if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
+        raise BlockRefused(f"block {block.label} is always in context: ask the agent, it asks for a yes")
+
+
+def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
+    """A person's door. Raises BlockRefused at once, and BlockTooLong, BlockCorrupt at the edit."""
+    require_hand(hand, block)
+
+    def edit(change: Callable[[BlockDocument], None]) -> Block:
+        opened = open_block(tx, block.id, person_writer(hand.person), hand.now)
+        before = len(opened.document.text())
+        change(opened.document)
+        text = opened.document.text()
+        if len(text) > max(block.char_limit, before):
+            over = f"{before:,} of {block.char_limit:,} characters; this adds {len(text) - before:,}"
+            raise BlockTooLong(f"block {block.label} is at {over}")
+        stamp = Stamp(person_writer(hand.person), None, opened.next_seq, hand.now)
+        if not save_change(tx, opened, stamp, hand.policy):
+            return block
+        words, details = f"changed the block {block.label} by hand", {"label": block.label, "change": "by hand"}
+        event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
+        activity.note(tx, event, hand.now)
+        trust = min(block.trust, hand.trust)
+        tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
+        moment, version = from_text(to_text(hand.now)), opened.document.version
+        return block._replace(content=text, trust=trust, updated_at=moment, version=version)
+
+    return Edit(edit, lambda: archives_of(tx, block.id), lambda: 0 if hand.is_owner else sealed_of(tx, block.id))
+
+
+def _not_theirs(block: Block) -> str:
+    if block.type is BlockType.LOG:
+        return f"block {block.label} is a log: only the system writes it"
+    return f"block {block.label} is not about you: only the owner can change it by hand"
+
+
+NOT_ONE_TEXT = "it cannot be written as one text: name a field (`--field NAME`, on Discord `field`), or ask the agent"
+
+
+def write(edit: Edit, text: str, seen: int | None = None) -> Block:
+    """Make `text` the whole content; with `seen`, the version the writer saw, what came since stays. Raises Refused."""
+
+    def change(document: BlockDocument) -> None:
+        _require_text(document, NOT_ONE_TEXT)
+        write_seen(document, text, seen)
+
+    return edit(change)
+
+
+def _require_text(document: BlockDocument, words: str) -> None:
+    if document.structured:
+        raise Refused(f"this block has fields, items or sections; {words}")
+
+
+def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
+    """A block's past, as far as going back needs it, replayed by a reader, who may take time. Raises BlockCorrupt."""
+    document = load_block(rows, block, None).document
+    past = past_back_to(document, lambda: archives_of(rows, block), version)
+    return past.replayed() if version is None or document.structured else past
+
+
+def _current(document: BlockDocument, edit: Edit, known: Past | None, version: int | None = None) -> Past:
+    """A past that was read before, if it is still all there is, or else what is so now."""
+    if known is not None and known.version == document.version:
+        return known
+    return past_back_to(document, edit.archives, version)
+
+
+def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
+    """Make the block read as at a version, as a new change. Raises Refused for a version not kept, or sealed.
+
+    `known` is the block's past as `past_to_go_back` gave it: where nothing changed since, nothing is replayed here.
+    """
+    plans: list[Plan] = []
+
+    def change(document: BlockDocument) -> None:
+        past = _current(document, edit, known, version)
+        past.require(version)
+        if version < (sealed := edit.sealed()):
+            raise Refused(f"up to version {sealed} it had words that were taken back: only the owner goes back there")
+        plan = _set_back(document, past, version)
+        if plan is None:
+            raise Refused(f"it reads exactly as at version {version} already")
+        plans.append(plan)
+        document.note(Note(Deed.ROLLBACK, version))
+
+    return Done(edit(change), plans[0])
+
+
+def _set_back(document: BlockDocument, past: Past, version: int) -> Plan | None:
+    """Make the text, or every part, be as at a version, by ordinary edits; None when it is.
+
+    Raises BlockRefused where a log, or what is read only, would change; Refused where what is required would be empty.
+    """
+    before, differs = document.text(), list[bool]()
+    if document.structured:
+        if version < past.replay.start:
+            raise Refused(f"what its parts held at version {version} is not kept")
+        wanted = past.replay.values_at(version)
+        document.change(lambda loro: differs.append(put_back(loro, wanted)))
+    else:
+        document.write(past.text_at(version))
+        differs.append(document.text() != before)
+    return _compared(Plan(), before, document.text()) if any(differs) else None
+
+
+def undo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
+    """Take back the writer's newest change of which something is left. Raises Refused. `known`: as for `roll_back`."""
+    return _step_back(edit, writer, Deed.UNDO, known)
+
+
+def redo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
+    """Do again what the writer undid last and has not edited past. Raises Refused. `known` is as for `roll_back`."""
+    return _step_back(edit, writer, Deed.REDO, known)
+
+
+def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Done:
+    found: list[tuple[Plan, Change]] = []
+
+    def change(document: BlockDocument) -> None:
+        past = _current(document, edit, known)
+        sealed = edit.sealed()
+        undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
+        candidates = undoable if deed is Deed.UNDO else redoable
+        lost: tuple[str, ...] = ()
+        for each in reversed(candidates):
+            plan, stays_away = _taken_back(document, past, each)
+            lost += stays_away
+            if plan is not None:
+                found.append((replace(plan, lost=lost), each))
+                document.note(Note(deed, each.seq))
+                return
+        nothing = "nothing of yours is left to undo here" if deed is Deed.UNDO else "there is nothing to do again here"
+        if candidates:
+            nothing += f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
+        kept = f"; what can be undone are {past.range}" if past.start else ""
+        if sealed > past.start and past.by(writer, past.start):
+            kept += f"; {_STAYS.format(sealed)}"
+        raise Refused(f"{nothing}{kept}")
+
+    block = edit(change)
+    plan, undone = found[0]
+    return Done(block, plan, (undone,))
+
+
+def _taken_back(document: BlockDocument, past: Past, change: Change) -> tuple[Plan | None, tuple[str, ...]]:
+    """Take back one change; None when nothing of it is left. And the words that do not come back.
+
+    They do also beside what others wrote meanwhile: whoever goes one step back means to have them.
+    """
+    version = _before_alone(past, change)
+    if version is not None:
+        return _set_back(document, past, version), ()
+    lost: tuple[str, ...] = ()
+    for numbers in ({change.seq}, {change.seq, *_annulled(past, change)}):
+        plan = past.replay.without(numbers, beside=True)
+        lost = plan.lost
+        if not plan.empty:
+            return _amended(document, plan), lost
+    return None, lost
+
+
+def _before_alone(past: Past, change: Change) -> int | None:
+    """The version before a change after which its writer only undid and did again, and nobody else wrote.
+
+    Then it is known what the block is to be, wherever what it took away would find its place now.
+    """
+    since = [step.change for step in past.steps if step.change.seq > change.seq]
+    if change.note.deed is Deed.KEPT or any(each.writer != change.writer for each in since):
+        return None
+    if any(each.note.deed not in _STEPS for each in since):
+        return None
+    earlier = [step.change.seq for step in past.steps if step.change.seq < change.seq]
+    return earlier[-1] if earlier else past.start
+
+
+def _annulled(past: Past, change: Change) -> set[int]:
+    """What the same writer did after a change and undid, with the undoing: together they did nothing."""
+    found: set[int] = set()
+    for each in reversed(past.by(change.writer, change.seq)):
+        if each.note.deed in _STEPS and each.seq not in found and each.note.of > change.seq:
+            found |= {each.seq, each.note.of}
+    return found
+
+
+def _amended(document: BlockDocument, plan: Plan) -> Plan:
+    before = document.text()
+    document.change(lambda loro: amend(loro, plan))
+    return _compared(plan, before, document.text()) if document.structured else plan
+
+
+def _compared(plan: Plan, before: str, after: str) -> Plan:
+    """The report with how many characters of the text that is shown went and came."""
+    splices = difference(before, after)
+    gone, came = sum(each.delete for each in splices), sum(len(each.insert) for each in splices)
+    return replace(plan, removed=gone, restored=came)
+
+
+def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
+    """One writer's changes that can be undone, and those undos that can be done again; the next one last.
+
+    An edit empties the second. Going back and reverting are edits, too.
+    """
+    undoable: list[Change] = []
+    redoable: list[Change] = []
+    for change in changes:
+        match change.note.deed:
+            case Deed.UNDO:
+                undoable = [each for each in undoable if each.seq != change.note.of]
+                redoable.append(change)
+            case Deed.REDO:
+                redoable = [each for each in redoable if each.seq != change.note.of]
+                undoable.append(change)
+            case _:
+                undoable.append(change)
+                redoable.clear()
+    return undoable, redoable
+
+
+def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") -> Done:
+    """Take back what a writer changed after a version, keeping what others wrote. `past` is the block's, as it is now.
+
+    `called` is how people name that writer; without it the writer's id is said.
+
+    Raises Refused when there is nothing to take back, when one of the changes is sealed, or when the block was changed
+    since the past was read.
+    """
+    changes, name = past.by(whose, after), called or whose
+    if not changes:
+        raise Refused(f"{name} changed nothing here since version {max(after, past.start)}; there are {past.range}")
+    if changes[0].seq <= (sealed := edit.sealed()):
+        raise Refused(f"{_STAYS.format(sealed)}; only the owner reverts them, you what came after")
+    return take_back(edit, past, changes, f"what {name} changed")
+
+
+def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it") -> Done:
+    """Take back some changes of a block, by whomever, as one change, keeping what others wrote. `past` is as it is now.
+
+    Raises Refused when nothing of them is left, or when the block was changed since the past was read; BlockRefused
+    where what is read only would change, or nothing but entries of a log.
+    """
+    numbers = frozenset(each.seq for each in changes)
+    plans: list[Plan] = []
+
+    def change(document: BlockDocument) -> None:
+        if document.version != past.version:
+            raise Moved(f"the block was changed meanwhile: it is at version {document.version} now; try again")
+        plan = past.replay.without(numbers)
+        _require_any(not plan.empty, what, plan.kept)
+        plans.append(_amended(document, plan))
+        document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
+
+    return Done(edit(change), plans[0], tuple(changes))
+
+
+def _require_any(found: bool, what: str, kept: Sequence[str] = ()) -> None:
+    if not found and kept:
+        raise BlockRefused(f"nothing can be taken back: {'; '.join(kept)}")
+    if not found:
+        raise Refused(f"nothing of {what} is left to take back")
+
+
+_STEPS = Deed.UNDO, Deed.REDO
+_STAYS = "changes up to {} stay: with them came words that were taken back since"
+
+
+class Moved(Refused):
+    """A block was changed between looking and writing."""

@@ -1,0 +1,397 @@
+"""What a block's content is made of: a text, fields, a list, a log, or sections of these; and values that fit.
+
+Everything here is pure. `memory.blocks.containers` keeps the values in a Loro document, each in a container of its
+own kind; `rendered` makes of them the text that prompts and search see. A value that does not fit is refused by the
+name of its field.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic import Field as Limits
+
+from memory.store.clock import from_text, to_text
+from memory.store.errors import Refused
+from memory.store.fulltext import storable
+from memory.store.plurals import many
+
+MOST_ITEMS = 10_000
+MOST_NUMBER = 2**53
+"""Whole numbers beyond it are no longer exact: Loro keeps numbers of that size as floats."""
+MOST_FIELDS = 50
+_AS_SHOWN = re.compile(r"\s+UTC\Z", re.IGNORECASE)
+
+Name: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+
+
+class FieldType(StrEnum):
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    TIMESTAMP = "timestamp"
+    COUNTER = "counter"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Field(_Part):
+    """One field. A required one always has a value; `read_only` ones are set by the system alone."""
+
+    name: Name
+    type: FieldType = FieldType.TEXT
+    description: str = ""
+    required: bool = False
+    default: Any = None
+    read_only: bool = False
+
+    @field_validator("default")
+    @classmethod
+    def _frozen(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value  # a schema is a key of what is worked out of it
+
+    @model_validator(mode="after")
+    def _default_fits(self) -> "Field":
+        if self.default is not None:
+            try:
+                checked(self, self.default)
+            except Refused as error:
+                raise ValueError(f"a default that fits: {error}") from error
+        return self
+
+
+Fields: TypeAlias = Annotated[tuple[Field, ...], Limits(max_length=MOST_FIELDS)]
+
+
+def _require_different(names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"different names, not {', '.join(twice)} twice")
+
+
+class Viewport(_Part):
+    """The lines of a long text that are in context, counted from 1."""
+
+    first: int = Limits(ge=1)
+    lines: int = Limits(ge=1)
+
+
+class TextSchema(_Part):
+    type: Literal["text"] = "text"
+    viewport: Viewport | None = None
+
+
+class MapSchema(_Part):
+    type: Literal["map"] = "map"
+    fields: Annotated[tuple[Field, ...], Limits(min_length=1, max_length=MOST_FIELDS)]
+
+    @model_validator(mode="after")
+    def _different(self) -> "MapSchema":
+        _require_different([field.name for field in self.fields])
+        return self
+
+
+class ListSchema(_Part):
+    """Items in an order; each a text, or with `fields` a record of them."""
+
+    type: Literal["list"] = "list"
+    fields: Fields = ()
+    max_items: int = Limits(default=MOST_ITEMS, ge=1, le=MOST_ITEMS)
+
+    @model_validator(mode="after")
+    def _different(self) -> "ListSchema":
+        _require_different([field.name for field in self.fields])
+        return self
+
+
+class LogSchema(_Part):
+    """Entries that are only added; the newest `display_limit` are in context, the oldest beyond `max_entries` go."""
+
+    type: Literal["log"] = "log"
+    fields: Fields = ()
+    display_limit: int = Limits(default=10, ge=1, le=200)
+    max_entries: int = Limits(default=200, ge=1, le=MOST_ITEMS)
+
+    @model_validator(mode="after")
+    def _different(self) -> "LogSchema":
+        _require_different([field.name for field in self.fields])
+        return self
+
+
+SectionSchema: TypeAlias = Annotated[TextSchema | MapSchema | ListSchema, Limits(discriminator="type")]
+
+
+class Section(_Part):
+    name: Name
+    description: str = ""
+    content: SectionSchema = Limits(default=TextSchema(), alias="schema")
+    read_only: bool = False
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class CompositeSchema(_Part):
+    type: Literal["composite"] = "composite"
+    sections: Annotated[tuple[Section, ...], Limits(min_length=1, max_length=MOST_FIELDS)]
+
+    @model_validator(mode="after")
+    def _different(self) -> "CompositeSchema":
+        _require_different([section.name for section in self.sections])
+        return self
+
+
+Schema: TypeAlias = Annotated[
+    TextSchema | MapSchema | ListSchema | LogSchema | CompositeSchema, Limits(discriminator="type")
+]
+TEXT = TextSchema()
+_SCHEMA: TypeAdapter[Schema] = TypeAdapter(Schema)
+
+
+@lru_cache(maxsize=256)
+def parse_schema(text: str) -> Schema:
+    """A schema as the database and documents keep it. Raises Refused for what is none."""
+    try:
+        return _SCHEMA.validate_json(text)
+    except ValidationError as error:
+        raise Refused(
+            f"this is no schema of a block: {many(error.error_count(), 'problem')}, {error.errors()[0]['msg']}"
+        ) from None
+
+
+def dump_schema(schema: Schema) -> str:
+    return _SCHEMA.dump_json(schema, exclude_none=True, exclude_defaults=False, by_alias=True).decode()
+
+
+# ---------------------------------------------------------------------------------------------------------- values
+
+
+def checked(field: Field, value: Any) -> Any:
+    """A value as it is kept; raises Refused by the name of the field. None stands for no value."""
+    if value is None or (value == "" and field.type is not FieldType.TEXT):
+        if field.required:
+            raise Refused(f"field {field.name} is required: it needs a {field.type}")
+        return None
+    match field.type:
+        case FieldType.TEXT if isinstance(value, str):
+            if field.required and not value.strip():
+                raise Refused(f"field {field.name} is required: it needs a text")
+            return _storable(value, f"field {field.name}")
+        case FieldType.NUMBER | FieldType.COUNTER:
+            return _number(field, value)
+        case FieldType.BOOLEAN if isinstance(value, bool):
+            return value
+        case FieldType.TIMESTAMP if isinstance(value, str):
+            return _moment(field, value)
+        case FieldType.LIST if isinstance(value, list | tuple):
+            return checked_items((), value, MOST_ITEMS, field.name)
+        case _:
+            raise Refused(f"field {field.name} is a {field.type}, which {_short(value)} is not")
+
+
+def _storable(text: str, name: str) -> str:
+    if storable(text) != text:
+        raise Refused(f"{name} has a NUL character or half of a surrogate pair in it, which cannot be stored")
+    return text
+
+
+def _number(field: Field, value: Any) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Refused(f"field {field.name} is a {field.type}, which {_short(value)} is not")
+    if not math.isfinite(value) or abs(value) > MOST_NUMBER:
+        raise Refused(f"field {field.name} holds numbers up to {MOST_NUMBER:,}, not {_short(value)}")
+    return value
+
+
+def _moment(field: Field, value: str) -> str:
+    try:
+        moment = datetime.fromisoformat(_AS_SHOWN.sub("Z", value.strip()))
+        if moment.tzinfo is None:
+            raise ValueError(value)
+        return to_text(moment)
+    except (ValueError, OverflowError):
+        raise Refused(
+            f"field {field.name} is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-11-22 12:00 UTC, "
+            f"which {_short(value)} is not"
+        ) from None
+
+
+def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -> list[Any]:
+    """The items of a whole list; raises Refused."""
+    if not isinstance(items, list | tuple):
+        raise Refused(f"{name} takes items, which {_short(items)} is not")
+    if len(items) > most:
+        raise Refused(f"{name} holds at most {most:,} items, not {len(items):,}")
+    return [checked_item(fields, item, name) for item in items]
+
+
+def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
+    """An item of a list or an entry of a log; raises Refused."""
+    if not fields:
+        if not isinstance(value, str) or not value.strip():
+            raise Refused(f"an item of {name} is a text, which {_short(value)} is not")
+        return _storable(value.strip(), f"an item of {name}")
+    if not isinstance(value, dict):
+        raise Refused(f"an item of {name} has the fields {named(fields)}; {_short(value)} has not")
+    known = {field.name: field for field in fields}
+    unknown = [key for key in value if key not in known]
+    if unknown:
+        raise Refused(f"an item of {name} has no field {_short(unknown[0])}; its fields: {named(fields)}")
+    found = {field.name: checked(field, value.get(field.name, field.default)) for field in fields}
+    return {key: kept for key, kept in found.items() if kept is not None}
+
+
+def named(fields: tuple[Field, ...]) -> str:
+    """Fields in words: "mood (text), energy (number, required)"."""
+    return ", ".join(f"{field.name} ({_traits(field)})" for field in fields)
+
+
+def _traits(field: Field) -> str:
+    marks = [field.type.value, *(["required"] if field.required else []), *(["read only"] if field.read_only else [])]
+    return ", ".join([*marks, *([field.description] if field.description else [])])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+# ------------------------------------------------------------------------------------------------------- rendering
+
+
+def rendered(schema: Schema, values: Any) -> str:
+    """The text of a block with these values: what is searched, and what prompts show through `view`."""
+    return "".join(segment.text for segment in segments(schema, values))
+
+
+class Segment(NamedTuple):
+    """A piece of a block's text. `path` is that of the part whose value it shows, `item` the place in its list."""
+
+    text: str
+    path: str | None = None
+    item: int | None = None
+
+
+def segments(schema: Schema, values: Any, prefix: str = "") -> Iterator[Segment]:
+    """The text of a block with these values, in pieces that show one part each; entries of logs have no path."""
+    match schema:
+        case MapSchema(fields=fields):
+            for field in fields:
+                yield from _field_segments(field, values.get(field.name), f"{prefix}.{field.name}".lstrip("."))
+        case ListSchema(fields=fields):
+            for place, item in enumerate(values):
+                yield Segment(f"{place + 1}. {_line(fields, item)}\n", prefix, place)
+        case LogSchema(fields=fields):
+            yield from (Segment(f"- {_line(fields, item)}\n") for item in values)
+        case CompositeSchema(sections=sections):
+            for section in sections:
+                yield Segment(f"## {section.name}{' (read only)' if section.read_only else ''}\n")
+                last = ""
+                for segment in segments(section.content, values[section.name], section.name):
+                    last = segment.text or last
+                    yield segment
+                if last and not last.endswith("\n"):
+                    yield Segment("\n")
+        case _:
+            yield Segment(str(values), prefix)
+
+
+def _field_segments(field: Field, value: Any, path: str) -> Iterator[Segment]:
+    if isinstance(value, list):
+        yield Segment(f"{field.name}:\n")
+        yield from (Segment(f"{place + 1}. {_flat(item)}\n", path, place) for place, item in enumerate(value))
+    elif isinstance(value, str) and "\n" in value.strip():
+        yield Segment(f"{field.name}:\n")
+        yield from (Segment(f"  {line}\n", path) for line in value.strip().splitlines())
+    else:
+        word = _word(field, value)
+        yield Segment(f"{field.name}: " if word else f"{field.name}:")
+        yield Segment(f"{word}\n", path)
+
+
+def _line(fields: tuple[Field, ...], item: Any) -> str:
+    if not isinstance(item, dict):
+        return _flat(item)
+    at = f"[{item['at'][:16].replace('T', ' ')}] " if "at" in item else ""
+    if "text" in item and not fields:
+        return at + _flat(item["text"])
+    parts = [f"{field.name}: {_word(field, item[field.name])}" for field in fields if field.name in item]
+    return at + "; ".join(parts)
+
+
+def _word(field: Field, value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(_flat(each) for each in value)
+        case float() if value.is_integer():
+            return str(int(value))
+        case str() if field.type is FieldType.TIMESTAMP:
+            return f"{from_text(value):%Y-%m-%d %H:%M} UTC"
+        case _:
+            return _flat(value)
+
+
+def _flat(value: Any) -> str:
+    return " ".join(str(value).split())
+
+
+def view(schema: Schema, content: str) -> str:
+    """What of a block's text is in context: the newest entries of a log, the viewport's lines of a text."""
+    if isinstance(schema, LogSchema):
+        lines = content.splitlines(keepends=True)
+        older = len(lines) - schema.display_limit
+        return content if older <= 0 else f"({older} older entries: search finds them)\n" + "".join(lines[older:])
+    if isinstance(schema, TextSchema) and schema.viewport is not None:
+        return lines_of(content, schema.viewport.first, schema.viewport.lines)
+    return content
+
+
+def lines_of(content: str, first: int, count: int) -> str:
+    """Some lines of a text, with where they stand; the last ones when it is shorter than that."""
+    lines = content.splitlines(keepends=True)
+    if len(lines) <= count:
+        return content
+    start = min(first, len(lines) - count + 1)
+    shown = lines[start - 1 : start - 1 + count]
+    return f"(lines {start} to {start + len(shown) - 1} of {len(lines)})\n{''.join(shown)}"
+
+
+def outline(schema: Schema) -> str:
+    """The schema in words for the model; empty for a text."""
+    match schema:
+        case MapSchema():
+            return f"fields: {named(schema.fields)}"
+        case ListSchema():
+            items = f"items of {named(schema.fields)}" if schema.fields else "items of text"
+            return f"a list of at most {schema.max_items:,} {items}"
+        case LogSchema():
+            entries = f"entries of {named(schema.fields)}" if schema.fields else "entries of text"
+            return f"a log of {entries}; the last {schema.display_limit} are shown, {schema.max_entries} kept"
+        case CompositeSchema():
+            return "sections: " + "; ".join(_section_outline(section) for section in schema.sections)
+        case _:
+            return ""
+
+
+def _section_outline(section: Section) -> str:
+    marks = [outline(section.content) or "text", *(["read only"] if section.read_only else [])]
+    return f"{section.name} ({', '.join([*marks, *([section.description] if section.description else [])])})"

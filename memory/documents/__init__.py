@@ -1,1 +1,0 @@
-"""Documents of Loro: their changes, parts, past and merging; no module here knows of SQLite or of rights."""

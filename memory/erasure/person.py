@@ -1,0 +1,146 @@
+"""Erasing a person from one constellation: one unit of work over every registered store.
+
+Beside what the stores hold about the person it takes along what is on record as made from their words: what agents
+said and wrote in the turns that answered them, and what tools quoted of theirs in the turns of others. A turn that
+runs meanwhile is ended (the person's own) or begun again (another's), so that it cannot write old words back: whoever
+writes for a turn asks `turns.require_current` in the same transaction.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory import groups
+from memory.blocks.retraction import turns_of, unwrite_person
+from memory.erasure import stores
+from memory.queue import messages, outbox, turns
+from memory.queue.payloads import PAYLOAD, without
+from memory.queue.steps import is_lasting
+from memory.queue.turns import caused
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import ErasureId, MessageId, PersonId, TurnId
+from memory.store.late_indexes import index_waiting
+from memory.store.sqlite import Connection
+
+_FOUND = """SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'message' AND m.id = u.row_id
+              WHERE m.person_id = :person AND m.role = 'user'
+            UNION SELECT u.turn_id FROM turn_uses u JOIN archival_entries e ON u.kind = 'entry' AND e.id = u.row_id
+              WHERE e.person_id = :person
+            UNION SELECT u.turn_id FROM turn_uses u
+              JOIN items s ON u.kind = 'summary' AND s.id = CAST(u.row_id AS INTEGER)
+              JOIN messages m ON m.audience = s.audience AND (s.place_id IS NULL OR m.place_id = s.place_id)
+                AND (m.id BETWEEN s.first_position AND s.last_position
+                  OR m.batch_id BETWEEN s.first_position AND s.last_position)
+              WHERE m.person_id = :person AND m.role = 'user'"""
+"""The turns that used rows of a person, or what was summarized of them."""
+
+
+@dataclass(frozen=True)
+class Erased:
+    """What was there, what is left, how many messages of agents were emptied, and the turns that look again."""
+
+    before: dict[str, int]
+    after: dict[str, int]
+    answers: int
+    moved: tuple[TurnId, ...]
+
+
+def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> Erased:
+    """Erase a person from this file; doing it again for the same erasure erases what came since. Must be durable."""
+    before = stores.count_all(tx, person)
+    moved = _running(tx)
+    unwrite_person(tx, person, now)
+    answers = _empty_answers(tx, person, now)
+    _strip_names(tx, person)
+    for store in stores.STORES:
+        store.erase(tx, person)
+    begin_again(tx, _running(tx))
+    index_waiting(tx)  # what would be indexed later is in the row by now, and would be twice
+    for index in full_text_indexes(tx):
+        tx.run(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
+    values: dict[str, Value] = {"id": erasure, "person_id": person, "before": json.dumps(before), "answers": answers}
+    if not tx.insert("erasures", {**values, "at": to_text(now)}, ignore=True):
+        row = tx.one("SELECT before, answers FROM erasures WHERE id = ?", (erasure,))
+        first = json.loads(row["before"]) if row is not None else {}
+        before = {store: max(count, first.get(store, 0)) for store, count in before.items()}
+        answers += row["answers"] if row is not None else 0
+    return Erased(before, stores.count_all(tx, person), answers, moved)
+
+
+def compact(raw: Connection) -> bool:
+    """Write the file anew without freed pages and empty its write-ahead log; False while a reader keeps the log."""
+    raw.execute("VACUUM")
+    return empty_log(raw)
+
+
+def empty_log(raw: Connection) -> bool:
+    """Move the write-ahead log into the file and cut it to nothing; False while a reader keeps it."""
+    found = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return found is not None and found[0] == 0
+
+
+def optimise(raw: Connection) -> int:
+    """Merge what full-text indexes keep in pieces; how many there are."""
+    found = full_text_indexes(Rows(raw))
+    for index in found:
+        raw.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
+    raw.execute("PRAGMA optimize").fetchall()
+    return len(found)
+
+
+def _running(rows: Rows) -> tuple[TurnId, ...]:
+    return tuple(TurnId(row["id"]) for row in rows.all("SELECT id FROM turns WHERE status = 'running'"))
+
+
+def _empty_answers(tx: Tx, person: PersonId, now: datetime) -> int:
+    """Empty what agents said in the turns that answered the person, and what tools quoted of theirs in others' turns.
+
+    By what is on record alone: answers to others stay, whatever words are in them.
+    """
+    theirs = json.dumps(caused(tx, turns_of(tx, person)))
+    sql = f"""SELECT id FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (person_id = :person
+                OR batch_id IN (SELECT value FROM json_each(:turns)) OR (role = 'tool' AND batch_id IN ({_FOUND})))"""
+    holding = [MessageId(row["id"]) for row in tx.all(sql, {"person": person, "turns": theirs})]
+    outbox.forget(tx, holding)
+    return messages.redact(tx, holding, now)
+
+
+def _strip_names(tx: Tx, person: PersonId) -> None:
+    """Take the person out of what others brought with them: quotations that wait for an answer, lists of names."""
+    spoken = tx.all("SELECT DISTINCT speaker FROM messages WHERE person_id = ? AND role = 'user'", (person,))
+    names = [str(row["speaker"]) for row in spoken if row["speaker"]]
+    for name in names:
+        tx.run("UPDATE memory_blocks SET profile = '' WHERE instr(profile, ?)", (name,))  # comes again, without them
+    waiting = tx.all("SELECT id, payload FROM inbox WHERE payload <> '{}' AND person_id IS NOT ?", (person,))
+    for row in waiting:
+        payload = PAYLOAD.read(row["payload"])
+        if (stripped := without(payload, names)) != payload:
+            tx.run("UPDATE inbox SET payload = ? WHERE id = ?", (PAYLOAD.dump(stripped), row["id"]))
+
+
+def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
+    """Let turns that run begin again, unless they did something that cannot be done twice."""
+    for identifier in running:
+        turn = turns.get(tx, identifier)
+        steps = turns.steps(tx, identifier)
+        if (
+            turn is None
+            or turn.status != "running"
+            or outbox.anything_said(tx, identifier)
+            or groups.acted(tx, identifier)
+            or any(is_lasting(step.body) for step in steps)
+        ):
+            continue
+        answers = turn.id if turn.parent is None else groups.run_of(tx, turn.id)
+        asked = tx.all("SELECT message_id FROM inbox WHERE turn_id = ? AND message_id IS NOT NULL", (answers,))
+        groups.drop_parts(tx, turn.id)
+        again = turns.restart(tx, turn)
+        turns.add_joined(tx, again, [MessageId(row["message_id"]) for row in asked], again.started_at)
+
+
+def full_text_indexes(rows: Rows) -> list[str]:
+    """The full-text indexes of the file: each keeps words of deleted rows until it is rebuilt."""
+    found = rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%USING fts5%' ORDER BY name")
+    return [str(row["name"]) for row in found]

@@ -1,0 +1,305 @@
+"""Every store that holds something about a person, in one list: what an export, an erasure or a count goes through.
+
+What a store holds of a person is said once, as rows of tables; reading, counting and erasing them is the same for all.
+A test walks the schema and fails for a table with content that stands in no entry here.
+"""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from memory import folders
+from memory.blocks.rows import WarmBlocks
+from memory.people import privacy
+from memory.people.audience import person_audience
+from memory.queue import turns
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import PersonId
+
+Export: TypeAlias = Callable[[Rows, PersonId], list[dict[str, Any]]]
+
+NAMED, ALONE = "person_id = :person", "audience = :alone"
+"""Rows of a person, and of what they hear alone: their direct messages."""
+_NOBODY = "'somebody who was erased'"
+
+
+@dataclass(frozen=True)
+class PersonStore:
+    """What one store knows about people, and the tables it keeps that in."""
+
+    name: str
+    tables: frozenset[str]
+    export: Export
+    erase: Callable[[Tx, PersonId], int]
+    count: Callable[[Rows, PersonId], int]
+
+
+@dataclass(frozen=True)
+class Held:
+    """The rows of a table that hold something of a person: those of which `theirs` is true of :person and :alone.
+
+    Erasing deletes them; with `emptied` they stay and lose what it sets. `parsed` are columns of JSON, `index` is one
+    that keeps words of deleted rows and is made anew. What is not `told` is erased with the rest, but neither counted
+    nor exported: it says nothing by itself.
+    """
+
+    table: str
+    theirs: str = NAMED
+    columns: str = "*"
+    emptied: str = ""
+    parsed: tuple[str, ...] = ()
+    index: str = ""
+    told: bool = True
+
+
+def _rows(name: str, *held: Held, before: Callable[[Tx, PersonId], None] | None = None) -> PersonStore:
+    """A store of these, erased in this order, after what has to happen `before`."""
+    told = [each for each in held if each.told]
+    several = len({each.table for each in told}) > 1
+
+    def export(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+        return [
+            {**({"table": each.table} if several else {}), **_plain(row, each.parsed)}
+            for each in told
+            for row in rows.all(f"SELECT {each.columns} FROM {each.table} WHERE {each.theirs} ORDER BY 1", _of(person))
+        ]
+
+    def erase(tx: Tx, person: PersonId) -> int:
+        if before is not None:
+            before(tx, person)
+        return sum(_take(tx, each, person) * each.told for each in held)
+
+    def count(rows: Rows, person: PersonId) -> int:
+        found = (rows.one(f"SELECT count(*) FROM {each.table} WHERE {each.theirs}", _of(person)) for each in told)
+        return sum(int(row[0]) for row in found if row is not None)
+
+    return PersonStore(name, frozenset(each.table for each in held), export, erase, count)
+
+
+def _of(person: PersonId) -> dict[str, Value]:
+    return {"person": person, "alone": person_audience(person)}
+
+
+def _take(tx: Tx, held: Held, person: PersonId) -> int:
+    done = f"UPDATE {held.table} SET {held.emptied}" if held.emptied else f"DELETE FROM {held.table}"
+    gone = tx.run(f"{done} WHERE {held.theirs}", _of(person))
+    if gone and held.index:
+        tx.run(f"INSERT INTO {held.index} ({held.index}) VALUES ('rebuild')")
+    return gone
+
+
+def _plain(row: Row, parsed: tuple[str, ...]) -> dict[str, Any]:
+    """A row as plain data: bytes as base64, JSON as what it says."""
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(row.keys()):
+        value = row[name]
+        if isinstance(value, bytes):
+            value = base64.b64encode(value).decode()
+        found[name] = json.loads(value) if name in parsed else value
+    return found
+
+
+def _cleared(tx: Tx, _person: PersonId) -> None:
+    tx.kept(WarmBlocks).clear()  # their words are in memory too
+
+
+_EITHER = f"({NAMED} OR {ALONE})"
+_MESSAGES = f"({NAMED} AND (role = 'user' OR audience = 'owner' OR audience GLOB 'person:*') OR {ALONE})"
+_ENTRIES = f"({NAMED} OR :person IN (SELECT value FROM json_each(metadata, '$._people')) OR {ALONE})"
+_OF_ENTRIES = f"""({ALONE} OR entry_id IN (SELECT id FROM archival_entries WHERE {NAMED}
+    OR :person IN (SELECT value FROM json_each(metadata, '$._people'))))"""
+_JOURNAL = f"""(:person IN (SELECT value FROM json_each(people)) OR {ALONE}
+    OR entry_id IN (SELECT id FROM archival_entries WHERE {_ENTRIES}))"""
+_TURNS = f"turn_id IN (SELECT id FROM turns WHERE {NAMED})"
+_FACTS = f"fact_id IN (SELECT id FROM facts WHERE {_EITHER})"
+_BLOCKS = f"block_id IN (SELECT id FROM memory_blocks WHERE {_EITHER})"
+_GRANTED = f"({_EITHER} OR request_id IN (SELECT id FROM permission_requests WHERE {NAMED}))"
+
+
+def _unused(kind: Literal["entry", "message"], table: str, theirs: str) -> Callable[[Tx, PersonId], None]:
+    """Keep of the answers that used rows which are erased only that there were some."""
+
+    def forget(tx: Tx, person: PersonId) -> None:
+        found = tx.all(f"SELECT id FROM {table} WHERE {theirs}", _of(person))
+        turns.forget_uses(tx, kind, [str(row["id"]) for row in found])
+
+    return forget
+
+
+STORES: tuple[PersonStore, ...] = (
+    _rows(
+        "messages",
+        Held(
+            "messages",
+            _MESSAGES,
+            """id, place_id AS place, created_at AS at, speaker, role, content AS text, tool_name AS tool, tool_args,
+            source_metadata AS metadata, audience, edited_at, deleted_at""",
+            parsed=("metadata",),
+        ),
+        Held("messages", emptied="person_id = NULL", told=False),  # what was said to them where others heard it
+        before=_unused("message", "messages", _MESSAGES),
+    ),
+    _rows(
+        "inbox",  # rows stay without what they said, so that nothing is taken in twice
+        Held(
+            "inbox",
+            columns="id, source, kind, place_id, payload, status, received_at",
+            emptied="""payload = '{}', last_error = NULL, person_id = NULL,
+            status = iif(status IN ('received', 'claimed'), 'done', status)""",
+        ),
+    ),
+    _rows("follow_ups", Held("follow_ups", columns="id, message_id, part, audience, at")),
+    _rows(
+        "outbox",  # likewise, so that nothing is said again
+        Held(
+            "outbox",
+            columns="id, place_id, content, status, created_at",
+            emptied="""content = '', detail = '{}', person_id = NULL, last_error = NULL,
+            status = iif(status = 'pending', 'withdrawn', status)""",
+        ),
+    ),
+    _rows(
+        "turns",
+        Held("turn_steps", _TURNS, "turn_id, kind, body"),
+        Held("turn_uses", _TURNS, told=False),
+        Held(
+            "turns",
+            columns="id, place_id, status, started_at, error",
+            emptied="""person_id = NULL, error = NULL,
+            status = iif(status IN ('running', 'suspended'), 'cancelled', status)""",
+        ),
+    ),
+    _rows(
+        "groups",
+        Held(
+            "group_parts",
+            columns="turn_id, run_id, kind, stage, task, status, output, detail, started_at",
+            emptied="""task = '', output = '', detail = '{}', person_id = NULL,
+            status = iif(status = 'running', 'failed', status)""",
+        ),
+        Held(
+            "group_runs",
+            columns="turn_id, pattern, plan, outcome, started_at",
+            emptied="plan = '{}', outcome = '{}', person_id = NULL",
+        ),
+    ),
+    _rows(
+        "usage",  # the numbers stay for the books
+        Held(
+            "model_usage",
+            columns="id, model, input_tokens, output_tokens, cost_usd, at",
+            emptied="person_id = NULL, place_id = NULL",
+        ),
+    ),
+    _rows(
+        "budgets",
+        Held("budgets", "subject = 'person:' || :person"),
+        Held("budgets", "decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
+        Held("budget_reservations", emptied="person_id = NULL"),
+    ),
+    _rows(
+        "grants",  # before the requests that they came from
+        Held("permission_grants", _GRANTED, "id, scope, subject, pattern, created_at, expires_at, revoked_at"),
+        Held(
+            "permission_audit",
+            _EITHER,
+            "id, event, request_id, grant_id, at",
+            emptied="person_id = NULL, digest = NULL, audience = 'owner'",
+        ),
+    ),
+    _rows(
+        "requests",  # what waits is withdrawn
+        Held(
+            "permission_requests",
+            columns="id, tool, arguments, reason, status, created_at",
+            emptied="""arguments = '', reason = '', subject = '', person_id = NULL, covers = '[]', pattern = '{}',
+            shown = '{}', status = iif(status IN ('waiting', 'approved'), 'withdrawn', status)""",
+        ),
+        Held("permission_votes", columns="request_id, verdict, at"),
+    ),
+    _rows(
+        "dreams",  # before the entries that it is about
+        Held("dream_items", _OF_ENTRIES, "n, run_id, pass, action, entry_id, before, audience"),
+        Held("dream_marks", ALONE, "pass, agent_id, at"),
+    ),
+    _rows("graph", Held("graph_triples", _OF_ENTRIES, "id, entry_id, subject, relation, object, audience, at")),
+    _rows("knowledge", Held("items", _EITHER)),
+    _rows(
+        "archival",
+        Held("archival_journal", _JOURNAL, "id, entry_id, deed, before, audience, at"),
+        Held(
+            "archival_entries",
+            _ENTRIES,
+            "id, agent_id, label, content, category, tags, metadata, importance, audience, created_at, updated_at",
+            parsed=("tags", "metadata"),
+        ),
+        before=_unused("entry", "archival_entries", _ENTRIES),
+    ),
+    PersonStore(
+        "folders",
+        frozenset({"folder_files", "file_passages"}),
+        folders.export_person,
+        folders.erase_person,
+        folders.count_person,
+    ),
+    _rows(
+        "admission",
+        Held("people_rules", "subject = :person AND rule = 'allow'"),  # that they were shut out stays
+        Held("people_rules", "decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
+        Held("pairing_codes", columns="person_id, name, told, first_at, expires_at"),
+    ),
+    _rows("gaps", Held("gaps", "place_id = replace(:person, ':', ':user:')")),
+    _rows("steering", Held("steering", "decided_by = :person", emptied=f"decided_by = {_NOBODY}")),
+    _rows("labels", Held("unshown_people", f"{NAMED} AND why = 'label'")),  # a choice outlives an erasure
+    _rows("jobs", Held("jobs", columns="id, kind, next_at, status, last_run_at, created_at")),
+    _rows(
+        "activity",
+        Held("activity_events", _EITHER, "id, event_type, agent_id, place_id, words, importance, audience, at"),
+        Held("agent_presence", ALONE, "agent_id, audience, last_active"),
+    ),
+    _rows("facts", Held("fact_sources", _FACTS), Held("facts", _EITHER), Held("sessions", ALONE)),
+    _rows(
+        "coordination",
+        Held("handoff_reads", ALONE, "note_id, audience, at"),
+        Held("coordination_tasks", _EITHER),
+    ),
+    _rows("reminders", Held("reminders")),
+    _rows("tasks", Held("tasks")),
+    _rows("events", Held("events")),
+    _rows("times", Held("person_times")),
+    _rows("states", Held("person_states", columns="state, audience, said_at")),
+    _rows(
+        "blocks",
+        Held("memory_block_repairs", _BLOCKS),
+        Held("memory_block_archives", _BLOCKS),
+        Held("memory_block_quarantine", _BLOCKS),
+        Held("memory_block_checkpoints", _BLOCKS),
+        Held("memory_block_updates", _BLOCKS),
+        Held("memory_block_writers", _BLOCKS, told=False),
+        Held("memory_blocks", _EITHER, index="block_fts"),
+        before=_cleared,
+    ),
+)
+
+GLOBAL_STORES: tuple[PersonStore, ...] = (
+    PersonStore(
+        "identities",
+        frozenset({"users", "user_identities", "places", "link_codes"}),
+        privacy.export_person,
+        privacy.erase_person,
+        privacy.count_person,
+    ),
+)
+"""Those of global.db. What stays there of a person is the choice they made and the record of their erasures."""
+
+
+def of(name: str) -> PersonStore:
+    """The store of that name."""
+    return next(each for each in STORES if each.name == name)
+
+
+def count_all(rows: Rows, person: PersonId) -> dict[str, int]:
+    """How much each store holds about a person."""
+    return {store.name: store.count(rows, person) for store in STORES}

@@ -1,0 +1,118 @@
+"""Keeping the index of a local folder as its directory is, a bounded time at once.
+
+Each file is a transaction of its own, so that an indexing that is cut off goes on where it was. A file is read anew
+when its size or change time is another; when it still says the same, only that is noted. Files that are gone are
+forgotten at the end, when every other one is up to date.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from memory.folders import disk
+from memory.folders.disk import Seen
+from memory.folders.passages import MAX_INDEXED, indexed, type_of
+from memory.folders.rows import File, Folder, NewFile, files, put, remove_files, set_indexed, touch
+from memory.people.audience import Scope
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+
+_FILE = commit_point("folders.file")
+_END = commit_point("folders.end")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an indexing has come: files there are, those that still wait, and what was done in this step."""
+
+    files: int
+    waiting: int
+    changed: int
+    removed: int
+
+    @property
+    def finished(self) -> bool:
+        return self.waiting == 0
+
+
+async def index(database: Database, folder: Folder, clock: Callable[[], datetime], seconds: float) -> Progress:
+    """Bring the index of a folder up to date, for about so many seconds, at least by one file. Raises `Refused`.
+
+    Files of a virtual folder are indexed when they are stored.
+    """
+    scope = Scope(folder.audience)
+    known = await database.read(lambda rows: _known(rows, folder, scope))
+    if folder.kind == "virtual":
+        return Progress(len(known), 0, 0, 0)
+    root, deadline = Path(folder.path), time.monotonic() + seconds
+    seen = await asyncio.to_thread(lambda: list(disk.walk(root)))
+    stale = [each for each in seen if _differs(each, known.get(each.name))]
+    changed = 0
+    for number, each in enumerate(stale):
+        if number and time.monotonic() > deadline:
+            return Progress(len(seen), len(stale) - number, changed, 0)
+        new = await asyncio.to_thread(_read, root, each)
+        old = known.get(each.name)
+        changed += await database.write(_FILE, partial(_store, folder=folder, new=new, old=old, now=clock()))
+    gone = sorted(known.keys() - {each.name for each in seen})
+    removed = await database.write(_END, lambda tx: _end(tx, folder, gone, clock()))
+    return Progress(len(seen), 0, changed, removed)
+
+
+def _known(rows: Rows, folder: Folder, scope: Scope) -> dict[str, File]:
+    return {each.name: each for each in files(rows, folder.id, scope, limit=2 * disk.MOST_FILES)}
+
+
+def _differs(seen: Seen, known: File | None) -> bool:
+    return known is None or (seen.size, seen.modified) != (known.size, known.modified)
+
+
+def _read(root: Path, seen: Seen) -> NewFile:
+    """A file as it is now, with its passages; what cannot be read is kept by its name, with the reason."""
+    try:
+        with disk.opened(root, seen.name) as file:
+            now = file.seen
+            if now.size > MAX_INDEXED:
+                kind = type_of(now.name, is_binary=False)
+                return NewFile(now.name, kind, now.size, "", note="too large to be indexed", modified=now.modified)
+            content = b"".join(_at_most(file.blocks(), MAX_INDEXED + 1))
+    except Refused as error:
+        return NewFile(seen.name, "", seen.size, "", note=str(error), modified=seen.modified)
+    made = indexed(content)
+    kind = type_of(now.name, is_binary=made.note == "binary")
+    return NewFile(now.name, kind, now.size, made.digest, made.passages, made.note, now.modified)
+
+
+def _at_most(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """The blocks of a file that may grow while it is read."""
+    for block in blocks:
+        yield block[:size]
+        size -= len(block)
+        if size <= 0:
+            return
+
+
+def _store(tx: Tx, *, folder: Folder, new: NewFile, old: File | None, now: datetime) -> bool:
+    """Whether anything of the content changed."""
+    if old is not None and old.digest and old.digest == new.digest and old.size == new.size:
+        touch(tx, old.id, new.modified)
+        return False
+    put(tx, folder, new, now)
+    return True
+
+
+def _end(tx: Tx, folder: Folder, gone: list[str], now: datetime) -> int:
+    set_indexed(tx, folder.id, now)
+    return remove_files(tx, folder.id, gone)
+
+
+def from_content(name: str, content: bytes) -> NewFile:
+    """A file for a virtual folder, with its passages."""
+    made = indexed(content)
+    kind = type_of(name, is_binary=made.note == "binary")
+    return NewFile(name, kind, len(content), made.digest, made.passages, made.note, content=content)

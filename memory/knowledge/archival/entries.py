@@ -1,0 +1,237 @@
+"""What an archival entry is: the records, what may stand in one, and how it lies in its row."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import regex
+
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Value
+from memory.store.errors import Refused
+from memory.store.fulltext import date_words, index_text, storable
+from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+
+MAX_CONTENT = 30_000
+"""Characters in one entry: what an embedder is given at most."""
+
+PASSAGE = 2_000
+"""Characters in one passage of a long entry."""
+
+_MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
+# They stand in lists, which a line break would forge, and on platforms that read markup; joiners belong to emoji.
+_PLAIN = regex.compile(r"(?V1)[[^<>\[\]`\p{C}\p{Zl}\p{Zp}]\u200c\u200d]*")
+_ID = regex.compile(r"\s*ent_[0-9a-hjkmnp-tv-z]{10,}(?:\.\d+)?\s*", regex.IGNORECASE)
+_CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where words come from: who hears the turn, how far to trust them, whose they are, from which message and turn."""
+
+    scope: Scope
+    trust: Trust
+    person: PersonId | None = None
+    message: MessageId | None = None
+    turn: TurnId | None = None
+
+
+@dataclass(frozen=True)
+class NewEntry:
+    """What is to be stored. `category` is a path such as "work/projects"; `importance` is 0 to 1."""
+
+    content: str
+    origin: Origin
+    label: str | None = None
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    importance: float = 0.5
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stored entry. `reinforcement` counts how often the same was stored again, `last_seen` when last.
+
+    `people` and `messages` are all whose words it holds and all it was learned from.
+    """
+
+    id: EntryId
+    agent: AgentId
+    label: str | None
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    importance: float
+    reinforcement: int
+    people: tuple[PersonId, ...]
+    messages: tuple[MessageId, ...]
+    turn: TurnId | None
+    audience: Audience
+    trust: Trust
+    created_at: datetime
+    updated_at: datetime
+    last_seen: datetime | None
+
+
+class Deleted(NamedTuple):
+    """A deleted entry as it was, and the messages that hold its words too."""
+
+    entry: Entry
+    messages: list[MessageId]
+
+
+def to_entry(row: Row) -> Entry:
+    """A row of the table as an entry."""
+    metadata = json.loads(row["metadata"])
+    person, message = row["person_id"], row["message_id"]
+    return Entry(
+        id=row["id"],
+        agent=row["agent_id"],
+        label=row["label"],
+        content=row["content"],
+        category=row["category"],
+        tags=tuple(json.loads(row["tags"])),
+        people=(*([] if person is None else [person]), *metadata.pop("_people", ())),
+        messages=(*([] if message is None else [message]), *metadata.pop("_messages", ())),
+        metadata=metadata,
+        importance=row["importance"],
+        reinforcement=row["reinforcement"],
+        turn=row["turn_id"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        created_at=from_text(row["created_at"]),
+        updated_at=from_text(row["updated_at"]),
+        last_seen=None if row["last_seen"] is None else from_text(row["last_seen"]),
+    )
+
+
+def checked(new: NewEntry) -> NewEntry:
+    """The entry as it is stored; raises `Refused` with what to change."""
+    content = checked_content(new.content)
+    if not 0 <= new.importance <= 1:
+        raise Refused(f"importance is 0 to 1, not {new.importance}")
+    if new.category and not is_category(new.category):
+        raise Refused(
+            f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - and _"
+        )
+    label = None if new.label is None else _checked_label(new.label)
+    for named, value in new.metadata.items():
+        _written(f"{named}{value}", "metadata")
+    return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
+
+
+def is_category(text: str) -> bool:
+    """Whether a text is a category: a/b/c, of letters, digits, - and _."""
+    return len(text) <= _MAX_CATEGORY and _CATEGORY.fullmatch(text) is not None
+
+
+def checked_content(text: str) -> str:
+    """Words as an entry holds them; raises `Refused` when there are none or too many."""
+    content = _written(text, "the text").strip()
+    if not content:
+        raise Refused("an entry needs content")
+    if len(content) > MAX_CONTENT:
+        raise Refused(f"an entry holds {MAX_CONTENT} characters, this would be {len(content)}; split it")
+    return content
+
+
+def _written(text: str, what: str) -> str:
+    """The text; raises `Refused` for one that could not be stored as it is: nothing is left out without a word."""
+    if storable(text) != text:
+        raise Refused(
+            f"{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it without"
+        )
+    return text
+
+
+def _checked_label(given: str) -> str:
+    label = _written(given, "the label").strip()
+    if not 0 < len(label) <= _MAX_LABEL:
+        raise Refused(f"a label has 1 to {_MAX_LABEL} characters, this one {len(label)}")
+    if not _PLAIN.fullmatch(label):
+        raise Refused(
+            f"a label is one line without < > [ ] ` and without marks that cannot be seen, not {label!r}: "
+            "write it in plain words"
+        )
+    if is_id(label):
+        raise Refused(f"{label!r} has the form of an entry's id and is no label: write it in plain words")
+    return label
+
+
+def is_id(text: str) -> bool:
+    """Whether a text has the form of the id of an entry or passage, and so cannot name an entry otherwise."""
+    return _ID.fullmatch(text) is not None
+
+
+def shown_name(label: str | None, identifier: str) -> str:
+    """What an entry is shown and named by: its label, or its id where it has none, or an old one that could pass for
+    another line, for markup or for an id."""
+    return label if label and _PLAIN.fullmatch(label) and not is_id(label) else identifier
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text can be a tag of an entry as it is."""
+    return 0 < len(text) <= _MAX_TAG and text == text.strip() and _PLAIN.fullmatch(text) is not None
+
+
+def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
+    tags = tuple(dict.fromkeys(_written(tag, "a tag").strip() for tag in given))
+    if len(tags) > MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
+        raise Refused(f"an entry has at most {MAX_TAGS} tags of 1 to {_MAX_TAG} characters each")
+    if unfit := next((tag for tag in tags if not is_tag(tag)), None):
+        raise Refused(
+            f"a tag is one line without < > [ ] ` and without marks that cannot be seen, not {unfit!r}: "
+            "write it in plain words"
+        )
+    return tags
+
+
+def with_origin(entry: Entry, origin: Origin) -> Entry:
+    """The entry as holding further words: nobody trusts it more than those who spoke last."""
+    people = dict.fromkeys((*entry.people, *([] if origin.person is None else [origin.person])))
+    messages = dict.fromkeys((*entry.messages, *([] if origin.message is None else [origin.message])))
+    return replace(entry, people=tuple(people), messages=tuple(messages), trust=min(entry.trust, origin.trust))
+
+
+def columns_of(entry: Entry) -> dict[str, Value]:
+    """The columns that change in an entry's life. Further people and messages are kept in the metadata."""
+    further = {"_people": entry.people[1:], "_messages": entry.messages[1:]}
+    own = {key: value for key, value in entry.metadata.items() if key not in further}
+    return {
+        "label": entry.label,
+        "content": entry.content,
+        "category": entry.category,
+        "tags": json.dumps(entry.tags),
+        "metadata": json.dumps({**own, **{key: value for key, value in further.items() if value}}),
+        "importance": entry.importance,
+        "reinforcement": entry.reinforcement,
+        "person_id": entry.people[0] if entry.people else None,
+        "message_id": entry.messages[0] if entry.messages else None,
+        "turn_id": entry.turn,
+        "audience": entry.audience,
+        "trust": int(entry.trust),
+        "updated_at": to_text(entry.updated_at),
+        "last_seen": None if entry.last_seen is None else to_text(entry.last_seen),
+        "search_text": _search_text(entry),
+    }
+
+
+def _search_text(entry: Entry) -> str:
+    words = (entry.content, *entry.tags, entry.category, entry.label or "", date_words(entry.created_at))
+    return index_text("\n".join(words))
+
+
+def passages_of(content: str) -> list[str]:
+    """A text in passages of at most `PASSAGE` characters, cut after a paragraph, line, sentence or word."""
+    found, rest = [], content
+    while len(rest) > PASSAGE:
+        ends = (rest.rfind(mark, PASSAGE // 2, PASSAGE) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        end = next((end for end in ends if end > PASSAGE // 2), PASSAGE)
+        found.append(rest[:end].strip())
+        rest = rest[end:].strip()
+    return [*found, rest] if rest else found

@@ -1,0 +1,184 @@
+"""Reading archival entries: by name, the newest, the categories; always as far as a scope may know them."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+
+from memory.knowledge.archival.entries import Entry, is_id, to_entry
+from memory.people.audience import Scope
+from memory.store.clock import to_text
+from memory.store.database import Rows
+from memory.store.errors import EntryNotFound
+from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+
+LIVING = "archived_at IS NULL AND superseded_by IS NULL"
+WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
+BY_ID = "SELECT * FROM archival_entries WHERE id = ? AND +agent_id = ? AND {}"
+BY_LABEL = (  # one for each audience, which the index of labels has
+    "SELECT * FROM archival_entries WHERE agent_id = ? AND label = ? AND {} ORDER BY audience = ? DESC, n DESC LIMIT 1"
+)
+
+
+def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
+    """The agent's entry of that id or label; of several labels the one of the scope's own audience, then the newest.
+
+    What has the form of an id is taken for one, not for a label. The id of a passage gives the whole entry, that of
+    one that was merged what it became. Raises `EntryNotFound` when the scope may use none.
+    """
+    condition, parameters = scope.sql("audience")
+    by_id, by_label = BY_ID.format(condition), BY_LABEL.format(condition)
+    row = rows.one(by_id, (label_or_id, agent, *parameters))
+    if row is None and not is_id(label_or_id):
+        row = rows.one(by_label, (agent, label_or_id, *parameters, scope.audience))
+    if row is None:
+        raise EntryNotFound(f"no archival entry {label_or_id!r} can be seen from here")
+    if row["parent_entry_id"] is not None:
+        return read(rows, agent, row["parent_entry_id"], scope)
+    return read(rows, agent, row["superseded_by"], scope) if row["superseded_by"] is not None else to_entry(row)
+
+
+def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:
+    """The messages that hold an entry's words: those it was learned from, and ours of turns that stored or used it.
+
+    Ids only, in order; for following a deletion through, so it asks for no scope.
+    """
+    family = json.dumps(family_of(rows, entry.id))
+    found = rows.all(
+        """
+        WITH family AS (SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(:family))),
+        turn AS (
+            SELECT turn_id FROM family WHERE turn_id IS NOT NULL
+            UNION SELECT turn_id FROM turn_uses WHERE kind = 'entry' AND row_id IN (SELECT id FROM family)
+        )
+        SELECT id FROM messages WHERE id IN (SELECT message_id FROM family)
+        UNION SELECT m.id FROM messages m, family, json_each(family.metadata, '$._messages') j WHERE m.id = j.value
+        UNION SELECT id FROM messages WHERE agent_id IS NOT NULL AND batch_id IN (SELECT turn_id FROM turn)
+        ORDER BY 1
+        """,
+        {"family": family},
+    )
+    return [MessageId(row[0]) for row in found]
+
+
+def latest(
+    rows: Rows,
+    agent: AgentId,
+    scope: Scope,
+    person: PersonId | None = None,
+    limit: int = 20,
+    before: datetime | None = None,
+) -> list[Entry]:
+    """The agent's newest entries, newest first; with `person`, those that hold that person's words."""
+    condition, parameters = scope.sql("audience")
+    who, whose = ("1", ()) if person is None else of_person(person)
+    when, moment = ("1", ()) if before is None else ("created_at < ?", (to_text(before),))
+    found = rows.all(
+        f"SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND {who} AND {when} "
+        "ORDER BY n DESC LIMIT ?",
+        (agent, *parameters, *whose, *moment, max(limit, 0)),
+    )
+    return [to_entry(row) for row in found]
+
+
+def noted_by(
+    rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetime, limit: int
+) -> list[tuple[AgentId, Entry]]:
+    """What these agents stored since then and the scope may know, newest first, each with who stored it.
+
+    For one agent that was allowed to read others' entries.
+    """
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE} "
+        f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT ?",
+        (json.dumps(list(agents)), *parameters, to_text(since), max(limit, 0)),
+    )
+    return [(AgentId(row["agent_id"]), to_entry(row)) for row in found]
+
+
+def seen_of_others(rows: Rows, agent: AgentId, turn: TurnId) -> list[Entry]:
+    """The entries of other agents that a turn was shown: what it stores now may hold their words."""
+    sql = """SELECT e.* FROM turn_uses u JOIN archival_entries e ON e.id = u.row_id
+             WHERE u.turn_id = ? AND u.kind = 'entry' AND e.agent_id <> ? ORDER BY e.n"""
+    return [to_entry(row) for row in rows.all(sql, (turn, agent))]
+
+
+def stands(rows: Rows, entry: EntryId) -> bool:
+    """Whether an entry is in use: found, shown, and not part of another."""
+    return rows.one(f"SELECT 1 FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,)) is not None
+
+
+def is_of_upkeep(rows: Rows, entry: EntryId) -> bool:
+    """Whether a run of upkeep wrote its words, out of other entries."""
+    sql = "SELECT 1 FROM dream_items WHERE entry_id = ? AND action = 'made'"
+    return rows.one(sql, (entry,)) is not None
+
+
+def turns_that_wrote(rows: Rows, entry: Entry) -> set[TurnId]:
+    """The turns that may have written an entry's words: its first, and all that used it before it was written last."""
+    found = set() if entry.turn is None else {entry.turn}
+    written = max(filter(None, (entry.updated_at, entry.last_seen)))
+    if written <= entry.created_at:
+        return found
+    sql = """SELECT t.id FROM turn_uses u JOIN turns t ON t.id = u.turn_id
+             WHERE u.kind = 'entry' AND u.row_id = ? AND t.started_at <= ?"""
+    return found.union(TurnId(row["id"]) for row in rows.all(sql, (entry.id, to_text(written))))
+
+
+def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:
+    """Those of the named entries and passages that the scope may use, in the order of their names."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        "SELECT e.* FROM json_each(?) j CROSS JOIN archival_entries e ON e.id = j.value "
+        f"WHERE e.agent_id = ? AND {condition} ORDER BY j.key",
+        (json.dumps(list(ids)), agent, *parameters),
+    )
+    return [to_entry(row) for row in found]
+
+
+def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
+    """The categories in use, in order, and how many entries each has itself."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT category, count(*) FROM archival_entries WHERE agent_id = ? AND category <> '' AND {WHOLE} "
+        f"AND {condition} GROUP BY category ORDER BY category",
+        (agent, *parameters),
+    )
+    return {row[0]: row[1] for row in found}
+
+
+def family_of(rows: Rows, entry: EntryId) -> list[EntryId]:
+    """An entry with its chunks and, however far back, what it superseded; and what was made of these by expanding."""
+    found = rows.all(
+        "WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT e.id FROM archival_entries e, family f "
+        "WHERE e.parent_entry_id = f.id OR e.superseded_by = f.id) SELECT id FROM family",
+        (entry,),
+    )
+    family = [EntryId(row["id"]) for row in found]
+    return list(dict.fromkeys([*family, *made_of(rows, family)]))
+
+
+def made_of(rows: Rows, sources: Iterable[EntryId]) -> list[EntryId]:
+    """What was made of these by expanding them, and of nothing else; with what that was merged into."""
+    found = rows.all(
+        """WITH RECURSIVE source (id) AS (SELECT value FROM json_each(?)),
+           made (id) AS (
+             SELECT x.entry_id FROM entry_expansions x WHERE x.source_id IN source AND NOT EXISTS (SELECT 1
+               FROM entry_expansions o WHERE o.entry_id = x.entry_id AND o.source_id NOT IN source)
+             UNION SELECT e.superseded_by FROM archival_entries e, made m
+               WHERE e.id = m.id AND e.superseded_by IS NOT NULL)
+           SELECT id FROM made ORDER BY id""",
+        (json.dumps(list(sources)),),
+    )
+    return [EntryId(row["id"]) for row in found]
+
+
+def standing(rows: Rows, entry: EntryId) -> Entry | None:
+    """An entry that is in use, whoever may know it: for work on rows that nobody is shown."""
+    row = rows.one(f"SELECT * FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,))
+    return None if row is None else to_entry(row)
+
+
+def of_person(person: PersonId) -> tuple[str, tuple[str, ...]]:
+    condition = "(person_id = ? OR ? IN (SELECT value FROM json_each(metadata, '$._people')))"
+    return condition, (person, person)

@@ -1,0 +1,325 @@
+"""Storing archival entries: new, reinforced, extended, added to, in passages when long; and forgetting them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memory.knowledge.archival import journal
+from memory.knowledge.archival.entries import (
+    MAX_TAGS,
+    Deleted,
+    Entry,
+    NewEntry,
+    Origin,
+    checked,
+    checked_content,
+    columns_of,
+    passages_of,
+    to_entry,
+    with_origin,
+)
+from memory.knowledge.archival.reads import LIVING, derived_messages, family_of, read
+from memory.people.audience import Audience, Scope, may_write_down
+from memory.queue import turns
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
+from memory.store.ids import AgentId, EntryId, TurnId, new_id
+
+RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
+
+MARKS = " .!?…"
+"""What may close a sentence without making it another one."""
+_INDEXED = 64
+_BEGINNING = f"substr(rtrim(content, '{MARKS}'), 1, {_INDEXED})"  # as the index `archival_begins` has it
+_USUAL_IMPORTANCE = NewEntry.importance
+_LEAST_EXTENDED = 8  # characters: shorter words begin too many sentences
+
+BEGUN_BY = f"""SELECT * FROM archival_entries WHERE agent_id = :agent AND audience = :audience
+    AND {_BEGINNING} IN (SELECT value FROM json_each(:begins)) AND person_id IS :person AND parent_entry_id IS NULL
+    AND (content = :new OR (length(rtrim(content, :marks)) >= :least
+      AND substr(:new, 1, length(rtrim(content, :marks))) = rtrim(content, :marks)))
+    AND {LIVING} ORDER BY length(content) DESC, n"""
+
+
+def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
+    """Store an entry, or reinforce the living one that holds the same words of the same person and audience.
+
+    The same are words that differ in their closing marks alone; where the new words go on after those of an entry
+    that stands, that entry is extended to them. It keeps its label, category and metadata where it has them, takes on
+    what it had not, and is as important as the more important of both; `not_taken` says what was left. No other
+    likeness counts: "likes tea" and "likes no tea" are two entries. Raises `Refused` for empty or too long content, a
+    label that it would take on and another entry of the audience has, or a malformed field.
+    """
+    new = checked(new)
+    same = begun_by(tx, agent, new)
+    if new.label is not None and (same is None or same.label is None):
+        require_free(tx, agent, new.label, new.origin.scope.audience)
+    if same is not None:
+        tx.run("DELETE FROM entry_expansions WHERE entry_id = ?", (same.id,))  # from now on it was said by itself
+        return reinforce(tx, same, new, now)
+    entry = made_new(agent, new, now)
+    before = journal.image(tx, entry.turn, entry.id)
+    kept = put(tx, entry)
+    journal.note(tx, entry.turn, entry.id, before, now)
+    return kept
+
+
+def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
+    """An entry as it is when it is stored first."""
+    origin = new.origin
+    return Entry(
+        id=EntryId(new_id("ent")),
+        agent=agent,
+        label=new.label,
+        content=new.content,
+        category=new.category,
+        tags=new.tags,
+        metadata=new.metadata,
+        importance=new.importance,
+        reinforcement=0,
+        people=() if origin.person is None else (origin.person,),
+        messages=() if origin.message is None else (origin.message,),
+        turn=origin.turn,
+        audience=origin.scope.audience,
+        trust=origin.trust,
+        created_at=now,
+        updated_at=now,
+        last_seen=now,
+    )
+
+
+def put(tx: Tx, entry: Entry) -> Entry:
+    """Write an entry that stands nowhere yet, as it is."""
+    key = {"id": entry.id, "agent_id": entry.agent, "created_at": to_text(entry.created_at)}
+    tx.insert("archival_entries", {**key, **columns_of(entry)})
+    _store_passages(tx, entry)
+    row = tx.one("SELECT * FROM archival_entries WHERE id = ?", (entry.id,))
+    if row is None:
+        raise AssertionError("what was inserted is there")
+    return to_entry(row)
+
+
+def take_along(tx: Tx, entry: Entry, sources: Sequence[Entry], turn: TurnId | None, now: datetime) -> Entry:
+    """Let an entry belong to whoever's words these sources hold too: it goes when one of their messages does."""
+    if not sources:
+        return entry
+    people = dict.fromkeys([*entry.people, *(person for each in sources for person in each.people)])
+    messages = dict.fromkeys([*entry.messages, *(message for each in sources for message in each.messages)])
+    trust = min(entry.trust, *(each.trust for each in sources))
+    return store(tx, replace(entry, people=tuple(people), messages=tuple(messages), trust=trust), turn, now)
+
+
+def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, now: datetime) -> Entry:
+    """Add a line to an entry that the turn's scope may use.
+
+    Raises `EntryNotFound`, or `Refused` when the line is empty, the entry would become too long, or somebody who
+    can see the entry may not know what is said in the turn.
+    """
+    entry = read(tx, agent, label_or_id, origin.scope)
+    if not may_write_down(origin.scope, entry.audience):
+        raise Refused(
+            f"{label_or_id!r} is read by {entry.audience}, who may not know what is said here: store a new one"
+        )
+    text = text.strip()
+    if not text:
+        raise Refused("there is nothing to append")
+    content = checked_content(f"{entry.content}\n{text}")
+    longer = replace(entry, content=content, updated_at=now, last_seen=now)
+    return store(tx, with_origin(longer, origin), origin.turn, now)
+
+
+def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.By | None = None) -> Deleted:
+    """Forget an entry, its chunks, what it superseded and what was made of it: rows, words in the index, notes of use.
+
+    What is deleted `by` a turn that nobody watches is kept for a while, so that it can be put back.
+    Raises `EntryNotFound` when the scope may use none of that label or id.
+    """
+    entry = read(tx, agent, label_or_id, scope)  # the whole entry, also for the id of a passage
+    messages, family = derived_messages(tx, entry), family_of(tx, entry.id)
+    wholes = {each: journal.image(tx, by.turn, each) for each in family if "." not in each} if by else {}
+    if by is None or not any(wholes.values()):
+        remove(tx, family)
+        return Deleted(entry, messages)
+    _take_away(tx, family)
+    for each, before in wholes.items():
+        journal.note(tx, by.turn, each, before, by.now)
+    return Deleted(entry, messages)
+
+
+def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
+    """Let an entry be as it was, whether it still stands or not. Raises `Refused` when its label is taken."""
+    identifier, audience = EntryId(image["id"]), Audience(image["audience"])
+    taken = tx.one(
+        "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ? AND id <> ?",
+        (image["agent_id"], image["label"], audience, identifier),
+    )
+    if taken is not None:
+        raise Refused(f"an entry {image['label']!r} stands there now")
+    assignments = ", ".join(f"{column} = :{column}" for column in image)
+    if not tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", image):
+        tx.insert("archival_entries", dict(image))
+    entry = read(tx, AgentId(image["agent_id"]), identifier, Scope(audience))
+    words = columns_of(entry)["search_text"]
+    tx.run("UPDATE archival_entries SET search_text = ? WHERE id = ?", (words, identifier))
+    _store_passages(tx, entry)
+    return entry
+
+
+def require_free(rows: Rows, agent: AgentId, label: str, audience: Audience) -> None:
+    """Raises `Refused` when an entry of the audience has that label."""
+    taken = rows.one(
+        "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ?", (agent, label, audience)
+    )
+    if taken is not None:
+        raise Refused(f"an entry {label!r} stands there already: append to it, delete it, or take another label")
+
+
+def begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
+    """The entry whose words are the new ones, or with which they begin; the longest."""
+    found = rows.all(
+        BEGUN_BY,
+        {
+            "agent": agent,
+            "audience": new.origin.scope.audience,
+            "person": new.origin.person,
+            "begins": json.dumps(_beginnings(new.content)),
+            "new": new.content,
+            "marks": MARKS,
+            "least": _LEAST_EXTENDED,
+        },
+    )
+    for row in found:
+        begins, rest = len(row["content"].rstrip(MARKS)), new.content
+        if row["content"] == rest or not rest[begins:].rstrip(MARKS) or not rest[begins].isalnum():
+            return to_entry(row)
+    return None
+
+
+def _beginnings(text: str) -> list[str]:
+    """What the index may hold of an entry that is this text or a part of it from its beginning, up to a word's end."""
+    ends = [at for at in range(min(len(text), _INDEXED + 1)) if not text[at].isalnum()]
+    short = {text[:at].rstrip(MARKS) for at in ends}
+    return sorted({part for part in short if part} | {text.rstrip(MARKS)[:_INDEXED], text[:_INDEXED]})
+
+
+def reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
+    """Let an entry stand stronger, since its words were said again, extended where they went on."""
+    longer = new.content if len(new.content.rstrip(MARKS)) > len(entry.content.rstrip(MARKS)) else entry.content
+    stronger = replace(
+        entry,
+        content=longer,
+        updated_at=entry.updated_at if longer == entry.content else now,
+        label=entry.label or new.label,
+        category=entry.category or new.category,
+        tags=tuple(dict.fromkeys((*entry.tags, *new.tags)))[:MAX_TAGS],
+        metadata={**new.metadata, **entry.metadata},
+        importance=max(entry.importance, new.importance),
+        reinforcement=entry.reinforcement + 1,
+        last_seen=now,
+    )
+    return store(tx, with_origin(stronger, new.origin), new.origin.turn, now)
+
+
+def not_taken(entry: Entry, new: NewEntry) -> list[str]:
+    """What the entry that `insert` gave has otherwise than was wanted, since it stood before; in words."""
+    new = checked(new)
+    keys = sorted(key for key, value in new.metadata.items() if entry.metadata.get(key) != value)
+    tags = [tag for tag in new.tags if tag not in entry.tags]
+    wanted = {
+        f"the label {new.label!r}: it has the label {entry.label!r}": new.label not in (None, entry.label),
+        f"the category {new.category}: it is in {entry.category}": new.category not in ("", entry.category),
+        f"the importance {new.importance:g}: it has {entry.importance:g}": new.importance
+        not in (
+            _USUAL_IMPORTANCE,
+            entry.importance,
+        ),
+        f"the metadata {', '.join(keys)}: it has others": bool(keys),
+        f"the tags {', '.join(tags)}: it has {MAX_TAGS}": bool(tags),
+    }
+    return [words for words, left in wanted.items() if left]
+
+
+def store(tx: Tx, entry: Entry, turn: TurnId | None, now: datetime | None = None) -> Entry:
+    """Write a changed entry; its turn stays the first one, a further one, at `now`, is noted as using it."""
+    before = journal.image(tx, turn, entry.id)
+    columns = columns_of(replace(entry, turn=entry.turn or turn))
+    assignments = ", ".join(f"{column} = :{column}" for column in columns)
+    tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", {"id": entry.id, **columns})
+    _store_passages(tx, entry)
+    tx.run(
+        "INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT id, 'entry', ?, ? FROM turns WHERE id = ? "
+        "ON CONFLICT DO NOTHING",
+        (entry.id, entry.audience, turn),
+    )
+    journal.note(tx, turn, entry.id, before, now or entry.updated_at)
+    return read(tx, entry.agent, entry.id, Scope(entry.audience))
+
+
+def _store_passages(tx: Tx, entry: Entry) -> None:
+    """Make the rows by whose words a long entry is found; the entry's own row keeps the whole."""
+    tx.run("DELETE FROM archival_entries WHERE parent_entry_id = ?", (entry.id,))
+    passages = passages_of(entry.content)
+    if len(passages) == 1:
+        return
+    tx.run("UPDATE archival_entries SET search_text = '' WHERE id = ?", (entry.id,))
+    for number, passage in enumerate(passages):
+        part = replace(entry, label=None, content=passage)
+        tx.insert(
+            "archival_entries",
+            {
+                "id": f"{entry.id}.{number + 1}",
+                "agent_id": entry.agent,
+                "created_at": to_text(entry.created_at),
+                "parent_entry_id": entry.id,
+                "chunk_index": number,
+                **columns_of(part),
+            },
+        )
+
+
+def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
+    """Take entries away by id, for what follows a deletion; how many there were."""
+    named = list(entries)
+    journal.forget(tx, named)
+    return _take_away(tx, named)
+
+
+def _take_away(tx: Tx, named: Sequence[EntryId]) -> int:
+    turns.forget_uses(tx, "entry", named)
+    return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(named),))
+
+
+# ---------------------------------------------------------------------------------------------------- out of use
+
+
+def retire(tx: Tx, entries: Iterable[EntryId], into: EntryId | None, now: datetime) -> int:
+    """Take entries out of use without losing them: nothing finds them any more. `into` is what they became part of."""
+    sql = """UPDATE archival_entries SET archived_at = ?, superseded_by = ? WHERE archived_at IS NULL
+             AND superseded_by IS NULL AND parent_entry_id IS NULL AND id IN (SELECT value FROM json_each(?))"""
+    named = json.dumps(list(entries))
+    if into is not None:  # what was made of them is made of that now
+        carry = """INSERT INTO entry_expansions (source_id, entry_id) SELECT DISTINCT ?, entry_id FROM entry_expansions
+                   WHERE source_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
+        tx.run(carry, (into, named))
+    return tx.run(sql, (to_text(now), into, named))
+
+
+def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
+    """Let retired entries stand again as they were; how many."""
+    sql = """UPDATE archival_entries SET archived_at = NULL, superseded_by = NULL
+             WHERE archived_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"""
+    return tx.run(sql, (json.dumps(list(entries)),))
+
+
+def purge(tx: Tx, before: datetime, limit: int = 1_000) -> int:
+    """Forget what was retired before then, the oldest first, with its notes of use; how many."""
+    found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT ?", (to_text(before), limit))
+    return remove(tx, [row["id"] for row in found])
+
+
+def any_to_purge(rows: Rows, before: datetime) -> bool:
+    """Whether `purge` would forget anything."""
+    return rows.one(f"SELECT 1 FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1", (to_text(before),)) is not None

@@ -1,0 +1,302 @@
+"""Carrying a plan out, in one transaction that trusts nobody: every promise is checked here against the rows.
+
+What changed since it was read is left as it is. New rows stand before old ones are retired. Afterwards the whole is
+audited; whatever does not hold raises `Broken`, which rolls everything back.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from memory.knowledge import archival, graph
+from memory.knowledge.archival import Entry, NewEntry, Origin, to_entry
+from memory.knowledge.archival.entries import MAX_TAGS, checked
+from memory.knowledge.consolidation import run_records
+from memory.knowledge.consolidation.candidates import LONGEST
+from memory.knowledge.consolidation.plan import Item, Learned, Linked, Merge, Plan, Refine, Retire, digest_of, kin_of
+from memory.knowledge.consolidation.specifics import invented, lost
+from memory.people.audience import OWNER, Scope, Trust
+from memory.store.database import Tx
+from memory.store.errors import Refused, StoreError
+from memory.store.ids import AgentId, EntryId, new_id
+
+STRONG_REINFORCEMENT, STRONG_IMPORTANCE = 5, 0.8
+
+
+class Broken(StoreError):
+    """A plan would have broken a promise, or did: nothing of it was done."""
+
+
+@dataclass
+class _Tally:
+    living: int
+    may: int
+    retired: int = 0
+    made: int = 0
+    refined: int = 0
+
+
+@dataclass
+class _Course:
+    """A plan as it is carried out."""
+
+    tx: Tx
+    run: str
+    now: datetime
+    tallies: dict[AgentId, _Tally] = field(default_factory=dict)
+    left: Counter[str] = field(default_factory=Counter)
+    linked: int = 0
+
+    def tally(self, agent: AgentId) -> _Tally:
+        if agent not in self.tallies:
+            may = run_records.allowance(self.tx, agent, self.now)
+            self.tallies[agent] = _Tally(run_records.living(self.tx, agent), may)
+        return self.tallies[agent]
+
+    def note(self, item: Item, action: str, entry: Entry, into: EntryId | None = None, before: str = "{}") -> None:
+        """Write down what was done to an entry, and how it is now."""
+        values = {"run_id": self.run, "agent_id": entry.agent, "pass": item.by, "action": action, "entry_id": entry.id}
+        told = {"into_id": into, "before": before, "after": digest_of(entry), "audience": entry.audience}
+        self.tx.insert("dream_items", {**values, **told, "trust": int(entry.trust)})
+
+
+def apply(tx: Tx, plan: Plan, now: datetime) -> str:
+    """Do what a plan says; the id of the run, empty when it came to nothing that has to be told.
+
+    Raises Broken when it would retire more than it may or what it may not, lose what an entry says, or join what does
+    not belong together.
+    """
+    run = run_records.begin_run(tx, now, "done", plan.notes)
+    course = _Course(tx, run, now)
+    for item in plan.items:
+        course.tally(_agent_of(item))
+    for item in sorted(plan.items, key=lambda each: not isinstance(each, Linked)):
+        _do(course, item)  # what entries say is noted first, so that a merge takes it along
+    for mark in plan.marks:
+        run_records.put_mark(tx, mark, now)
+    for entry in plan.again:
+        tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (entry.id,))
+        tx.run("INSERT INTO dream_changes (n) SELECT n FROM archival_entries WHERE id = ?", (entry.id,))
+    for agent, tally in course.tallies.items():
+        counts = {"living": tally.living, "retired": tally.retired, "made": tally.made, "refined": tally.refined}
+        tx.insert("dream_tallies", {"run_id": run, "agent_id": agent, **counts})
+    _audit(course)
+    notes = (*plan.notes, *(f"{count} left: {why}" for why, count in sorted(course.left.items())))
+    changed = course.linked or any(each.retired or each.made or each.refined for each in course.tallies.values())
+    if not changed and not notes:
+        tx.run("DELETE FROM dream_tallies WHERE run_id = ?", (run,))
+        tx.run("DELETE FROM dream_runs WHERE id = ?", (run,))
+        return ""
+    tx.run("UPDATE dream_runs SET notes = ? WHERE id = ?", (json.dumps(notes, ensure_ascii=False), run))
+    return run
+
+
+def _agent_of(item: Item) -> AgentId:
+    match item:
+        case Merge(sources=sources):
+            return sources[0].agent
+        case Learned(part=part):
+            return part.agent
+        case _:
+            return item.entry.agent
+
+
+def _do(course: _Course, item: Item) -> None:
+    match item:
+        case Merge():
+            _merge(course, item)
+        case Retire():
+            _retire(course, item)
+        case Refine():
+            _refine(course, item)
+        case Learned():
+            _learn(course, item)
+        case Linked():
+            _link(course, item)
+
+
+def _unchanged(course: _Course, entries: Sequence[Entry]) -> bool:
+    """Whether they stand as they were read; if not, they are left."""
+    named = json.dumps([entry.id for entry in entries])
+    found = course.tx.all("SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (named,))
+    now = {row["id"]: to_entry(row) for row in found if row["archived_at"] is None and row["superseded_by"] is None}
+    if all(entry.id in now and digest_of(now[entry.id]) == digest_of(entry) for entry in entries):
+        return True
+    course.left["changed meanwhile"] += 1
+    return False
+
+
+def _merge(course: _Course, item: Merge) -> None:
+    sources = sorted(item.sources, key=lambda entry: (entry.created_at, entry.id))
+    _require(len({entry.id for entry in sources}) == len(sources) > 1, "a merge is of several entries")
+    _require(len({kin_of(entry) for entry in sources}) == 1, "entries of other people, audiences or trust were joined")
+    words = [entry.content for entry in sources]
+    _require(not lost(words, item.content), "a merge would lose a name, a number or an acronym")
+    _require(not invented(words, item.content), "a merge would say what no entry says")
+    _require(len(item.content) <= LONGEST, "a merge is too long")
+    if not _unchanged(course, sources):
+        return
+    made = archival.put(course.tx, _joined(sources, item, course.now))
+    course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
+    graph.carry(course.tx, course.run, made, sources, course.now)
+    _out_of_use(course, sources, made.id)
+    course.tally(made.agent).made += 1
+    course.note(item, "made", made)
+    for entry in sources:
+        course.note(item, "merged", entry, made.id)
+
+
+def _joined(sources: Sequence[Entry], item: Merge, now: datetime) -> Entry:
+    """The entry that sources become: as old as the oldest, trusted as little as the least, said as often as all."""
+    first = sources[0]
+    seen = [entry.last_seen for entry in sources if entry.last_seen is not None]
+    metadata = {key: value for entry in sources for key, value in entry.metadata.items()}
+    made = _checked(item.content, item.category, item.tags)
+    return replace(
+        first,
+        id=EntryId(new_id("ent")),
+        content=made.content,
+        category=made.category,
+        tags=made.tags,
+        metadata=metadata,
+        importance=max(entry.importance for entry in sources),
+        reinforcement=sum(entry.reinforcement for entry in sources) + len(sources) - 1,
+        people=first.people,
+        messages=tuple(dict.fromkeys(message for entry in sources for message in entry.messages)),
+        trust=min(entry.trust for entry in sources),
+        updated_at=now,
+        last_seen=max(seen, default=None),
+    )
+
+
+def _checked(content: str, category: str, tags: Sequence[str]) -> NewEntry:
+    nobody = Origin(Scope(OWNER), Trust.WEB)  # only the words are looked at
+    try:
+        return checked(NewEntry(content, nobody, category=category, tags=tuple(tags)[:MAX_TAGS]))
+    except Refused as error:
+        raise Broken(f"what was to be written is not an entry: {error}") from error
+
+
+def _retire(course: _Course, item: Retire) -> None:
+    if _unchanged(course, [item.entry]):
+        _out_of_use(course, [item.entry], None)
+        course.note(item, "retired", item.entry)
+
+
+def _out_of_use(course: _Course, entries: Sequence[Entry], into: EntryId | None) -> None:
+    for entry in entries:
+        strong = entry.reinforcement >= STRONG_REINFORCEMENT or entry.importance >= STRONG_IMPORTANCE
+        _require(not strong, "an entry that was said often, or is important, would be retired")
+        _require(entry.label is None and len(entry.content) <= LONGEST, "a named or long entry would be retired")
+    tally = course.tally(entries[0].agent)
+    tally.retired += archival.retire(course.tx, [entry.id for entry in entries], into, course.now)
+    _require(tally.retired <= tally.may, "more would be retired than the loss bound allows")
+
+
+def _refine(course: _Course, item: Refine) -> None:
+    if not _unchanged(course, [item.entry]):
+        return
+    made = _checked(item.entry.content, item.category, item.tags)
+    before = json.dumps({"category": item.entry.category, "tags": item.entry.tags}, ensure_ascii=False)
+    refined = replace(item.entry, category=made.category, tags=made.tags)
+    archival.store(course.tx, refined, None)
+    course.tally(refined.agent).refined += 1
+    course.note(item, "refined", refined, before=before)
+
+
+def _link(course: _Course, item: Linked) -> None:
+    _require(all(graph.says(item.entry, each) for each in item.triples), "a name would be noted that no entry says")
+    entry = item.entry
+    sql = """SELECT 1 FROM archival_entries WHERE id = ? AND content = ? AND audience = ? AND trust = ?
+             AND archived_at IS NULL AND superseded_by IS NULL"""  # its category may have been mended in this very run
+    if course.tx.one(sql, (entry.id, entry.content, entry.audience, int(entry.trust))) is None:
+        course.left["changed meanwhile"] += 1
+    else:
+        course.linked += graph.put(course.tx, course.run, entry, item.triples, course.now)
+
+
+def _learn(course: _Course, item: Learned) -> None:
+    origin = item.new.origin
+    _require((origin.scope.audience, origin.trust) == (item.part.audience, item.part.trust), "learned across audiences")
+    named = json.dumps(item.messages)
+    sql = """SELECT count(*) FROM messages WHERE deleted_at IS NULL AND audience = ? AND person_id IS ?
+             AND id IN (SELECT value FROM json_each(?))"""
+    row = course.tx.one(sql, (item.part.audience, origin.person, named))
+    if row is None or row[0] != len(item.messages) or not item.messages:
+        course.left["changed meanwhile"] += 1
+        return
+    known = course.tx.one(
+        "SELECT 1 FROM archival_entries WHERE agent_id = ? AND audience = ? AND person_id IS ? AND content = ?",
+        (item.part.agent, item.part.audience, origin.person, item.new.content),
+    )
+    if known is not None:
+        return  # learned before, or refused by its person
+    try:
+        entry = _new_entry(item, course.now)
+    except Refused as error:
+        raise Broken(f"what was to be written is not an entry: {error}") from error
+    made = archival.put(course.tx, entry)
+    course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
+    if item.waiting:
+        archival.retire(course.tx, [made.id], None, course.now)
+    course.tally(made.agent).made += 1
+    course.note(item, "made", made)
+
+
+def _new_entry(item: Learned, now: datetime) -> Entry:
+    new, origin = checked(item.new), item.new.origin
+    return Entry(
+        id=EntryId(new_id("ent")),
+        agent=item.part.agent,
+        label=None,
+        content=new.content,
+        category=new.category,
+        tags=new.tags,
+        metadata=new.metadata,
+        importance=new.importance,
+        reinforcement=0,
+        people=() if origin.person is None else (origin.person,),
+        messages=item.messages,
+        turn=None,
+        audience=origin.scope.audience,
+        trust=origin.trust,
+        created_at=now,
+        updated_at=now,
+        last_seen=now,
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------- audit
+
+
+def _audit(course: _Course) -> None:
+    """What must hold after every run, read from the rows themselves."""
+    tx, run = course.tx, course.run
+    orphans = """SELECT 1 FROM archival_entries e WHERE e.superseded_by IS NOT NULL
+                 AND NOT EXISTS (SELECT 1 FROM archival_entries m WHERE m.id = e.superseded_by)"""
+    _require(tx.one(orphans) is None, "an entry is superseded by one that is not there")
+    for agent, tally in course.tallies.items():
+        waiting = _count(tx, run, agent, "i.action = 'made' AND e.archived_at IS NOT NULL")
+        standing = tally.living - tally.retired + tally.made - waiting
+        _require(run_records.living(tx, agent) == standing, "the numbers of entries do not add up")
+        gone = _count(tx, run, agent, "i.action IN ('merged', 'retired') AND e.archived_at IS NOT NULL")
+        _require(gone == tally.retired <= tally.may, "the notes of what was retired do not add up")
+    unlike = """SELECT 1 FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id
+                JOIN archival_entries m ON m.id = i.into_id WHERE i.run_id = ? AND (m.audience <> e.audience
+                OR m.trust > e.trust OR m.created_at > e.created_at OR m.person_id IS NOT e.person_id
+                OR m.agent_id <> e.agent_id OR e.superseded_by IS NOT m.id OR m.archived_at IS NOT NULL)"""
+    _require(tx.one(unlike, (run,)) is None, "an entry is not of the audience, trust, age or people of its sources")
+
+
+def _count(tx: Tx, run: str, agent: AgentId, condition: str) -> int:
+    sql = f"""SELECT count(*) FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id
+              WHERE i.run_id = ? AND i.agent_id = ? AND {condition}"""
+    row = tx.one(sql, (run, agent))
+    return 0 if row is None else int(row[0])
+
+
+def _require(holds: object, why: str) -> None:
+    if not holds:
+        raise Broken(why)

@@ -1,0 +1,232 @@
+"""Which entries a run looks at: those that are new or whose words changed, and what is nearly the same as them.
+
+Chosen by code, so that a model never sees the whole store and can neither touch nor lose what it was not shown. Memory
+is bounded by what is new (`MOST_NEW` entries of an agent in one run, the oldest first); of the others one slice is
+held at a time. Two entries are near when their words overlap by `NEAR_WORDS` (Jaccard), or their vectors by
+`NEAR_COSINE`; both are what RockBot's store uses for the same question.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from memory.knowledge.archival import Entry, to_entry
+from memory.knowledge.consolidation.plan import Kin, Part, Pass, kin_of
+from memory.people.audience import Audience, Scope, Trust
+from memory.search import vectors
+from memory.store.database import Row, Rows
+from memory.store.fulltext import word_set
+from memory.store.ids import AgentId
+
+NEAR_WORDS = 0.6
+NEAR_COSINE = 0.88
+LONGEST = 2_000
+"""Characters: longer entries are kept in passages, and are left alone."""
+MOST_NEW = 400
+_MOST_CLUSTER = 3
+_SLICE = 5_000
+_MOST_COMPARED = 200  # entries that one is compared with by words
+_MOST_ASKED = 24  # entries whose neighbours are asked for by vector
+_NEIGHBOURS = 4
+
+STRONG = "reinforcement >= 5 OR importance >= 0.8"
+"""Entries that are never retired."""
+_OPEN = f"""parent_entry_id IS NULL AND archived_at IS NULL AND superseded_by IS NULL AND label IS NULL
+    AND length(content) <= {LONGEST} AND NOT ({STRONG})"""
+_UNDONE = """id NOT IN (SELECT i.entry_id FROM dream_items i JOIN dream_runs r ON r.id = i.run_id
+    WHERE r.outcome = 'undone')"""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a run may look at for one agent, by part. `clusters` are entries that are near each other."""
+
+    new: Mapping[Part, Sequence[Entry]] = field(default_factory=dict)
+    clusters: Mapping[Part, Sequence[tuple[Entry, ...]]] = field(default_factory=dict)
+    position: Mapping[Part, int] = field(default_factory=dict)
+    """How far the pass has come when this is done."""
+    more: bool = False
+    """Whether some that are new have to wait for the next run."""
+
+
+@dataclass
+class _New:
+    """A new entry with its words."""
+
+    entry: Entry
+    kin: Kin
+    words: frozenset[str]
+    near: set[str] = field(default_factory=set)
+    compared: int = 0
+
+
+def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
+    """The candidates of a pass among the entries of an agent: none where nothing is new since its marks."""
+    new, position, more = _since(rows, agent, of)
+    others = _neighbours(rows, agent, new)
+    _ask_vectors(rows, agent, new, others)
+    clusters: dict[Part, list[tuple[Entry, ...]]] = {}
+    for cluster in _clusters(new, others):
+        clusters.setdefault(kin_of(cluster[0]).part, []).append(cluster)
+    return Choice(_by_part(new), clusters, position, more)
+
+
+def fresh(rows: Rows, agent: AgentId, of: Pass) -> Choice:
+    """The same without what is near to them."""
+    new, position, more = _since(rows, agent, of)
+    return Choice(_by_part(new), {}, position, more)
+
+
+def _since(rows: Rows, agent: AgentId, of: Pass) -> tuple[list[_New], dict[Part, int], bool]:
+    """What is new since a pass's marks, how far it comes with that, and whether more has to wait."""
+    found = rows.all(
+        f"""SELECT c.seq, e.* FROM dream_changes c CROSS JOIN archival_entries e ON e.n = c.n
+            LEFT JOIN dream_marks m ON m.pass = :pass AND m.agent_id = e.agent_id AND m.audience = e.audience
+              AND m.trust = e.trust
+            WHERE e.agent_id = :agent AND c.seq > coalesce(m.mark, 0) AND {_OPEN} AND {_UNDONE}
+            ORDER BY c.seq LIMIT :most""",
+        {"pass": of, "agent": agent, "most": MOST_NEW + 1},
+    )
+    taken = found[:MOST_NEW]
+    new = [_new(row) for row in taken if _usable(row)]
+    position: dict[Part, int] = {}
+    for row in taken:
+        position[_part(row)] = int(row["seq"])
+    return new, position, len(found) > MOST_NEW
+
+
+def _by_part(new: Iterable[_New]) -> dict[Part, list[Entry]]:
+    by_part: dict[Part, list[Entry]] = {}
+    for each in new:
+        by_part.setdefault(each.kin.part, []).append(each.entry)
+    return by_part
+
+
+def _part(row: Row) -> Part:
+    return Part(AgentId(row["agent_id"]), Audience(row["audience"]), Trust(row["trust"]))
+
+
+def _usable(row: Row) -> bool:
+    """What somebody has to say yes to is theirs to decide about."""
+    return not json.loads(row["metadata"]).get("requires_user_permission")
+
+
+def _new(row: Row) -> _New:
+    entry = to_entry(row)
+    return _New(entry, kin_of(entry), word_set(entry.content))
+
+
+# ---------------------------------------------------------------------------------------------------------- by words
+
+
+def _neighbours(rows: Rows, agent: AgentId, new: Sequence[_New]) -> dict[str, Entry]:
+    """Entries that share enough words with a new one, by id; notes them in `near`.
+
+    Who overlaps with a text by so much has at least one of its rarest words, whichever those are: only entries that
+    have one are compared.
+    """
+    parts = {each.kin.part for each in new}
+    seen: Counter[str] = Counter()
+    for _, _, words in islice(_slices(rows, agent, parts), _SLICE):  # enough to say which words are rare
+        seen.update(words)
+    marked: dict[Part, dict[str, list[_New]]] = {part: {} for part in parts}
+    for each in new:
+        rarest = sorted(each.words, key=lambda word: (seen[word], word))
+        for word in rarest[: int((1 - NEAR_WORDS) * len(rarest)) + 1]:
+            marked[each.kin.part].setdefault(word, []).append(each)
+    marks = {part: frozenset(of) for part, of in marked.items()}
+    wanted: dict[str, list[_New]] = {}
+    for identifier, part, words in _slices(rows, agent, parts):
+        if not (shared := words & marks[part]):
+            continue
+        of = marked[part]
+        for each in {id(one): one for word in shared for one in of[word]}.values():
+            if each.entry.id != identifier and each.compared < _MOST_COMPARED:
+                each.compared += 1
+                if len(words & each.words) >= NEAR_WORDS * len(words | each.words):
+                    wanted.setdefault(identifier, []).append(each)
+    return _note(rows, wanted)
+
+
+def _note(rows: Rows, wanted: Mapping[str, Sequence[_New]]) -> dict[str, Entry]:
+    """Read entries that are near to new ones, and note those that may become one with them."""
+    others: dict[str, Entry] = {}
+    sql = f"SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?)) AND {_OPEN} AND {_UNDONE}"
+    for row in rows.all(sql, (json.dumps(list(wanted)),)) if wanted else []:
+        entry = to_entry(row)
+        for each in wanted[entry.id] if _usable(row) else ():
+            if kin_of(entry) == each.kin:
+                others[entry.id] = entry
+                each.near.add(entry.id)
+    return others
+
+
+def _slices(rows: Rows, agent: AgentId, parts: Iterable[Part]) -> Iterator[tuple[str, Part, frozenset[str]]]:
+    """Every entry of these parts with its words, a slice at a time."""
+    wanted = {(part.audience, int(part.trust)): part for part in parts}
+    last = -1
+    while wanted:
+        found = rows.all(
+            f"""SELECT n, id, content, audience, trust FROM archival_entries
+                WHERE agent_id = ? AND n > ? AND {_OPEN} ORDER BY n LIMIT ?""",
+            (agent, last, _SLICE),
+        )
+        for row in found:
+            part = wanted.get((row[3], row[4]))
+            if part is not None:
+                yield row[1], part, word_set(row[2])
+        if len(found) < _SLICE:
+            return
+        last = found[-1][0]
+
+
+# -------------------------------------------------------------------------------------------------------- by meaning
+
+
+def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[str, Entry]) -> None:
+    """Note what is near by meaning to new entries that have a vector and no neighbour by words; the newest first."""
+    asked = 0
+    for each in reversed(new):
+        found = None if each.near else vectors.of_entry(rows, each.entry.id)
+        if found is None:
+            continue
+        asked += 1
+        question = vectors.Question(*found, agent, frozenset({"entry"}), limit=_NEIGHBOURS)
+        near = vectors.nearest(rows, question, Scope(each.entry.audience))
+        numbers = [one.row for one in near if one.cosine >= NEAR_COSINE]
+        named = rows.all("SELECT id FROM archival_entries WHERE n IN (SELECT value FROM json_each(?))", (
+            json.dumps(numbers),
+        ))  # fmt: skip
+        others |= _note(rows, {row["id"]: [each] for row in named if row["id"] != each.entry.id})
+        if asked == _MOST_ASKED:
+            return
+
+
+# ---------------------------------------------------------------------------------------------------------- clusters
+
+
+def _clusters(new: Sequence[_New], others: Mapping[str, Entry]) -> list[tuple[Entry, ...]]:
+    """Entries that are near each other, at most three together, the oldest first; each in one cluster alone."""
+    known = {each.entry.id: each.entry for each in new} | dict(others)
+    head: dict[str, str] = {key: key for key in known}
+
+    def root(key: str) -> str:
+        while head[key] != key:
+            head[key] = head[head[key]]
+            key = head[key]
+        return key
+
+    for each in new:
+        for other in sorted(each.near):
+            head[root(other)] = root(each.entry.id)
+    groups: dict[str, list[Entry]] = {}
+    for key in sorted(known, key=lambda key: (known[key].created_at, key)):
+        groups.setdefault(root(key), []).append(known[key])
+    cut = [
+        tuple(group[start : start + _MOST_CLUSTER])
+        for group in groups.values()
+        for start in range(0, len(group), _MOST_CLUSTER)
+    ]
+    return [cluster for cluster in cut if len(cluster) > 1]

@@ -1,0 +1,199 @@
+"""Runs as they are kept: what each did to which entry, how far each pass has come, and how much may still go."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from memory.knowledge.archival.reads import WHOLE
+from memory.knowledge.consolidation.plan import Mark, Part, Pass
+from memory.people.audience import Audience, Scope
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import AgentId, EntryId, new_id
+
+WEEK = timedelta(days=7)
+KEPT = timedelta(days=90)
+"""How long what was retired can be brought back, and runs are remembered."""
+TOLD = "dream"
+"""In the details of the events that tell of a run: its id."""
+LEAST = 3
+_PASS_PERCENT, _WEEK_PERCENT = 5, 10
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: `notes` say what was left and why, `retired` and the others are of all agents together."""
+
+    id: str
+    at: datetime
+    outcome: str
+    notes: tuple[str, ...]
+    retired: int
+    made: int
+    refined: int
+    related: int
+    """Relations between people, places and things that it read out of entries and that still stand."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a run did to one entry; `content` is its words now, `into` the entry that it became part of."""
+
+    n: int
+    agent: AgentId
+    of: Pass
+    action: str
+    entry: EntryId
+    into: EntryId | None
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    before: dict[str, Any]
+    after: str
+    audience: Audience
+    waiting: bool
+
+
+# ------------------------------------------------------------------------------------------------------ the loss bound
+
+
+def living(rows: Rows, agent: AgentId) -> int:
+    """How many entries of an agent stand."""
+    row = rows.one(f"SELECT count(*) FROM archival_entries WHERE agent_id = ? AND {WHOLE}", (agent,))
+    return 0 if row is None else int(row[0])
+
+
+def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
+    """How many entries of an agent may be retired now: 5 % in a run and 10 % in any seven days, but 3 in either."""
+    standing = living(rows, agent)
+    sql = """SELECT coalesce(sum(t.retired), 0) FROM dream_tallies t JOIN dream_runs r ON r.id = t.run_id
+             WHERE t.agent_id = ? AND r.at > ? AND r.outcome = 'done'"""
+    row = rows.one(sql, (agent, to_text(now - WEEK)))
+    gone = 0 if row is None else int(row[0])
+    in_week = max(LEAST, standing * _WEEK_PERCENT // 100) - gone
+    return max(0, min(max(LEAST, standing * _PASS_PERCENT // 100), in_week))
+
+
+# -------------------------------------------------------------------------------------------------------------- marks
+
+
+def mark_of(rows: Rows, of: Pass, part: Part) -> int:
+    """How far a pass has come in a part; 0 before its first time."""
+    sql = "SELECT mark FROM dream_marks WHERE pass = ? AND agent_id = ? AND audience = ? AND trust = ?"
+    row = rows.one(sql, (of, part.agent, part.audience, int(part.trust)))
+    return 0 if row is None else int(row["mark"])
+
+
+def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
+    """Keep how far it has come; it never goes back."""
+    part = mark.part
+    values: dict[str, Value] = {"pass": mark.of, "agent_id": part.agent, "audience": part.audience}
+    values |= {"trust": int(part.trust), "mark": mark.position, "at": to_text(now)}
+    sql = """INSERT INTO dream_marks (pass, agent_id, audience, trust, mark, at)
+             VALUES (:pass, :agent_id, :audience, :trust, :mark, :at)
+             ON CONFLICT DO UPDATE SET mark = max(mark, excluded.mark), at = excluded.at"""
+    tx.run(sql, values)
+
+
+# --------------------------------------------------------------------------------------------------------------- runs
+
+
+def begin_run(tx: Tx, now: datetime, outcome: str, notes: tuple[str, ...]) -> str:
+    """Write a run down; gives its id."""
+    run = new_id("drm")
+    values = {"id": run, "at": to_text(now), "outcome": outcome, "notes": json.dumps(notes, ensure_ascii=False)}
+    tx.insert("dream_runs", values)
+    return run
+
+
+def refused(tx: Tx, notes: tuple[str, ...], now: datetime) -> None:
+    """Write down that a run changed nothing, because what it wanted would have broken a promise."""
+    begin_run(tx, now, "refused", notes)
+
+
+_RUNS = """SELECT r.*, coalesce(sum(t.retired), 0) AS retired, coalesce(sum(t.made), 0) AS made,
+           coalesce(sum(t.refined), 0) AS refined,
+           (SELECT count(*) FROM graph_triples g WHERE g.run_id = r.id) AS related
+           FROM dream_runs r LEFT JOIN dream_tallies t ON t.run_id = r.id"""
+
+
+def runs(rows: Rows, limit: int) -> list[Run]:
+    """The newest runs, newest first."""
+    return [_run(row) for row in rows.all(f"{_RUNS} GROUP BY r.id ORDER BY r.at DESC, r.id DESC LIMIT ?", (limit,))]
+
+
+def latest_run(rows: Rows) -> Run | None:
+    """The newest one."""
+    return next(iter(runs(rows, 1)), None)
+
+
+def latest_seen(rows: Rows, scope: Scope) -> Run | None:
+    """The newest that did anything which the scope may know; when others ran is nobody's to know there."""
+    condition, parameters = scope.sql("i.audience")
+    having = f"WHERE r.id IN (SELECT i.run_id FROM dream_items i WHERE {condition}) GROUP BY r.id"
+    row = rows.one(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1", parameters)
+    return None if row is None else _run(row)
+
+
+def newest_done(rows: Rows) -> Run | None:
+    """The newest that changed something and was not undone."""
+    having = "GROUP BY r.id HAVING r.outcome = 'done' AND retired + made + refined + related > 0"
+    row = rows.one(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1")
+    return None if row is None else _run(row)
+
+
+def _run(row: Row) -> Run:
+    notes = tuple(json.loads(row["notes"]))
+    return Run(
+        row["id"], from_text(row["at"]), row["outcome"], notes, row["retired"], row["made"], row["refined"],
+        row["related"],
+    )  # fmt: skip
+
+
+def items_of(rows: Rows, run: str) -> list[Item]:
+    """Everything a run did, for undoing it; an entry that was taken away since is not in it."""
+    sql = f"{_ITEMS} WHERE i.run_id = ? ORDER BY i.n"
+    return [_item(row) for row in rows.all(sql, (run,))]
+
+
+def reported(rows: Rows, run: str, scope: Scope, limit: int) -> tuple[list[Item], int]:
+    """What a run did as far as the scope may know it, and how many changes there are that it may not know."""
+    condition, parameters = scope.sql("i.audience")
+    found = rows.all(f"{_ITEMS} WHERE i.run_id = ? AND {condition} ORDER BY i.n LIMIT ?", (run, *parameters, limit))
+    sql = f"SELECT count(*) FROM dream_items i WHERE i.run_id = ? AND NOT {condition}"
+    hidden = rows.one(sql, (run, *parameters))
+    return [_item(row) for row in found], 0 if hidden is None else int(hidden[0])
+
+
+_ITEMS = """SELECT i.*, e.content, e.category, e.tags,
+            coalesce(json_extract(e.metadata, '$.requires_user_permission'), 0) AS waiting
+            FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id"""
+
+
+def _item(row: Row) -> Item:
+    return Item(
+        n=row["n"],
+        agent=AgentId(row["agent_id"]),
+        of=Pass(row["pass"]),
+        action=row["action"],
+        entry=EntryId(row["entry_id"]),
+        into=None if row["into_id"] is None else EntryId(row["into_id"]),
+        content=row["content"],
+        category=row["category"],
+        tags=tuple(json.loads(row["tags"])),
+        before=json.loads(row["before"]),
+        after=row["after"],
+        audience=Audience(row["audience"]),
+        waiting=bool(row["waiting"]),
+    )
+
+
+def forget_runs(tx: Tx, before: datetime) -> int:
+    """Forget runs from before then with all that they noted; how many."""
+    tx.run("DELETE FROM dream_items WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (to_text(before),))
+    tx.run("DELETE FROM dream_tallies WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (to_text(before),))
+    return tx.run("DELETE FROM dream_runs WHERE at < ?", (to_text(before),))
+
+
+# ---------------------------------------------------------------------------------------------------------- as a store

@@ -1,0 +1,156 @@
+"""How talks went: each that is over is judged once. What is kept is a grade and names of tools, never words."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from memory.knowledge import items
+from memory.knowledge.feedback import Signal, unquoted
+from memory.knowledge.items import Kind, NewItem
+from memory.people.audience import Audience, Trust
+from memory.people.unshown import shown
+from memory.store.clock import to_text
+from memory.store.database import Row, Rows, Tx, as_dict
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, SessionId, TurnId
+
+REACH = timedelta(days=2)
+"""A talk that was over so long ago and could not be judged is left."""
+_MOST_SHOWN = 60  # messages of a talk
+
+
+class Quality(StrEnum):
+    GOOD = "good"
+    FAIR = "fair"
+    POOR = "poor"
+
+
+JudgedBy: TypeAlias = Literal["model", "rules"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One message of a talk: what a person said themselves (`person`), or what the agent answered."""
+
+    id: MessageId
+    turn: TurnId | None
+    person: PersonId | None
+    text: str
+    trust: Trust
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A session that is over, with what was said of its answers."""
+
+    id: SessionId
+    agent: AgentId
+    place: PlaceId
+    lines: tuple[Line, ...]
+    tools: tuple[str, ...]
+    """Names of the tools that were used."""
+    failures: tuple[str, ...]
+    """Of those that failed, once for each time."""
+    given: Counter[Signal]
+    corrected: frozenset[MessageId]
+    """Messages that are known as corrections."""
+    audience: Audience
+    trust: Trust
+    last_at: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of judging a talk."""
+
+    quality: Quality
+    worked: tuple[str, ...]
+    failed: tuple[str, ...]
+    by: JudgedBy
+
+
+def unjudged(rows: Rows, now: datetime, limit: int) -> list[Talk]:
+    """Talks with people that are over and were not judged, the oldest first."""
+    sql = """SELECT * FROM sessions s WHERE ended = 1 AND last_at >= ?
+             AND NOT EXISTS (SELECT 1 FROM items i WHERE i.kind = 'evaluation' AND i.key = CAST(s.id AS TEXT))
+             AND EXISTS (SELECT 1 FROM messages m WHERE m.place_id = s.place_id AND m.audience = s.audience
+               AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
+               AND m.id BETWEEN s.start_position AND s.end_position)
+             ORDER BY last_at, id LIMIT ?"""
+    return [_talk(rows, row) for row in rows.all(sql, (to_text(now - REACH), limit))]
+
+
+_TURNS = """SELECT id FROM turns WHERE agent_id = :agent_id AND place_id = :place_id AND audience = :audience
+            AND started_at BETWEEN :started_at AND :last_at"""
+
+
+def _talk(rows: Rows, row: Row) -> Talk:
+    span = as_dict(row)
+    said = rows.all(
+        f"""SELECT id, batch_id, person_id, role, content, trust FROM messages WHERE place_id = :place_id
+            AND audience = :audience AND id BETWEEN :start_position AND :end_position AND deleted_at IS NULL
+            AND role IN ('user', 'assistant') AND tool_call_id IS NULL AND batch_id IN ({_TURNS})
+            AND {shown("messages")}
+            ORDER BY id DESC LIMIT {_MOST_SHOWN}""",
+        span,
+    )
+    used = rows.all(f"SELECT tool_name FROM messages WHERE role = 'tool' AND batch_id IN ({_TURNS})", span)
+    given = rows.all(
+        f"""SELECT i.key AS kind, s.message_id, i.detail ->> 'tool' AS tool FROM items i
+            LEFT JOIN item_sources s ON s.item_id = i.id WHERE i.kind = 'signal' AND i.turn_id IN ({_TURNS})""",
+        span,
+    )
+    return Talk(
+        id=SessionId(row["id"]),
+        agent=AgentId(row["agent_id"]),
+        place=PlaceId(row["place_id"]),
+        lines=tuple(_line(each) for each in reversed(said)),
+        tools=tuple(dict.fromkeys(each["tool_name"] for each in used if each["tool_name"])),
+        failures=tuple(each["tool"] for each in given if each["kind"] == Signal.FAILURE),
+        given=Counter(Signal(each["kind"]) for each in given),
+        corrected=frozenset(MessageId(each["message_id"]) for each in given if each["message_id"] is not None),
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        last_at=row["last_at"],
+    )
+
+
+def _line(row: Row) -> Line:
+    own = row["role"] == "user" and row["person_id"] is not None
+    turn = None if row["batch_id"] is None else TurnId(row["batch_id"])
+    text = unquoted(row["content"]) if own else row["content"]
+    return Line(MessageId(row["id"]), turn, PersonId(row["person_id"]) if own else None, text, Trust(row["trust"]))
+
+
+def by_rules(talk: Talk) -> Evaluation:
+    """How a talk went, by what was said of its answers and what failed: one such thing is fair, more are poor."""
+    given = talk.given
+    against = given[Signal.CORRECTION] + 2 * given[Signal.DOWN] + given[Signal.FAILURE] - given[Signal.UP]
+    quality = Quality.GOOD if against <= 0 else Quality.FAIR if against == 1 else Quality.POOR
+    failed = tuple(dict.fromkeys(talk.failures))
+    return Evaluation(quality, tuple(tool for tool in talk.tools if tool not in failed), failed, "rules")
+
+
+def keep(tx: Tx, talk: Talk, found: Evaluation, now: datetime) -> bool:
+    """Keep how a talk went; False when it went on or changed since it was read."""
+    sql = "SELECT 1 FROM sessions WHERE id = ? AND ended = 1 AND last_at = ?"
+    if tx.one(sql, (talk.id, talk.last_at)) is None:
+        return False
+    if items.find(tx, Kind.EVALUATION, key=str(talk.id)):
+        return False
+    detail = {"quality": found.quality, "worked": found.worked, "failed": found.failed, "by": found.by}
+    new = NewItem(Kind.EVALUATION, talk.audience, talk.trust, key=str(talk.id), detail=detail, agent=talk.agent)
+    items.put(tx, new, now)
+    return True
+
+
+def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> tuple[Counter[Quality], Counter[str]]:
+    """How many talks of agents went how since then, and which tools failed in how many."""
+    sql = """SELECT detail FROM items WHERE kind = 'evaluation' AND created_at >= ?
+             AND agent_id IN (SELECT value FROM json_each(?))"""
+    found = [json.loads(row["detail"]) for row in rows.all(sql, (to_text(since), json.dumps(list(agents))))]
+    failed = Counter(tool for each in found for tool in each["failed"])
+    return Counter(Quality(each["quality"]) for each in found), failed

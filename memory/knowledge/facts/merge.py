@@ -1,0 +1,176 @@
+"""Learning a statement: what it means for what is known already, and doing that.
+
+Compared is only what one agent knows from one person in one audience: nobody confirms, corrects or pushes out what
+somebody else said, and nothing passes from one audience to another.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from memory.knowledge.facts import rows as store
+from memory.knowledge.facts.fairness import Held, Room, victims
+from memory.knowledge.facts.patterns import Category
+from memory.knowledge.facts.rows import Fact, Source
+from memory.knowledge.facts.rules import Statement, statements
+from memory.knowledge.facts.similarity import (
+    LEAST_WORDS,
+    Relation,
+    are_near,
+    is_unspaced,
+    jaccard,
+    relation,
+    speaks_of_the_same,
+    words,
+)
+from memory.people.audience import Audience, Trust
+from memory.queue.messages import Message
+from memory.store.clock import from_text
+from memory.store.database import Tx
+from memory.store.ids import AgentId, FactId, PersonId, SessionId
+
+KNOWN = Room(all=50, partner=40, other=10)
+"""Facts of one agent in one audience. The partner's words have most of it, so that there is room for others too."""
+SHARED = Room(all=20, partner=15, other=5)
+"""Facts that all agents know, in one audience."""
+PROMOTED_AT = 3
+"""Said in so many sessions, a fact is known to all agents."""
+
+
+class Step(Enum):
+    """What becomes of a statement."""
+
+    SKIP = "skip"
+    ADD = "add"
+    REINFORCE = "reinforce"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`fact` is the one that is reinforced, or that forbids it; `replaces` are those that do not hold any more."""
+
+    step: Step
+    fact: Fact | None = None
+    replaces: tuple[FactId, ...] = ()
+
+
+def decide(said: Statement, source: Source, known: Sequence[Fact]) -> Decision:
+    """What a statement means for what is known. Pure.
+
+    Contradictions are looked for first. The newer one wins, but what a tool gave or an agent wrote down never wins
+    over what the person said. A correction is also meant for what was learned in this session of the same thing.
+    """
+    mine = words(said.text)
+    if len(mine) < LEAST_WORDS - (said.category is Category.PREFERENCE) and not is_unspaced(said.text):
+        return Decision(Step.SKIP)
+    near = [fact for fact in known if are_near(mine, words(fact.text))]
+    related = {fact.id: relation(said.text, fact.text) for fact in near}
+    opposed = [fact for fact in near if related[fact.id] is Relation.OPPOSED]
+    if said.corrects:
+        opposed += [fact for fact in near if related[fact.id] is Relation.OTHER and _is_meant(said, fact)]
+    if source.origin in ("tool", "agent") and (older := next((each for each in opposed if each.by_person), None)):
+        return Decision(Step.REFUSE, older)
+    replaces = tuple(fact.id for fact in opposed)
+    same = [fact for fact in near if related[fact.id] is Relation.SAME]
+    if not same:
+        return Decision(Step.ADD, None, replaces)
+    best = max(same, key=lambda fact: (jaccard(mine, words(fact.text)), -fact.id))
+    return Decision(Step.REINFORCE, best, replaces)
+
+
+def _is_meant(said: Statement, fact: Fact) -> bool:
+    return fact.category is said.category and speaks_of_the_same(said.text, fact.text)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What came of a statement: the fact that holds it, or that forbids it."""
+
+    step: Step
+    fact: FactId | None
+
+
+def learn(tx: Tx, said: Iterable[Statement], source: Source, now: datetime) -> list[Learned]:
+    """Keep statements, in the transaction of whoever brings them. The same message is learned from once."""
+    return [_learn(tx, each, source, now) for each in said]
+
+
+def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> Learned:
+    found = decide(said, source, store.of_subject(tx, source))
+    match found.step:
+        case Step.SKIP:
+            return Learned(Step.SKIP, None)
+        case Step.REFUSE:
+            return Learned(Step.REFUSE, None if found.fact is None else found.fact.id)
+        case Step.ADD:
+            identifier = store.add(tx, said, source, now)
+        case Step.REINFORCE:
+            identifier = _reinforce(tx, found, said, source, now)
+    store.supersede(tx, found.replaces, identifier)
+    if found.step is Step.ADD:
+        store.remove(tx, victims(_held(tx, source.agent, source.audience), identifier, KNOWN))
+    return Learned(found.step, identifier)
+
+
+def _reinforce(tx: Tx, found: Decision, said: Statement, source: Source, now: datetime) -> FactId:
+    """Note that a fact was said again; said in enough sessions it is known to all."""
+    if found.fact is None:
+        raise ValueError("nothing is known that could be reinforced")
+    if store.add_source(tx, found.fact.id, said.text, source, now) >= PROMOTED_AT:
+        promote(tx, found.fact, now)
+    return found.fact.id
+
+
+def promote(tx: Tx, fact: Fact, now: datetime) -> FactId:
+    """Let all agents know a fact, or confirm the same where they know it already. Gives the one that they know."""
+    if fact.shared:
+        return fact.id
+    for each in store.shared_in(tx, fact.audience):
+        if each.trust <= fact.trust and relation(fact.text, each.text) is Relation.SAME:
+            confirm(tx, each, fact.agent, now)
+            return each.id
+    store.set_confirmed(tx, fact.id, [fact.agent], now)
+    held = [_weighed(each) for each in store.shared_in(tx, fact.audience)]
+    store.unshare(tx, victims(held, fact.id, SHARED))
+    return fact.id
+
+
+def confirm(tx: Tx, fact: Fact, agent: AgentId, now: datetime) -> bool:
+    """Note that another agent learned the same as all know; False when it is noted already."""
+    if agent in fact.confirmed_by:
+        return False
+    store.set_confirmed(tx, fact.id, [*fact.confirmed_by, agent], now)
+    return True
+
+
+def _weighed(fact: Fact) -> Held:
+    return Held(fact.id, fact.person, fact.trust, fact.worth, fact.created_at)
+
+
+def _held(tx: Tx, agent: AgentId, audience: Audience) -> list[Held]:
+    found = tx.all("SELECT * FROM facts WHERE agent_id = ? AND audience = ?", (agent, audience))
+    return [
+        Held(
+            FactId(row["id"]),
+            None if row["person_id"] is None else PersonId(row["person_id"]),
+            Trust(row["trust"]),
+            row["reinforcements"],
+            from_text(row["created_at"]),
+            row["superseded_by"] is not None,
+            row["shared_at"] is not None,
+        )
+        for row in found
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------- edits
+
+
+def relearn(tx: Tx, edited: Message, by: Iterable[tuple[AgentId, SessionId]], now: datetime) -> None:
+    """Learn from an edited message as it is now; what was learned from its old words went with them, by triggers."""
+    said = statements(edited.text, own=True)
+    for agent, session in by:
+        source = Source("said", agent, session, edited.id, edited.person, edited.audience, edited.trust)
+        learn(tx, said, source, now)

@@ -1,0 +1,248 @@
+"""Facts as rows: reading them through a scope, and keeping where they come from."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple, TypeAlias
+
+from memory.knowledge.facts.patterns import Category
+from memory.knowledge.facts.rules import Statement
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue.turns import Turn
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.fulltext import index_text, storable
+from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId, snowflakes
+
+Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
+"""A person said it; a tool gave it; an agent wrote it down; somebody entered it by hand."""
+
+_LABELS = {
+    Category.PREFERENCE: "Preference",
+    Category.PATTERN: "Codebase",
+    Category.HABIT: "Habit",
+    Category.LESSON: "Lesson",
+}
+
+_CATEGORIES = {each.value: each for each in Category}
+_TRUST = {int(level): level for level in Trust}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement comes from. `message` holds its words; None: by hand."""
+
+    origin: Origin
+    agent: AgentId
+    session: SessionId
+    message: MessageId | None
+    person: PersonId | None
+    audience: Audience
+    trust: Trust
+
+
+class Fact(NamedTuple):
+    """One learned statement. `speaker` is the name under which it was said first; empty when no person said it."""
+
+    id: FactId
+    agent: AgentId
+    text: str
+    person: PersonId | None
+    speaker: str
+    reinforcements: int
+    shared: bool
+    by_person: bool
+    """Whether a person said or entered it, not only a tool or an agent."""
+    audience: Audience
+    category: Category
+    confirmed_by: tuple[AgentId, ...]
+    trust: Trust
+    created_at: datetime
+    last_seen: datetime
+
+    @property
+    def label(self) -> str:
+        """What kind of thing it is, in a word."""
+        return _LABELS[self.category]
+
+    @property
+    def worth(self) -> int:
+        """How often it was said, and by how many agents learned."""
+        return self.reinforcements + max(0, len(self.confirmed_by) - 1)
+
+
+_COLUMNS = """f.id, f.agent_id, f.fact, f.person_id,
+  coalesce((SELECT m.speaker FROM fact_sources s JOIN messages m ON m.id = s.message_id
+    WHERE s.fact_id = f.id AND m.role = 'user' ORDER BY s.id LIMIT 1), ''), f.reinforcements, f.shared_at IS NOT NULL,
+  EXISTS (SELECT 1 FROM fact_sources s WHERE s.fact_id = f.id AND s.origin IN ('said', 'hand')),
+  f.audience, f.category, f.confirmed_by, f.trust, f.created_at, f.last_seen"""
+_RANK = f"f.trust >= {int(Trust.APPROVED)} DESC"
+_BY_WORTH = "json_array_length(f.confirmed_by) DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
+
+
+def get(rows: Rows, identifier: FactId, scope: Scope) -> Fact | None:
+    """One fact that holds, where it may be used."""
+    condition, parameters = scope.sql("f.audience")
+    sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.id = ? AND f.superseded_by IS NULL AND {condition}"
+    row = rows.one(sql, (identifier, *parameters))
+    return None if row is None else to_fact(row)
+
+
+def of_subject(rows: Rows, source: Source) -> list[Fact]:
+    """What an agent knows from somebody in one audience: what a new statement is compared with."""
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ? AND f.person_id IS ?
+              AND f.superseded_by IS NULL ORDER BY f.id"""
+    return [to_fact(row) for row in rows.all(sql, (source.agent, source.audience, source.person))]
+
+
+def shared_in(rows: Rows, audience: Audience) -> list[Fact]:
+    """What all agents know in one audience."""
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.shared_at IS NOT NULL AND f.superseded_by IS NULL
+              AND f.audience = ? ORDER BY f.id"""
+    return [to_fact(row) for row in rows.all(sql, (audience,))]
+
+
+def known_to(
+    rows: Rows, agent: AgentId, scope: Scope, limit: int, person: PersonId | None = None, until: datetime | None = None
+) -> list[Fact]:
+    """What an agent alone learned, the weightiest first; what `person` said before what others did."""
+    order = f"{_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
+    return _weightiest(
+        rows, scope, until, limit, ("f.agent_id = ? AND f.shared_at IS NULL", (agent,)), (order, (person,))
+    )
+
+
+def known_to_all(rows: Rows, scope: Scope, limit: int, until: datetime | None = None) -> list[Fact]:
+    """What all agents know, the weightiest first."""
+    return _weightiest(rows, scope, until, limit, ("f.shared_at IS NOT NULL", ()), (f"{_RANK}, {_BY_WORTH}", ()))
+
+
+def _weightiest(
+    rows: Rows,
+    scope: Scope,
+    until: datetime | None,
+    limit: int,
+    which: tuple[str, tuple[Value, ...]],
+    order: tuple[str, tuple[Value, ...]],
+) -> list[Fact]:
+    """The first facts of an order; who said them is looked up for these alone."""
+    condition, parameters = scope.sql("f.audience")
+    moment = "~" if until is None else to_text(until)
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.id IN (SELECT f.id FROM facts f WHERE {which[0]}
+                AND f.superseded_by IS NULL AND f.created_at <= ? AND {condition} ORDER BY {order[0]} LIMIT ?)
+              ORDER BY {order[0]}"""
+    return [to_fact(row) for row in rows.all(sql, (*which[1], moment, *parameters, *order[1], limit, *order[1]))]
+
+
+def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:
+    """Facts for people: of one agent or all, of some people or all; the weightiest first, 200 at most."""
+    condition, parameters = scope.sql("f.audience")
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.superseded_by IS NULL AND {condition}
+              AND (? IS NULL OR f.agent_id = ?)
+              AND (? = '[]' OR f.person_id IN (SELECT value FROM json_each(?))) ORDER BY {_BY_WORTH} LIMIT 200"""
+    marks = json.dumps(list(people))
+    return [to_fact(row) for row in rows.all(sql, (*parameters, agent, agent, marks, marks))]
+
+
+def add(tx: Tx, said: Statement, source: Source, now: datetime) -> FactId:
+    """Keep a statement as a new fact."""
+    identifier, text, at = FactId(snowflakes.next()), storable(said.text), to_text(now)
+    values: dict[str, Value] = {
+        "id": identifier,
+        "agent_id": source.agent,
+        "category": said.category.value,
+        "fact": text,
+        "person_id": source.person,
+        "audience": source.audience,
+        "trust": int(source.trust),
+        "created_at": at,
+        "last_seen": at,
+        "search_text": index_text(text),
+    }
+    tx.insert("facts", values)
+    add_source(tx, identifier, text, source, now)
+    return identifier
+
+
+def add_source(tx: Tx, fact: FactId, text: str, source: Source, now: datetime) -> int:
+    """Note once more where a fact comes from; gives in how many sessions it was said. One message counts once."""
+    known = "SELECT 1 FROM fact_sources WHERE fact_id = ? AND message_id = ?"
+    if source.message is None or tx.one(known, (fact, source.message)) is None:
+        values: dict[str, Value] = {
+            "id": snowflakes.next(),
+            "fact_id": fact,
+            "origin": source.origin,
+            "session_id": source.session,
+            "message_id": source.message,
+            "wording": storable(text),
+            "search_text": index_text(text),
+            "audience": source.audience,
+            "trust": int(source.trust),
+            "at": to_text(now),
+        }
+        tx.insert("fact_sources", values)
+    sql = """UPDATE facts SET last_seen = max(last_seen, ?), trust = min(trust, ?), reinforcements =
+             (SELECT count(DISTINCT session_id) FROM fact_sources WHERE fact_id = facts.id) WHERE id = ?"""
+    tx.run(sql, (to_text(now), int(source.trust), fact))
+    row = tx.one("SELECT reinforcements FROM facts WHERE id = ?", (fact,))
+    return 0 if row is None else int(row[0])
+
+
+def session_of(rows: Rows, fact: FactId) -> SessionId:
+    """The session in which a fact was said last."""
+    row = rows.one("SELECT session_id FROM fact_sources WHERE fact_id = ? ORDER BY id DESC LIMIT 1", (fact,))
+    if row is None:
+        raise KeyError(fact)
+    return SessionId(row["session_id"])
+
+
+def note_shown(tx: Tx, turn: Turn, shown: Sequence[FactId]) -> None:
+    """Remember that a turn was shown the words of these facts: each by the message that it has its wording from."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'message', message_id, :audience
+             FROM (SELECT message_id, min(id) FROM fact_sources WHERE fact_id IN (SELECT value FROM json_each(:facts))
+                   GROUP BY fact_id) WHERE message_id IS NOT NULL ON CONFLICT DO NOTHING"""
+    if shown:
+        tx.run(sql, {"turn": turn.id, "audience": turn.scope.audience, "facts": json.dumps(list(shown))})
+
+
+def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:
+    """A newer fact says otherwise."""
+    sql = """UPDATE facts SET superseded_by = ?, shared_at = NULL, confirmed_by = '[]'
+             WHERE id IN (SELECT value FROM json_each(?))"""
+    tx.run(sql, (new, json.dumps(list(old))))
+
+
+def set_confirmed(tx: Tx, fact: FactId, by: Sequence[AgentId], now: datetime) -> None:
+    """Let all agents know a fact, as learned by these."""
+    sql = "UPDATE facts SET shared_at = coalesce(shared_at, ?), confirmed_by = ? WHERE id = ?"
+    tx.run(sql, (to_text(now), json.dumps(list(by)), fact))
+
+
+def unshare(tx: Tx, found: Sequence[FactId]) -> None:
+    """Let only those who learned them know these facts."""
+    sql = """UPDATE facts SET shared_at = NULL, confirmed_by = '[]'
+             WHERE id IN (SELECT value FROM json_each(?))"""
+    tx.run(sql, (json.dumps(list(found)),))
+
+
+def remove(tx: Tx, found: Sequence[FactId]) -> int:
+    """Take facts away; what they had replaced holds again."""
+    return tx.run("DELETE FROM facts WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(found)),))
+
+
+def forget(tx: Tx, fact: FactId) -> int:
+    """Take a fact away with all that it had replaced, which shall not hold again; how many went."""
+    sql = """WITH RECURSIVE gone(id) AS (
+               SELECT :fact UNION SELECT f.id FROM facts f JOIN gone g ON f.superseded_by = g.id)
+             DELETE FROM facts WHERE id IN gone"""
+    return tx.run(sql, {"fact": fact})
+
+
+def to_fact(row: Row) -> Fact:
+    """A row of `_COLUMNS`, by position, as every prompt reads some."""
+    *plain, shared, by_person, audience, category, confirmed, trust, created, seen = row
+    agents = () if confirmed == "[]" else tuple(json.loads(confirmed))
+    kind, trusted = _CATEGORIES[category], _TRUST[trust]
+    moments = from_text(created), from_text(seen)
+    return Fact._make((*plain, bool(shared), bool(by_person), audience, kind, agents, trusted, *moments))

@@ -1,0 +1,165 @@
+"""What people said of our answers, and what failed in making them: signals that upkeep learns from.
+
+No words are kept here: a correction is the message it was said in, which is read where it stands and takes its signal
+along when it goes. Signals have the audience of the place and the trust of who gave them.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import regex
+
+from memory.knowledge import items
+from memory.knowledge.items import Kind, NewItem
+from memory.people.audience import Audience, Trust
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
+from memory.store.patterns import UnicodePattern
+
+
+class Signal(StrEnum):
+    CORRECTION = "correction"
+    UP = "thumbs_up"
+    DOWN = "thumbs_down"
+    FAILURE = "tool_failure"
+
+
+@dataclass(frozen=True)
+class NewSignal:
+    """A signal as it is noted. `message` is what a person said, `tool` what failed."""
+
+    kind: Signal
+    agent: AgentId
+    place: PlaceId
+    audience: Audience
+    trust: Trust
+    person: PersonId | None = None
+    turn: TurnId | None = None
+    message: MessageId | None = None
+    tool: str = ""
+
+
+_CORRECTS = UnicodePattern(
+    r"""^\W*(?:
+    no[,.!]\s | nope\b | wrong[,.!] | actually, | i\s+(?:meant|said)\b | try\s+again\b
+    | (?:no,?\s+)?(?:that|this|it)(?:['’]s|\s+is|\s+was)\s+(?:wrong|incorrect|not\s+(?:right|correct|true|what))
+    | (?:you['’]re|you\s+are|you\s+were)\s+(?:wrong|mistaken) | that\s+did(?:n['’]t|\s+not)\s+work
+    | (?:please\s+)?(?:don['’]t|do\s+not|never|stop)\s(?!mind\b|worry\b|know\b|think\b|bother\b|care\b)
+    | nein[,.!]\s | nee[,.!]\s | falsch[,.!] | eigentlich,?\s | ich\s+(?:meinte|sagte|habe\s+gesagt)\b
+    | (?:das|es)\s+(?:stimmt|passt|geht)\s+(?:so\s+)?nicht | du\s+(?:irrst|liegst\s+falsch)
+    | (?:das|es)\s+(?:ist|war)\s+(?:falsch|nicht\s+richtig|nicht\s+korrekt)
+    | das\s+hat\s+nicht\s+(?:funktioniert|geklappt) | versuch['’]?s?\s+(?:es\s+)?noch
+    | (?:hör\s+auf|lass\s+das|nie\s+wieder|niemals\s|bitte\s+(?:nicht|nie|kein))
+    )""",
+    regex.VERBOSE | regex.IGNORECASE,
+)
+_UP = ("👍", "❤", "💯", "🙏", ":+1:", ":thumbsup:", ":thumbs_up:")
+_DOWN = ("👎", ":-1:", ":thumbsdown:", ":thumbs_down:")
+
+
+def corrects(text: str) -> bool:
+    """Whether words that follow an answer set it right, by how they begin; English and German."""
+    return _CORRECTS.match(unquoted(text)) is not None
+
+
+def thumb(emoji: str) -> Signal | None:
+    """What a reaction says of an answer, in any colour of skin; None for what says nothing clear."""
+    if emoji.startswith(_UP):
+        return Signal.UP
+    return Signal.DOWN if emoji.startswith(_DOWN) else None
+
+
+def unquoted(text: str) -> str:
+    """What somebody says themselves: without lines that quote others, and without code."""
+    lines = regex.sub(r"```.*?(?:```|\Z)", " ", text, flags=regex.DOTALL).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith((">", "|"))).strip()
+
+
+def note(tx: Tx, signal: NewSignal, now: datetime) -> None:
+    """Keep a signal."""
+    new = NewItem(
+        Kind.SIGNAL,
+        signal.audience,
+        signal.trust,
+        key=signal.kind,
+        detail={"tool": signal.tool} if signal.tool else {},
+        agent=signal.agent,
+        person=signal.person,
+        place=signal.place,
+        turn=signal.turn,
+        messages=() if signal.message is None else (signal.message,),
+    )
+    items.put(tx, new, now)
+
+
+def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId, TurnId] | None:
+    """Who of us said the newest thing in a place, and in which turn; None where a person spoke last, or long ago."""
+    row = rows.one(
+        """SELECT agent_id, batch_id, created_at FROM messages WHERE place_id = ? AND role = 'assistant'
+           AND tool_name IS NULL AND deleted_at IS NULL ORDER BY id DESC LIMIT 1""",
+        (place,),
+    )
+    if row is None or row["batch_id"] is None or row["agent_id"] is None or row["created_at"] < to_text(since):
+        return None
+    return AgentId(row["agent_id"]), TurnId(row["batch_id"])
+
+
+@dataclass(frozen=True)
+class Given:
+    """A correction with the words it was given in and those that were said before it by the same person."""
+
+    id: int
+    agent: AgentId
+    person: PersonId
+    message: MessageId
+    text: str
+    before: str
+    audience: Audience
+    trust: Trust
+
+
+def corrections_among(rows: Rows, messages: Sequence[MessageId]) -> set[MessageId]:
+    """Which of these messages set something right."""
+    sql = """SELECT s.message_id FROM item_sources s JOIN items i ON i.id = s.item_id
+             WHERE i.kind = 'signal' AND i.key = 'correction' AND s.message_id IN (SELECT value FROM json_each(?))"""
+    return {MessageId(row["message_id"]) for row in rows.all(sql, (json.dumps(list(messages)),))}
+
+
+def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
+    """Corrections of an agent that no pass has looked at, the oldest first; what was taken back is not among them."""
+    found = rows.all(
+        """SELECT f.id, f.agent_id, f.person_id, s.message_id, f.audience, f.trust, m.content,
+             (SELECT b.content FROM messages b WHERE b.place_id = m.place_id AND b.id < m.id AND b.role = 'user'
+                AND b.person_id = m.person_id AND b.audience = m.audience AND b.deleted_at IS NULL
+                ORDER BY b.id DESC LIMIT 1) AS before
+           FROM items f JOIN item_sources s ON s.item_id = f.id JOIN messages m ON m.id = s.message_id
+           LEFT JOIN dream_marks k ON k.pass = 'lessons' AND k.agent_id = f.agent_id AND k.audience = f.audience
+             AND k.trust = f.trust
+           WHERE f.agent_id = ? AND f.kind = 'signal' AND f.key = 'correction' AND f.id > coalesce(k.mark, 0)
+             AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL ORDER BY f.id LIMIT ?""",
+        (agent, limit),
+    )
+    return [
+        Given(
+            row["id"],
+            AgentId(row["agent_id"]),
+            PersonId(row["person_id"]),
+            MessageId(row["message_id"]),
+            unquoted(row["content"]),
+            unquoted(row["before"] or ""),
+            Audience(row["audience"]),
+            Trust(row["trust"]),
+        )
+        for row in found
+    ]
+
+
+def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Signal, int]:
+    """How many signals of each kind agents were given since then; numbers alone."""
+    sql = """SELECT key, count(*) AS n FROM items WHERE kind = 'signal' AND created_at >= ?
+             AND agent_id IN (SELECT value FROM json_each(?)) GROUP BY key"""
+    return {Signal(row["key"]): row["n"] for row in rows.all(sql, (to_text(since), json.dumps(list(agents))))}

@@ -1,0 +1,186 @@
+"""Who and what an agent's entries speak of, and how these belong together: triples, each read out of one entry.
+
+A triple has the audience and the trust of its entry, and is gone when the entry's words are: nothing is known here that
+no entry says. What a question is about is looked for by name, and followed for two steps: "the bakery" leads to who
+works there, and from there to their birthday, although no entry holds both.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from memory.knowledge.archival import Entry
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.clock import to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.fulltext import content_words
+from memory.store.ids import AgentId, EntryId, snowflakes
+
+HOPS = 2
+"""Steps from what a question names."""
+_LONGEST_NAME = 5  # words of a name that is looked for in a question
+_MOST_WORDS = 120  # of a question, in which names are looked for
+_HUB = 12  # triples: who belongs to more things leads everywhere, and is not followed further
+_MOST = 60  # triples that are read in one step
+_OPEN = "e.archived_at IS NULL AND e.superseded_by IS NULL"
+
+
+class Kind(StrEnum):
+    """What an entity is."""
+
+    PERSON = "person"
+    PLACE = "place"
+    GROUP = "group"
+    """An organisation, a team, a family."""
+    THING = "thing"
+    EVENT = "event"
+    TIME = "time"
+    IDEA = "idea"
+    """What can be neither met nor touched: an illness, a language, a wish."""
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Somebody or something by the name that an entry gives it."""
+
+    name: str
+    kind: Kind
+
+    @property
+    def key(self) -> str:
+        """By what it is known again: its words, folded."""
+        return key_of(self.name)
+
+
+@dataclass(frozen=True)
+class Triple:
+    """That a subject stands in a relation to an object."""
+
+    subject: Entity
+    relation: str
+    object: Entity
+
+
+@dataclass(frozen=True)
+class Link:
+    """A triple with the entry that says so, `hops` steps from what was asked about."""
+
+    triple: Triple
+    entry: EntryId
+    hops: int
+
+
+def key_of(name: str) -> str:
+    """The words of a name, folded, without those that carry nothing; empty when there is none."""
+    return " ".join(content_words(name))
+
+
+def says(entry: Entry, triple: Triple) -> bool:
+    """Whether an entry holds both names, so that nothing is known that it does not say."""
+    said = f" {key_of(entry.content)} "
+    return all(entity.key and f" {entity.key} " in said for entity in (triple.subject, triple.object))
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def put(tx: Tx, run: str, entry: Entry, triples: Iterable[Triple], now: datetime) -> int:
+    """Keep what an entry says, in place of what was read out of it before; how many triples."""
+    tx.run("DELETE FROM graph_triples WHERE entry_id = ?", (entry.id,))
+    kept = list(dict.fromkeys(triples))
+    for each in kept:
+        values: dict[str, Value] = {"id": snowflakes.next(), "run_id": run, "agent_id": entry.agent}
+        values |= {"entry_id": entry.id, "audience": entry.audience, "trust": int(entry.trust), "at": to_text(now)}
+        values |= {"relation": each.relation, "relation_key": key_of(each.relation)}
+        for part, entity in (("subject", each.subject), ("object", each.object)):
+            values |= {part: entity.name, f"{part}_kind": entity.kind, f"{part}_key": entity.key}
+        tx.insert("graph_triples", values)
+    return len(kept)
+
+
+def carry(tx: Tx, run: str, entry: Entry, sources: Sequence[Entry], now: datetime) -> int:
+    """Let an entry that others became say what they said, as far as its own words hold both names; how many triples."""
+    named = json.dumps([source.id for source in sources])
+    sql = "SELECT * FROM graph_triples WHERE entry_id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    found = {
+        (row["subject_key"], row["relation_key"], row["object_key"]): _triple(row) for row in tx.all(sql, (named,))
+    }
+    return put(tx, run, entry, [each for each in found.values() if says(entry, each)], now)
+
+
+def forget_run(tx: Tx, run: str) -> int:
+    """Remove what a run read out of entries; how many triples."""
+    return tx.run("DELETE FROM graph_triples WHERE run_id = ?", (run,))
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def linked(rows: Rows, agent: AgentId, words: str, scope: Scope, until: datetime) -> list[Link]:
+    """What is known of whom and what these words name, the nearest first, as far as the scope may know it.
+
+    Breadth first, `HOPS` steps at most; what was written down after `until` is left out.
+    """
+    frontier, seen = set[str](), set[str]()
+    if rows.one("SELECT 1 FROM graph_triples WHERE agent_id = ? LIMIT 1", (agent,)) is not None:
+        frontier = set(_names(words))
+    found: dict[int, Link] = {}
+    for hops in range(1, HOPS + 1):
+        step = _touching(rows, agent, frontier, scope, until) if frontier else []
+        seen |= frontier
+        for row in step:
+            found.setdefault(row["id"], Link(_triple(row), EntryId(row["entry_id"]), hops))
+        ends = {row[name] for row in step for name in ("subject_key", "object_key")} - seen
+        frontier = {end for end in ends if not _is_hub(rows, agent, end)} if hops < HOPS else set()
+    return list(found.values())
+
+
+def _is_hub(rows: Rows, agent: AgentId, key: str) -> bool:
+    sql = """SELECT count(*) FROM (SELECT 1 FROM graph_triples
+             WHERE agent_id = ? AND (subject_key = ? OR object_key = ?) LIMIT ?)"""
+    row = rows.one(sql, (agent, key, key, _HUB + 1))
+    return row is not None and int(row[0]) > _HUB
+
+
+def _names(words: str) -> Iterable[str]:
+    """Every run of a few words, as the key of a name might stand in them."""
+    said = content_words(words)[:_MOST_WORDS]
+    for size in range(1, _LONGEST_NAME + 1):
+        for start in range(len(said) - size + 1):
+            yield " ".join(said[start : start + size])
+
+
+def _touching(rows: Rows, agent: AgentId, keys: set[str], scope: Scope, until: datetime) -> list[Row]:
+    """The newest triples about these, from entries that stand."""
+    condition, parameters = scope.sql("t.audience")
+    named = json.dumps(sorted(keys))
+    sql = f"""SELECT t.* FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
+              WHERE t.agent_id = ? AND (t.subject_key IN (SELECT value FROM json_each(?))
+                OR t.object_key IN (SELECT value FROM json_each(?)))
+              AND {condition} AND t.at <= ? AND {_OPEN} ORDER BY t.id DESC LIMIT {_MOST}"""
+    return rows.all(sql, (agent, named, named, *parameters, to_text(until)))
+
+
+def _triple(row: Row) -> Triple:
+    subject = Entity(row["subject"], Kind(row["subject_kind"]))
+    return Triple(subject, row["relation"], Entity(row["object"], Kind(row["object_kind"])))
+
+
+def rivals(
+    rows: Rows, agent: AgentId, heard: tuple[Audience, Trust], triples: Sequence[Triple]
+) -> dict[EntryId, set[Triple]]:
+    """Entries of an audience and trust that say something else of the same subject in the same relation."""
+    found: dict[EntryId, set[Triple]] = {}
+    sql = f"""SELECT t.entry_id FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
+              WHERE t.agent_id = ? AND t.subject_key = ? AND t.relation_key = ? AND t.object_key <> ?
+              AND t.audience = ? AND t.trust = ? AND {_OPEN}"""
+    for each in triples:
+        values = (agent, each.subject.key, key_of(each.relation), each.object.key, heard[0], int(heard[1]))
+        for row in rows.all(sql, values):
+            found.setdefault(EntryId(row["entry_id"]), set()).add(each)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- people

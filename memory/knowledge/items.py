@@ -1,0 +1,312 @@
+"""The store of everything agents know: one table, whatever kind of knowledge it is (docs/knowledge.md).
+
+An item says where it comes from (turn, messages, who gave it), who may know it, how far it is trusted and how often it
+was found. It goes with what it comes from, by triggers on `messages`: with any message that is named, or lies in the
+span that it is made of; or, where an agent kept or noted it by itself, with any of the turn that made it. The rules
+of a kind, such as what is counted and how many are kept, stand in the module of the kind, which builds on these.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue.turns import Turn
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.fulltext import index_text
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+
+class Kind(StrEnum):
+    REVIEW = "review"
+    """An issue that a review found."""
+    PREFERENCE = "preference"
+    """Wanted for projects."""
+    PROJECT = "project"
+    """Done, and perhaps rated."""
+    SIGNAL = "signal"
+    """A correction, a thumb, or a failure of a tool."""
+    EVALUATION = "evaluation"
+    """How a talk went."""
+    WORK = "work"
+    """What an agent was doing when its work was cut off."""
+    CONVERSATION = "conversation"
+    """Earlier talk of one place in short, for one agent."""
+    AGENT = "agent"
+    """What an agent did lately."""
+    WORKING = "working"
+    """What an agent keeps for a while."""
+    HANDOFF = "handoff"
+    """A note from one agent to another, or to whoever comes next."""
+    NOTE = "note"
+    """A note for all agents."""
+    DAY = "day"
+    WEEK = "week"
+    """What happened to all in that time."""
+
+
+SEARCHED = frozenset({Kind.CONVERSATION, Kind.AGENT, Kind.DAY, Kind.WEEK})
+"""Kinds that search finds by their words."""
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """`text` is what it says, `key` what it is found again by within its kind, `detail` what else the kind keeps."""
+
+    kind: Kind
+    audience: Audience
+    trust: Trust
+    text: str = ""
+    key: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    agent: AgentId | None = None
+    person: PersonId | None = None
+    place: PlaceId | None = None
+    turn: TurnId | None = None
+    messages: Sequence[MessageId] = ()
+    valid_until: datetime | None = None
+    """From then on it is never read again."""
+    span: tuple[int, int] | None = None
+    """It is made of all messages of its audience between these: of its place in the conversation's order, or by id."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """How far who says something is trusted, when they say it, and in which message; None by hand."""
+
+    trust: Trust
+    now: datetime
+    message: MessageId | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item as it is stored. `strength` is how often it was found."""
+
+    id: int
+    kind: Kind
+    text: str
+    key: str
+    detail: Mapping[str, Any]
+    strength: int
+    agent: AgentId | None
+    person: PersonId | None
+    place: PlaceId | None
+    turn: TurnId | None
+    audience: Audience
+    trust: Trust
+    created_at: datetime
+    updated_at: datetime
+    valid_until: datetime | None = None
+    span: tuple[int, int] = (0, 0)
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) -> Item:
+    """Keep a new item, perhaps instead of others: then answers that were made from these belong to the new one.
+
+    Whose words are in an answer stays known that way.
+    """
+    identifier, at = snowflakes.next(), to_text(now)
+    values: dict[str, Value] = {"id": identifier, "kind": new.kind, "text": new.text, "key": new.key}
+    values |= {"detail": json.dumps(dict(new.detail), ensure_ascii=False), "agent_id": new.agent}
+    values |= {"person_id": new.person, "place_id": new.place, "turn_id": new.turn, "audience": new.audience}
+    values["search_text"] = index_text(new.text) if new.kind in SEARCHED else ""
+    if new.valid_until is not None:
+        values["valid_until"] = to_text(new.valid_until)
+    if new.span is not None:
+        values |= {"first_position": new.span[0], "last_position": new.span[1]}
+    tx.insert("items", {**values, "trust": int(new.trust), "created_at": at, "updated_at": at})
+    _add_sources(tx, identifier, new.messages)
+    if instead_of:
+        sql = """UPDATE OR IGNORE turn_uses SET row_id = ?
+                 WHERE kind = 'summary' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?))"""
+        tx.run(sql, (str(identifier), json.dumps([each.id for each in instead_of])))
+        remove(tx, [each.id for each in instead_of])
+    return get(tx, identifier)
+
+
+def put_again(tx: Tx, item: Item, said: Said, *, counts: bool = False, detail: Mapping[str, Any] | None = None) -> Item:
+    """Note that an item was said again; it is trusted as the least trusted of those who said it.
+
+    `counts`: it is stronger then, unless that message said it already.
+    """
+    if counts and said.message is not None and said.message in messages_of(tx, item.id):
+        return item
+    more = json.dumps(dict(item.detail if detail is None else detail), ensure_ascii=False)
+    sql = "UPDATE items SET strength = strength + ?, trust = min(trust, ?), detail = ?, updated_at = ? WHERE id = ?"
+    tx.run(sql, (int(counts), int(said.trust), more, to_text(said.now), item.id))
+    _add_sources(tx, item.id, () if said.message is None else (said.message,))
+    return get(tx, item.id)
+
+
+def remove(tx: Tx, identifiers: Iterable[int]) -> int:
+    """Take items away; how many there were."""
+    return tx.run("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(identifiers)),))
+
+
+def remove_of(tx: Tx, kind: Kind, **exactly: Value) -> int:
+    """Take away the items of a kind with exactly these values in columns; how many there were."""
+    wanted: dict[str, Value] = {"kind": kind, **exactly}
+    return tx.run(f"DELETE FROM items WHERE {' AND '.join(f'{column} IS :{column}' for column in wanted)}", wanted)
+
+
+def forget_before(tx: Tx, kind: Kind, moment: datetime) -> int:
+    """Forget items of a kind that are older; how many."""
+    return tx.run("DELETE FROM items WHERE kind = ? AND created_at < ?", (kind, to_text(moment)))
+
+
+def forget_turn(tx: Tx, kind: Kind, turn: TurnId) -> None:
+    """Forget items of a kind that a turn made."""
+    tx.run("DELETE FROM items WHERE kind = ? AND turn_id = ?", (kind, turn))
+
+
+def sweep(tx: Tx, now: datetime, most: int) -> int:
+    """Delete what is not valid any more, at most so many items, the longest gone first; how many."""
+    sql = """DELETE FROM items WHERE id IN (SELECT id FROM items WHERE valid_until <= ?
+             ORDER BY valid_until LIMIT ?)"""
+    return tx.run(sql, (to_text(now), most))
+
+
+def note_shown(tx: Tx, turn: Turn, shown: Sequence[int]) -> None:
+    """Remember that a turn was shown these: by the messages that they come from."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT DISTINCT ?, 'message', message_id, ?
+             FROM item_sources WHERE item_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
+    if shown:
+        tx.run(sql, (turn.id, turn.scope.audience, json.dumps(list(shown))))
+
+
+def _add_sources(tx: Tx, item: int, messages: Iterable[MessageId]) -> None:
+    for message in messages:
+        tx.insert("item_sources", {"item_id": item, "message_id": message}, ignore=True)
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def get(rows: Rows, identifier: int) -> Item:
+    """An item that is there."""
+    row = rows.one("SELECT * FROM items WHERE id = ?", (identifier,))
+    if row is None:
+        raise AssertionError("what was written is there")
+    return _item(row)
+
+
+def find(rows: Rows, kind: Kind, **exactly: Value) -> list[Item]:
+    """Items of a kind with exactly these values in columns, the newest first: for who writes them, not for who asks."""
+    sql, wanted = _exactly(kind, exactly)
+    return [_item(row) for row in rows.all(sql, wanted)]
+
+
+def newest(rows: Rows, kind: Kind, **exactly: Value) -> Item | None:
+    """The first of these."""
+    sql, wanted = _exactly(kind, exactly)
+    row = rows.one(f"{sql} LIMIT 1", wanted)
+    return None if row is None else _item(row)
+
+
+def _exactly(kind: Kind, exactly: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:
+    wanted: dict[str, Value] = {"kind": kind, **exactly}
+    where = " AND ".join(f"{column} IS :{column}" for column in wanted)
+    return f"SELECT * FROM items WHERE {where} ORDER BY id DESC", wanted
+
+
+def between(rows: Rows, kind: Kind, first: str, last: str) -> list[Item]:
+    """Items of a kind with a key from `first` on and before `last`, in that order: for who writes them."""
+    sql = "SELECT * FROM items WHERE kind = ? AND key >= ? AND key < ? ORDER BY key, id"
+    return [_item(row) for row in rows.all(sql, (kind, first, last))]
+
+
+def known(
+    rows: Rows,
+    scope: Scope,
+    kinds: Iterable[Kind],
+    limit: int,
+    until: datetime | None = None,
+    order: str = "updated_at DESC",
+) -> list[Item]:
+    """Items of these kinds that the scope may know, those that were said last first, or in an order that is given.
+
+    Those made until a moment alone.
+    """
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT * FROM items WHERE kind IN (SELECT value FROM json_each(?)) AND {condition} AND created_at <= ?
+              ORDER BY {order}, id DESC LIMIT ?"""
+    moment = "~" if until is None else to_text(until)
+    values: tuple[Value, ...] = (json.dumps(list(kinds)), *parameters, moment, limit)
+    return [_item(row) for row in rows.all(sql, values)]
+
+
+def known_under(rows: Rows, scope: Scope, kind: Kind, paths: Sequence[str], now: datetime) -> list[Item]:
+    """Items of a kind at these paths or below, valid then and known to the scope, the newest first.
+
+    Whole segments count: `subagent/1` is not the beginning of `subagent/10/a`.
+    """
+    condition, parameters = scope.sql("audience")
+    under = " OR ".join([f"({_UNDER})"] * len(paths))
+    sql = f"""SELECT * FROM items WHERE kind = ? AND ({under}) AND {condition}
+              AND (valid_until IS NULL OR valid_until > ?) ORDER BY id DESC"""
+    asked = (value for path in paths for value in _below(path))
+    values: tuple[Value, ...] = (kind, *asked, *parameters, to_text(now))
+    return [_item(row) for row in rows.all(sql, values)]
+
+
+def under(rows: Rows, kind: Kind, path: str, audience: Audience) -> list[Item]:
+    """The same of exactly one audience, valid or not, the oldest first: for who writes them."""
+    sql = f"SELECT * FROM items WHERE kind = ? AND {_UNDER} AND audience = ? ORDER BY id"
+    return [_item(row) for row in rows.all(sql, (kind, *_below(path), audience))]
+
+
+_UNDER = "key >= ? AND key < ? AND (key = ? OR key > ?)"  # as the index has keys
+
+
+def _below(path: str) -> tuple[str, str, str, str]:
+    """What `_UNDER` takes for a path: keys that go on from it begin with "/" behind it, which "0" follows."""
+    return path, f"{path}0", path, f"{path}/"
+
+
+def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -> list[Item]:
+    """Items of a kind about a place that the scope may know and that say anything, the newest first."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT * FROM items WHERE kind = ? AND place_id = ? AND text <> '' AND {condition}
+              ORDER BY id DESC LIMIT ?"""
+    return [_item(row) for row in rows.all(sql, (kind, place, *parameters, limit))]
+
+
+def any_of(rows: Rows, kind: Kind, before: datetime) -> bool:
+    """Whether there is an item of a kind that was made before a moment."""
+    sql = "SELECT 1 FROM items WHERE kind = ? AND created_at < ? LIMIT 1"
+    return rows.one(sql, (kind, to_text(before))) is not None
+
+
+def messages_of(rows: Rows, identifier: int) -> set[MessageId]:
+    """The messages that an item comes from."""
+    found = rows.all("SELECT message_id FROM item_sources WHERE item_id = ?", (identifier,))
+    return {MessageId(row["message_id"]) for row in found}
+
+
+def _item(row: Row) -> Item:
+    return Item(
+        id=row["id"],
+        kind=Kind(row["kind"]),
+        text=row["text"],
+        key=row["key"],
+        detail=json.loads(row["detail"]),
+        strength=row["strength"],
+        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        place=None if row["place_id"] is None else PlaceId(row["place_id"]),
+        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
+        valid_until=None if row["valid_until"] is None else from_text(row["valid_until"]),
+        span=(row["first_position"] or 0, row["last_position"] or 0),
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        created_at=from_text(row["created_at"]),
+        updated_at=from_text(row["updated_at"]),
+    )

@@ -1,0 +1,196 @@
+"""What was learned from projects: what reviews find, what somebody wants for projects, how finished ones were rated.
+
+The numbers are Open Office's: 20 issues, 10 wishes and 50 projects are kept; shown are issues that two reviews found,
+at most 5, the newest 3 wishes, and the last 3 projects that were rated. Room is counted for each person in each
+audience, so that nobody pushes out what somebody else said.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory.knowledge import items
+from memory.knowledge.items import Item, Kind, NewItem, Said
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
+from memory.store.fulltext import all_words, storable
+from memory.store.ids import MessageId, PersonId
+
+AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
+LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
+_ISSUE = (11, 199)  # characters of an issue
+_WEAK = 2  # the best rating that is weak
+_OFTEN, _MOST_OFTEN, _MOST_WISHES, _MOST_RATED = 2, 5, 3, 3
+
+
+KINDS = (Kind.REVIEW, Kind.PREFERENCE, Kind.PROJECT)
+_ROOM = {Kind.REVIEW: 20, Kind.PREFERENCE: 10, Kind.PROJECT: 50}
+_ORDER = (Kind.PREFERENCE, Kind.PROJECT, Kind.REVIEW)  # of a list
+_LISTED = 200
+_READ = 1_000  # items, of all that those who hear a turn may know
+
+
+@dataclass(frozen=True)
+class By:
+    """Who says something, who hears it, and in which message; None by hand."""
+
+    person: PersonId
+    audience: Audience
+    trust: Trust
+    now: datetime
+    message: MessageId | None = None
+
+    @property
+    def said(self) -> Said:
+        return Said(self.trust, self.now, self.message)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a turn is shown of it; each the weightiest first."""
+
+    issues: tuple[Item, ...] = ()
+    wishes: tuple[Item, ...] = ()
+    rated: tuple[Item, ...] = ()
+
+    @property
+    def ids(self) -> list[int]:
+        return [each.id for each in (*self.issues, *self.wishes, *self.rated)]
+
+    @property
+    def weak(self) -> list[str]:
+        """The axes on which the last rated projects were weak."""
+        return [axis for axis in AXES if any(0 < ratings_of(each).get(axis, 0) <= _WEAK for each in self.rated)]
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+_VERDICT = re.compile(r"^\W*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)", re.IGNORECASE | re.MULTILINE)
+_NUMBERED = re.compile(r"^\s{0,8}(?:\d{1,3}[.):]|[-*•])\s+(.+)$", re.MULTILINE)
+
+
+def issues_of(review: str) -> list[str]:
+    """What a review finds wrong: its numbered or listed issues, or the whole where it is one line; none if it passes.
+
+    A verdict may be bold. Issues of less than 11 or more than 199 characters are left.
+    """
+    verdict = _VERDICT.search(review)
+    if verdict is not None and verdict[1].casefold() == "pass":
+        return []
+    listed = [match[1] for match in _NUMBERED.finditer(review)]
+    lines = [line for line in review.splitlines() if line.strip()]
+    found = listed or (lines if len(lines) == 1 and verdict is None else [])
+    clean = (" ".join(re.sub(r"[*_`]+", "", each).split()) for each in found)
+    return list(dict.fromkeys(each for each in clean if _ISSUE[0] <= len(each) <= _ISSUE[1]))
+
+
+def note_review(tx: Tx, by: By, review: str) -> list[Item]:
+    """Keep what a review found; an issue that is known is counted, once for each message. Raises Refused."""
+    issues = issues_of(_checked(review, LONGEST_REVIEW))
+    if not issues:
+        raise Refused(
+            f"no issue of {_ISSUE[0]} to {_ISSUE[1]} characters stands in it, so there is nothing to keep (a review "
+            "that passes teaches nothing): number what was found, one in a line"
+        )
+    return [_counted(tx, by, issue) for issue in issues]
+
+
+def _counted(tx: Tx, by: By, issue: str) -> Item:
+    known = _known(tx, by, Kind.REVIEW, issue)
+    if known is None:
+        return _put(tx, by, Kind.REVIEW, issue)
+    return items.put_again(tx, known, by.said, counts=True)
+
+
+def prefer(tx: Tx, by: By, wish: str) -> Item:
+    """Keep what somebody wants for projects; known already, it is the newest again. Raises Refused."""
+    text = _checked(wish, LONGEST_TECH)
+    known = _known(tx, by, Kind.PREFERENCE, text)
+    if known is None:
+        return _put(tx, by, Kind.PREFERENCE, text)
+    return items.put_again(tx, known, by.said)
+
+
+def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
+    """Note that a project is done. Raises Refused."""
+    if len(tech.strip()) > LONGEST_TECH:
+        raise Refused(f"what it was made with takes at most {LONGEST_TECH} characters")
+    made = {"tech": " ".join(storable(tech).split()), "ratings": {}}
+    return _put(tx, by, Kind.PROJECT, _checked(summary, LONGEST), made)
+
+
+def rate(tx: Tx, by: By, ratings: Mapping[str, int]) -> Item:
+    """Rate the person's newest project, on the axes that are given. Raises Refused."""
+    if not ratings or any(axis not in AXES or not 1 <= points <= 5 for axis, points in ratings.items()):
+        raise Refused(f"rate with 1 to 5 on at least one of {', '.join(AXES)}")
+    done = items.find(tx, Kind.PROJECT, person_id=by.person, audience=by.audience)
+    if not done:
+        raise Refused("there is no finished project to rate here: say first which one is done")
+    detail = {**done[0].detail, "ratings": {**ratings_of(done[0]), **ratings}}
+    return items.put_again(tx, done[0], by.said, detail=detail)
+
+
+def _checked(text: str, longest: int) -> str:
+    text = storable(text).strip()
+    if longest != LONGEST_REVIEW:
+        text = " ".join(text.split())
+    if not text or len(text) > longest:
+        raise Refused(f"it takes 1 to {longest:,} characters; this has {len(text):,}")
+    return text
+
+
+def _key(text: str) -> str:
+    return " ".join(all_words(text))
+
+
+def _known(tx: Tx, by: By, kind: Kind, text: str) -> Item | None:
+    found = items.find(tx, kind, key=_key(text), person_id=by.person, audience=by.audience)
+    return found[0] if found else None
+
+
+def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Mapping[str, Any] | None = None) -> Item:
+    """Keep it; where there is no room the least found and oldest goes, never the new one."""
+    older = items.find(tx, kind, person_id=by.person, audience=by.audience)
+    weightiest = sorted(older, key=lambda each: (each.strength, each.updated_at, each.id), reverse=True)
+    items.remove(tx, [each.id for each in weightiest[_ROOM[kind] - 1 :]])
+    said = () if by.message is None else (by.message,)
+    new = NewItem(kind, by.audience, by.trust, text, _key(text), detail or {}, person=by.person, messages=said)
+    return items.put(tx, new, by.now)
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def ratings_of(project: Item) -> Mapping[str, int]:
+    """How a project was rated, by axis."""
+    found: Mapping[str, int] = project.detail.get("ratings", {})
+    return found
+
+
+def tech_of(project: Item) -> str:
+    """What a project was made with."""
+    return str(project.detail.get("tech", ""))
+
+
+def learned(rows: Rows, scope: Scope, until: datetime) -> Learned:
+    """What those who hear a turn may know of it, from people who are approved."""
+    found = [each for each in items.known(rows, scope, KINDS, _READ) if each.trust >= Trust.APPROVED]
+    return weightiest([each for each in found if each.created_at <= until])
+
+
+def weightiest(found: Sequence[Item]) -> Learned:
+    """What of all that is known is shown: issues that were found often, the newest wishes and rated projects."""
+    issues = [each for each in found if each.kind is Kind.REVIEW and each.strength >= _OFTEN]
+    wishes = [each for each in found if each.kind is Kind.PREFERENCE]
+    rated = [each for each in found if each.kind is Kind.PROJECT and ratings_of(each)]
+    newest = sorted(rated, key=lambda each: each.id, reverse=True)
+    often = sorted(issues, key=lambda each: each.strength, reverse=True)
+    return Learned(tuple(often[:_MOST_OFTEN]), tuple(wishes[:_MOST_WISHES]), tuple(newest[:_MOST_RATED]))
+
+
+def listing(rows: Rows, scope: Scope) -> list[Item]:
+    """All that the scope may know, the newest of each kind first."""
+    return sorted(items.known(rows, scope, KINDS, _LISTED), key=lambda each: _ORDER.index(each.kind))

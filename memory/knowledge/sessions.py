@@ -1,0 +1,169 @@
+"""Sessions: conversations without a gap of 30 minutes, of one agent in one place, as one audience heard them.
+
+A session begins with a turn and is over when none came for half an hour; then it is put in short (`put_in_short`).
+The rows belong to the store of facts (`memory.knowledge.facts`), which exports and erases them. Triggers take what a
+session was about away when one of its messages changes; then it is put in short again, without that.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory.knowledge.facts import actions
+from memory.people.audience import Audience, Scope, Trust
+from memory.people.unshown import shown
+from memory.queue.turns import Turn
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
+
+GAP = timedelta(minutes=30)
+"""Without a turn for so long a session is over."""
+KEPT = 30
+"""Sessions in short of one agent and audience."""
+
+
+def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) -> SessionId:
+    """Count a turn that ends for the session that goes on there, or begin one. `span`: its first and last message."""
+    first, last = span
+    found = _open(tx, turn)
+    if found is not None:
+        sql = """UPDATE sessions SET last_at = ?, end_position = max(end_position, ?), trust = min(trust, ?)
+                 WHERE id = ?"""
+        tx.run(sql, (to_text(now), last, int(turn.trust), found))
+        return found
+    values: dict[str, Value] = {
+        "id": turn.id,
+        "agent_id": turn.agent,
+        "place_id": turn.place,
+        "start_position": first,
+        "end_position": last,
+        "audience": turn.scope.audience,
+        "trust": int(turn.trust),
+        "started_at": to_text(turn.started_at),
+        "last_at": to_text(now),
+    }
+    tx.insert("sessions", values)
+    return SessionId(turn.id)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that is over, in short."""
+
+    id: SessionId
+    agent: AgentId
+    place: PlaceId
+    what: str
+    decisions: tuple[str, ...]
+    files: tuple[str, ...]
+    """Files and links."""
+    commits: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    input_tokens: int
+    output_tokens: int
+    audience: Audience
+    trust: Trust
+    started_at: datetime
+    last_at: datetime
+
+
+def over(rows: Rows, now: datetime, limit: int = 20) -> list[SessionId]:
+    """Sessions that are over and not yet put in short, the oldest first."""
+    sql = "SELECT id FROM sessions WHERE ended = 0 AND last_at <= ? ORDER BY last_at LIMIT ?"
+    return [SessionId(row["id"]) for row in rows.all(sql, (to_text(now - GAP), limit))]
+
+
+def put_in_short(tx: Tx, identifier: SessionId) -> None:
+    """Write down what a session was about, from the words that are left of it; one without any goes.
+
+    Of each agent and audience the newest `KEPT` stay.
+    """
+    session = tx.one("SELECT * FROM sessions WHERE id = ? AND ended = 0", (identifier,))
+    if session is None:
+        return
+    said = _said(tx, session)
+    asked = [str(row["content"]) for row in said if row["role"] == "user"]
+    answers = [str(row["content"]) for row in said if row["role"] == "assistant"]
+    if not any(text.strip() for text in (*asked, *answers)):
+        tx.run("DELETE FROM sessions WHERE id = ?", (identifier,))
+        return
+    text = "\n".join([*asked, *answers])
+    used = tx.one(_USED, (session["agent_id"], session["place_id"], session["started_at"], session["last_at"]))
+    tx.run(
+        """UPDATE sessions SET ended = 1, what = ?, decisions = ?, files = ?, commits = ?, unfinished = ?,
+           input_tokens = ?, output_tokens = ?, trust = ? WHERE id = ?""",
+        (
+            actions.in_short(next((each for each in asked if each.strip()), ""), answers),
+            *(_list(found) for found in (actions.decisions(text), actions.files(text), actions.commits(text))),
+            _list(actions.unfinished(text)),
+            0 if used is None else used[0],
+            0 if used is None else used[1],
+            min(row["trust"] for row in said),
+            identifier,
+        ),
+    )
+    tx.run(_RING, (session["agent_id"], session["audience"], KEPT))
+
+
+_USED = """SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM model_usage
+           WHERE agent_id = ? AND place_id = ? AND at BETWEEN ? AND ?"""
+_RING = """DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 1
+           ORDER BY last_at DESC, id DESC LIMIT -1 OFFSET ?)"""
+
+
+def _said(tx: Tx, session: Row) -> list[Row]:
+    """What was said in the turns of a session, without tools."""
+    sql = f"""SELECT role, content, trust FROM messages WHERE place_id = :place_id AND audience = :audience
+             AND id BETWEEN :start_position AND :end_position AND deleted_at IS NULL AND tool_call_id IS NULL
+             AND role IN ('user', 'assistant') AND {shown("messages")}
+             AND batch_id IN (SELECT id FROM turns WHERE agent_id = :agent_id
+               AND place_id = :place_id AND audience = :audience AND started_at BETWEEN :started_at AND :last_at)
+             ORDER BY id"""
+    return tx.all(sql, as_dict(session))
+
+
+def recent(rows: Rows, scope: Scope, limit: int, agent: AgentId | None = None) -> list[Session]:
+    """Sessions that are over and the scope may know, the newest first; of one agent or of all."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT * FROM sessions WHERE ended = 1 AND (? IS NULL OR agent_id = ?) AND {condition}
+              ORDER BY last_at DESC, id DESC LIMIT ?"""
+    return [_session(row) for row in rows.all(sql, (agent, agent, *parameters, limit))]
+
+
+def _list(found: list[str]) -> str:
+    return json.dumps(found, ensure_ascii=False)
+
+
+def _session(row: Row) -> Session:
+    return Session(
+        id=SessionId(row["id"]),
+        agent=AgentId(row["agent_id"]),
+        place=PlaceId(row["place_id"]),
+        what=row["what"],
+        decisions=tuple(json.loads(row["decisions"])),
+        files=tuple(json.loads(row["files"])),
+        commits=tuple(json.loads(row["commits"])),
+        unfinished=tuple(json.loads(row["unfinished"])),
+        input_tokens=row["input_tokens"],
+        output_tokens=row["output_tokens"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        started_at=from_text(row["started_at"]),
+        last_at=from_text(row["last_at"]),
+    )
+
+
+def of_turn(rows: Rows, turn: Turn) -> SessionId:
+    """The session that a running turn will count for when it ends."""
+    found = _open(rows, turn)
+    return SessionId(turn.id) if found is None else found
+
+
+def _open(rows: Rows, turn: Turn) -> SessionId | None:
+    row = rows.one(
+        """SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 0 AND place_id = ? AND last_at > ?
+           ORDER BY last_at DESC LIMIT 1""",
+        (turn.agent, turn.scope.audience, turn.place, to_text(turn.started_at - GAP)),
+    )
+    return None if row is None else SessionId(row["id"])

@@ -1,0 +1,304 @@
+"""Earlier talk in short: how far conversations were compacted, what agents did, what happened to all.
+
+Each is an item made of a span of messages of one audience, which it has itself: it goes when one of them is edited,
+deleted, narrowed or erased, and is made again without that.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from memory.knowledge import items
+from memory.knowledge.items import Item, Kind, NewItem
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue.messages import COLUMNS, Message, to_message
+from memory.store.clock import from_text, to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId, MessageId, PlaceId
+
+Span: TypeAlias = Literal["day", "week"]
+_LONGEST = timedelta(days=8)  # of a week
+StrategyName: TypeAlias = Literal["truncate", "recursive_summarization", "importance", "time_decay"]
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """How far one agent's view of a conversation was compacted: messages up to `end` are not shown but those `kept`.
+
+    Positions are of the conversation's order, see `position`. `summary` stands for what left; it may be empty.
+    """
+
+    agent: AgentId
+    place: PlaceId
+    strategy: StrategyName
+    summary: str
+    kept: frozenset[MessageId]
+    start: int
+    end: int
+    messages: int
+    depth: int
+    previous: str | None
+    model: str
+    audience: Audience
+    trust: Trust
+    created_at: datetime
+    id: str = ""
+    """As stored."""
+
+    def hides(self, message: Message) -> bool:
+        """Whether it stands for a message, so that the message need not be shown."""
+        return message.audience == self.audience and position(message) <= self.end and message.id not in self.kept
+
+
+@dataclass(frozen=True)
+class AgentSummary:
+    """What an agent did lately."""
+
+    agent: AgentId
+    agent_name: str
+    summary: str
+    messages: int
+    audience: Audience
+    trust: Trust
+    generated_at: datetime
+    model: str = ""
+    """Which wrote it; "offline": it is an extract by rules."""
+    end: int = 0
+    """The newest message that it is made of, as stored."""
+
+
+@dataclass(frozen=True)
+class ConstellationSummary:
+    """What happened to all in a time."""
+
+    start: datetime
+    end: datetime
+    summary: str
+    decisions: tuple[str, ...]
+    threads: tuple[str, ...]
+    audience: Audience
+    trust: Trust
+    span: Span = "day"
+    model: str = ""
+    """Which wrote it; "offline": it is an extract by rules."""
+    messages: int = 0
+    covers: tuple[int, int] = (0, 0)
+    """The first and last message that it is made of, as stored."""
+    created_at: datetime | None = None
+    id: str = ""
+    """Both as stored."""
+
+
+def position(message: Message) -> int:
+    """Where a message stands in the order in which conversations are shown: with its turn, or by itself."""
+    return message.batch or message.id
+
+
+# ------------------------------------------------------------------------------------------------- conversations
+
+
+def newest(rows: Rows, agent: AgentId, place: PlaceId, audience: Audience) -> Compaction | None:
+    """How far an agent's view of a conversation is compacted, for what that audience heard."""
+    found = items.newest(rows, Kind.CONVERSATION, agent_id=agent, place_id=place, audience=audience)
+    return None if found is None else _compaction(found)
+
+
+def of_place(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Compaction]:
+    """Those of a place that the scope may know, newest first, only what says anything."""
+    return [_compaction(each) for each in items.known_of(rows, scope, Kind.CONVERSATION, place, limit)]
+
+
+def uncompacted(rows: Rows, place: PlaceId, audience: Audience, after: int, limit: int) -> list[Message]:
+    """The oldest messages of one audience after a position, in the conversation's order, deleted ones too."""
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND audience = ? AND is_archived = 0
+              AND coalesce(batch_id, id) > ? AND id > ? - ? ORDER BY coalesce(batch_id, id), id LIMIT ?"""
+    return [to_message(row) for row in rows.all(sql, (place, audience, after, after, _BEHIND, limit))]
+
+
+_BEHIND = 7 * 86_400_000 << 22
+"""A message is claimed by a turn at most so much later than it came (a week, as snowflakes count)."""
+
+
+def newest_position(rows: Rows, place: PlaceId, audience: Audience, behind: int) -> int:
+    """The position of the message that has `behind` newer ones of its audience; 0 when there is none."""
+    sql = """SELECT coalesce(batch_id, id) FROM messages WHERE place_id = ? AND audience = ?
+             ORDER BY id DESC LIMIT 1 OFFSET ?"""
+    row = rows.one(sql, (place, audience, behind))
+    return 0 if row is None else int(row[0])
+
+
+def add(tx: Tx, made: Compaction) -> Item:
+    """Keep a compaction."""
+    new = NewItem(
+        Kind.CONVERSATION,
+        made.audience,
+        made.trust,
+        made.summary,
+        detail={
+            "strategy": made.strategy,
+            "kept": sorted(made.kept),
+            "messages": made.messages,
+            "depth": made.depth,
+            "previous": made.previous,
+            "model": made.model,
+        },
+        agent=made.agent,
+        place=made.place,
+        span=(made.start, made.end),
+    )
+    return items.put(tx, new, made.created_at)
+
+
+def _compaction(item: Item) -> Compaction:
+    if item.agent is None or item.place is None:
+        raise AssertionError("a summary of a conversation has an agent and a place")
+    return Compaction(
+        agent=item.agent,
+        place=item.place,
+        strategy=item.detail["strategy"],
+        summary=item.text,
+        kept=frozenset(map(MessageId, item.detail["kept"])),
+        start=item.span[0],
+        end=item.span[1],
+        messages=item.detail["messages"],
+        depth=item.detail["depth"],
+        previous=item.detail["previous"],
+        model=item.detail["model"],
+        audience=item.audience,
+        trust=item.trust,
+        created_at=item.created_at,
+        id=str(item.id),
+    )
+
+
+# --------------------------------------------------------------------------------------- agents and constellation
+
+
+def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) -> None:
+    """Keep what an agent did lately, instead of what was kept before. Raises ValueError for sources of others."""
+    new = NewItem(
+        Kind.AGENT,
+        made.audience,
+        made.trust,
+        made.summary,
+        detail={"messages": made.messages, "model": made.model},
+        agent=made.agent,
+        span=_span(made.audience, sources),
+    )
+    before = items.find(tx, Kind.AGENT, agent_id=made.agent, audience=made.audience)
+    items.put(tx, new, made.generated_at, before)
+
+
+def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> list[AgentSummary]:
+    """What agents did lately, as far as the scope may know, the newest of each agent first; or one of them."""
+    told = items.known(rows, scope, (Kind.AGENT,), -1)
+    found = _with_names(rows, [each for each in told if agent is None or each.agent == agent])
+    found.sort(key=lambda each: each.agent_name)
+    return sorted(found, key=lambda each: each.generated_at, reverse=True)
+
+
+def agent_summary(rows: Rows, agent: AgentId, audience: Audience) -> AgentSummary | None:
+    """What stands of an agent for exactly that audience, for whoever makes it anew."""
+    found = _with_names(rows, items.find(rows, Kind.AGENT, agent_id=agent, audience=audience))
+    return found[0] if found else None
+
+
+def _with_names(rows: Rows, found: Sequence[Item]) -> list[AgentSummary]:
+    names = {row["id"]: str(row["name"]) for row in rows.all("SELECT id, name FROM agents")} if found else {}
+    return [
+        AgentSummary(
+            agent=item.agent,
+            agent_name=names.get(item.agent, item.agent),
+            summary=item.text,
+            messages=item.detail["messages"],
+            audience=item.audience,
+            trust=item.trust,
+            generated_at=item.created_at,
+            model=item.detail["model"],
+            end=item.span[1],
+        )
+        for item in found
+        if item.agent is not None
+    ]
+
+
+def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Sequence[Message], now: datetime) -> Item:
+    """Keep what happened to all in a time, instead of what was kept of it before.
+
+    Raises ValueError unless all sources have its audience.
+    """
+    return _put(tx, made, _span(made.audience, sources), now)
+
+
+def add_week(tx: Tx, made: ConstellationSummary, days: Sequence[ConstellationSummary], now: datetime) -> None:
+    """The same of a week, made of its days. Raises ValueError unless all have its audience."""
+    if not days or any(day.audience != made.audience for day in days):
+        raise ValueError(f"a week for {made.audience} is made of days of that audience, and of some")
+    _put(tx, made, (min(day.covers[0] for day in days), max(day.covers[1] for day in days)), now)
+
+
+def _put(tx: Tx, made: ConstellationSummary, covers: tuple[int, int], now: datetime) -> Item:
+    new = NewItem(
+        Kind(made.span),
+        made.audience,
+        made.trust,
+        "\n".join([made.summary, *made.decisions, *made.threads]),
+        key=to_text(made.start),
+        detail={
+            "end": to_text(made.end),
+            "decisions": made.decisions,
+            "threads": made.threads,
+            "messages": made.messages,
+            "model": made.model,
+        },
+        span=covers,
+    )
+    return items.put(tx, new, now, items.find(tx, new.kind, key=new.key, audience=made.audience))
+
+
+def constellation_summaries(
+    rows: Rows, scope: Scope, limit: int, until: datetime | None = None
+) -> list[ConstellationSummary]:
+    """The newest that the scope may know, newest first; of those that were made until then."""
+    order = "json_extract(detail, '$.end') DESC, kind"
+    return [_happened(each) for each in items.known(rows, scope, (Kind.DAY, Kind.WEEK), limit, until, order)]
+
+
+def standing_between(
+    rows: Rows, audience: Audience, span: Span, start: datetime, end: datetime
+) -> list[ConstellationSummary]:
+    """Those of exactly that audience that are about a part of a time, oldest first, for whoever makes them."""
+    found = map(_happened, items.between(rows, Kind(span), to_text(start - _LONGEST), to_text(end)))
+    return [each for each in found if each.audience == audience and each.end > start]
+
+
+def audiences_of_days(rows: Rows, start: datetime, end: datetime) -> list[Audience]:
+    """The audiences for which days in a time were summarised."""
+    return sorted({each.audience for each in items.between(rows, Kind.DAY, to_text(start), to_text(end))})
+
+
+def _happened(item: Item) -> ConstellationSummary:
+    decisions, threads = tuple(item.detail["decisions"]), tuple(item.detail["threads"])
+    return ConstellationSummary(
+        start=from_text(item.key),
+        end=from_text(item.detail["end"]),
+        summary=item.text.removesuffix("".join(f"\n{line}" for line in (*decisions, *threads))),
+        decisions=decisions,
+        threads=threads,
+        audience=item.audience,
+        trust=item.trust,
+        span="day" if item.kind is Kind.DAY else "week",
+        model=item.detail["model"],
+        messages=item.detail["messages"],
+        covers=item.span,
+        created_at=item.created_at,
+        id=str(item.id),
+    )
+
+
+def _span(audience: Audience, sources: Iterable[Message]) -> tuple[int, int]:
+    found = list(sources)
+    if not found or any(message.audience != audience for message in found):
+        raise ValueError(f"a summary for {audience} is made of messages of that audience, and of some")
+    return min(message.id for message in found), max(message.id for message in found)

@@ -1,0 +1,282 @@
+"""Working memory: items that agents keep for a while, each value under a path, its key, until its time is over.
+
+The first two segments of a path are its namespace: `session/<conversation>`, `patrol/<task>`, `subagent/<turn>`,
+`shared/<subject>`. Every row has the audience of the turn that wrote it, and each audience has keys and room of its
+own, so that nobody can tell from what is refused here what was kept elsewhere. Times are stored as the moment at
+which a row expires: a restart changes nothing, and what has expired is never read, swept or not.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import quote
+
+from memory import groups
+from memory.knowledge import items
+from memory.knowledge.items import Item, Kind, NewItem
+from memory.people.audience import Audience, Scope, Trust, may_write_down
+from memory.queue.turns import Turn
+from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
+from memory.store.fulltext import storable
+from memory.store.ids import AgentId, MessageId, PersonId, TurnId, place_source
+
+SESSION, PATROL, SUBAGENT, SHARED = "session", "patrol", "subagent", "shared"
+_ROOTS = (SESSION, PATROL, SUBAGENT, SHARED)
+DEFAULT_TTL, LONGEST_TTL = timedelta(minutes=5), timedelta(days=7)
+MOST_LIVE = 50
+"""Entries of one namespace that are not expired, for each audience."""
+LONGEST = 12_000
+"""Characters of one value: less than a tool's result may have, so that each can be read whole."""
+INDEX = "-index"
+"""How the key of an entry ends that lists others; of members' work only these are named to others."""
+_LONGEST_KEY = 120  # of what stands after the namespace
+_MOST_TAGS, _LONGEST_TAG = 10, 40
+_MOST_READ = 500  # rows looked at by one listing or search
+_SEGMENT = re.compile(r"[\w.:%@+~-]+")
+_CATEGORY = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
+
+
+@dataclass(frozen=True)
+class By:
+    """Who writes, in which turn, and who hears it."""
+
+    namespace: str
+    scope: Scope
+    trust: Trust
+    now: datetime
+    agent: AgentId | None = None
+    person: PersonId | None = None
+    turn: TurnId | None = None
+    message: MessageId | None = None
+
+    @classmethod
+    def of_turn(cls, rows: Rows, turn: Turn, message: MessageId | None, now: datetime) -> "By":
+        return cls(namespace_of(rows, turn), turn.scope, turn.trust, now, turn.agent, turn.person, turn.id, message)
+
+
+@dataclass(frozen=True)
+class NewEntry:
+    """A value to be kept. `key` is a path inside the writer's namespace, or one that begins with `shared/`."""
+
+    key: str
+    content: str
+    ttl: timedelta = DEFAULT_TTL
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    index_key: str | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    key: str
+    namespace: str
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    index_key: str | None
+    audience: Audience
+    trust: Trust
+    stored_at: datetime
+    expires_at: datetime
+
+
+def namespace_of(rows: Rows, turn: Turn) -> str:
+    """Where a turn writes: its conversation, its patrol, or the task that it was given by another agent."""
+    part = None if turn.parent is None else groups.part(rows, turn.id)
+    if part is not None and part.kind == "task":
+        return f"{SUBAGENT}/{turn.id}"
+    if place_source(turn.place) == PATROL:
+        return f"{PATROL}/{turn.place.partition(':')[2]}"
+    return f"{SESSION}/{quote(turn.place, safe=':@')}"
+
+
+def whole_key(key: str, own: str) -> str:
+    """The whole path that is meant by a key: one that begins with a kind of namespace is whole already.
+
+    Raises Refused for what is no path.
+    """
+    parts = key.strip().strip("/").split("/")
+    for part in parts:
+        if not _SEGMENT.fullmatch(part) or part in (".", ".."):
+            raise Refused(f"{key!r} is no key: segments of letters, digits and . _ - with / between them")
+    return "/".join(parts) if parts[0] in _ROOTS else "/".join([own, *parts])
+
+
+# ------------------------------------------------------------------------------------------------------- writing
+
+
+def save(tx: Tx, by: By, new: NewEntry) -> Entry:
+    """Keep a value; one of the same key and audience is replaced. Raises Refused, and then nothing is kept."""
+    key = whole_key(new.key, by.namespace)
+    namespace = _writable(key, by.namespace)
+    content = storable(new.content)
+    if not content.strip():
+        raise Refused("there is nothing to keep: content is empty")
+    if len(content) > LONGEST:
+        raise Refused(f"an entry has at most {LONGEST:,} characters; this has {len(content):,}: split it over keys")
+    if not timedelta() < new.ttl <= LONGEST_TTL:
+        raise Refused(f"an entry is kept for up to {LONGEST_TTL.days} days; for longer use `recall` or `context`")
+    category, tags = _category(new.category), _tags(new.tags)
+    _make_way(tx, namespace, key, by)
+    kept = NewItem(
+        Kind.WORKING,
+        by.scope.audience,
+        by.trust,
+        content,
+        key,
+        {"category": category, "tags": tags, "index": new.index_key},
+        by.agent,
+        by.person,
+        turn=by.turn,
+        messages=() if by.message is None else (by.message,),
+        valid_until=by.now + new.ttl,
+    )
+    return _entry(items.put(tx, kept, by.now))
+
+
+def _writable(key: str, own: str) -> str:
+    """The namespace of a key that may be written; raises Refused."""
+    root, *rest = key.split("/")
+    namespace = "/".join([root, *rest[:1]])
+    if namespace != own and root != SHARED:
+        raise Refused(f"you write only to {own} and {SHARED}/…: give a key without a namespace, {key} is not yours")
+    if len(rest) < 2:
+        raise Refused(f"{key} is a namespace: a name has to follow it")
+    if len(key) - len(namespace) > _LONGEST_KEY:
+        raise Refused(f"a key has at most {_LONGEST_KEY} characters")
+    return namespace
+
+
+def _make_way(tx: Tx, namespace: str, key: str, by: By) -> None:
+    """Drop what expired there and what the key held before. Raises Refused when there is no room."""
+    there = items.under(tx, Kind.WORKING, namespace, by.scope.audience)
+    items.remove(tx, [each.id for each in there if _is_over(each, by.now) or key in (each.key, each.detail["index"])])
+    if room(tx, namespace, by) < 1:
+        raise Refused(
+            f"{namespace} is full ({MOST_LIVE} entries), nothing was saved: delete what you no longer need, save under "
+            "a key that is there, or wait until some expire"
+        )
+
+
+def room(rows: Rows, namespace: str, by: By) -> int:
+    """How many entries a namespace has room for, among those of the writer's audience."""
+    there = items.under(rows, Kind.WORKING, namespace, by.scope.audience)
+    return MOST_LIVE - sum(not _is_over(each, by.now) for each in there)
+
+
+def _is_over(item: Item, now: datetime) -> bool:
+    return item.valid_until is not None and item.valid_until <= now
+
+
+def delete(tx: Tx, by: By, key: str) -> list[str]:
+    """Remove an entry, an index with its parts; gives the keys. Raises Refused when none may be removed from here.
+
+    In any namespace, so that findings can be dismissed; but only where those who can see it may know of this turn.
+    """
+    found = get(tx, key, by.scope, by.now)
+    mine = [each for each in found if may_write_down(by.scope, each.audience)]
+    if not mine:
+        raise Refused(
+            f"{key} is known to others than hear this: delete it where they hear it too" if found else _none(key)
+        )
+    for each in mine:
+        there = items.under(tx, Kind.WORKING, each.namespace, each.audience)
+        items.remove(tx, [item.id for item in there if each.key in (item.key, item.detail["index"])])
+    return [each.key for each in mine]
+
+
+def forget_turn(tx: Tx, turn: TurnId) -> None:
+    """What a turn kept is not to be known any more."""
+    items.forget_turn(tx, Kind.WORKING, turn)
+
+
+def drop_oldest_result(tx: Tx, by: By) -> bool:
+    """Make room by dropping the oldest long result of the writer's namespace, all parts of it; False without one."""
+    there = items.under(tx, Kind.WORKING, by.namespace, by.scope.audience)
+    index = next((each.detail["index"] for each in there if each.detail["index"] is not None), None)
+    if index is None:
+        return False
+    return items.remove(tx, [each.id for each in there if index in (each.key, each.detail["index"])]) > 0
+
+
+def _category(text: str) -> str:
+    category = text.strip().strip("/")
+    if category and not _CATEGORY.fullmatch(category):
+        raise Refused(f"{text!r} is no category: words of letters, digits, - and _ with / between them")
+    return category
+
+
+def _tags(tags: Sequence[str]) -> list[str]:
+    found = list(dict.fromkeys(" ".join(storable(tag).split()) for tag in tags if tag.strip()))
+    if len(found) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in found):
+        raise Refused(f"an entry has at most {_MOST_TAGS} tags of at most {_LONGEST_TAG} characters")
+    return found
+
+
+def _none(key: str) -> str:
+    return f"nothing is kept as {key} here: it expired, or never was; list shows what there is"
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+def get(rows: Rows, key: str, scope: Scope, now: datetime) -> list[Entry]:
+    """What is kept under a whole path, as far as the scope may know it: its own audience's first, then the newest."""
+    found = [_entry(each) for each in items.known_under(rows, scope, Kind.WORKING, (key,), now) if each.key == key]
+    return sorted(found, key=lambda each: each.audience != scope.audience)
+
+
+def required(rows: Rows, key: str, scope: Scope, now: datetime) -> list[Entry]:
+    """The same; raises Refused when there is nothing."""
+    found = get(rows, key, scope, now)
+    if not found:
+        raise Refused(_none(key))
+    return found
+
+
+def listing(rows: Rows, prefix: str, scope: Scope, now: datetime, *, parts: bool = False) -> list[Entry]:
+    """What is kept under a path, newest first, as far as the scope may know it; parts of long results only if wanted.
+
+    Whole segments count: `subagent/1` is not the beginning of `subagent/10/a`.
+    """
+    found = items.known_under(rows, scope, Kind.WORKING, (prefix.rstrip("/"),), now)
+    return [_entry(each) for each in found if parts or each.detail["index"] is None][:_MOST_READ]
+
+
+def before(rows: Rows, prefixes: Sequence[str], turn: Turn) -> list[list[Entry]]:
+    """What stood under each path when a turn began, newest first, as far as its hearers may know it.
+
+    Without parts of long results. All steps of a turn see the same.
+    """
+    began, bare = turn.started_at, [prefix.rstrip("/") for prefix in prefixes]
+    there = [
+        _entry(each)
+        for each in items.known_under(rows, turn.scope, Kind.WORKING, bare, began)
+        if each.detail["index"] is None and each.turn != turn.id and each.created_at <= began
+    ]
+    return [[each for each in there if f"{each.key}/".startswith(f"{prefix}/")][:_MOST_READ] for prefix in bare]
+
+
+def is_taken(rows: Rows, name: str, audience: Audience) -> bool:
+    """Whether an audience has anything, expired or not, under that path or as its index."""
+    there = items.under(rows, Kind.WORKING, "/".join(name.split("/")[:2]), audience)
+    return any(each.key == f"{name}{INDEX}" or each.key.startswith(f"{name}/") for each in there)
+
+
+def _entry(item: Item) -> Entry:
+    if item.valid_until is None:
+        raise AssertionError("what is kept for a while has an end")
+    return Entry(
+        key=item.key,
+        namespace="/".join(item.key.split("/")[:2]),
+        content=item.text,
+        category=item.detail["category"],
+        tags=tuple(item.detail["tags"]),
+        index_key=item.detail["index"],
+        audience=item.audience,
+        trust=item.trust,
+        stored_at=item.created_at,
+        expires_at=item.valid_until,
+    )

@@ -1,0 +1,129 @@
+"""Who is let in and who is shut out by somebody's word, and the codes by which strangers ask to be let in.
+
+A subject is a person ("discord:1234"), a role ("discord:role:77") or a guild ("discord:guild:10"). What a stranger
+wrote is nowhere: a code's row holds who asked, under which name, and when.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from memory.people.audience import OWNER
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import PersonId
+
+CODE_LIFE = timedelta(hours=1)
+"""How long a code can be used."""
+MOST_OPEN = 20
+"""Codes that are open at the same time; who writes while so many are open is told nothing."""
+MOST_TOLD = 3
+"""Codes that one person is given in `MEMORY`."""
+MOST_KNOCKS = 200
+"""Strangers that are remembered at the same time."""
+MEMORY = timedelta(hours=24)
+"""How long it is remembered that somebody was given codes."""
+
+Via: TypeAlias = Literal["command", "code"]
+
+
+class Rule(StrEnum):
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """One word that holds until it is taken back."""
+
+    subject: str
+    rule: Rule
+    via: Via
+    by: PersonId
+    at: datetime
+
+
+@dataclass(frozen=True)
+class PairingRequest:
+    """A stranger who was given a code. `code` is empty when it was withdrawn."""
+
+    person: PersonId
+    name: str
+    code: str
+    expires_at: datetime
+
+
+def ruled(rows: Rows) -> list[Ruled]:
+    """Every word that holds, the newest first. For those who decide it, and for whoever hears people."""
+    return [_ruled(row) for row in rows.all("SELECT * FROM people_rules ORDER BY decided_at DESC, subject")]
+
+
+def set_rule(tx: Tx, subject: str, rule: Rule, by: PersonId, now: datetime, via: Via = "command") -> None:
+    """Let somebody in, or shut somebody out; the last word holds. An open code of theirs is over."""
+    tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,))
+    values: dict[str, Value] = {"subject": subject, "rule": rule, "via": via, "decided_by": by}
+    tx.insert("people_rules", {**values, "decided_at": to_text(now)})
+    tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (subject,))
+
+
+def drop_rule(tx: Tx, subject: str) -> bool:
+    """Take a word back; False when there was none."""
+    return tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,)) == 1
+
+
+def knock(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> PairingRequest | None:
+    """Give a stranger that code; None when they have an open one, had enough of them, too many are open, or somebody
+    has that very code."""
+    tx.run("DELETE FROM pairing_codes WHERE first_at <= ?", (to_text(now - MEMORY),))
+    row = tx.one("SELECT * FROM pairing_codes WHERE person_id = ?", (person,))
+    if row is not None and (row["expires_at"] > to_text(now) or row["told"] >= MOST_TOLD):
+        return None
+    if len(waiting(tx, now)) >= MOST_OPEN or (row is None and _count(tx) >= MOST_KNOCKS):
+        return None
+    made = PairingRequest(person, name, code, now + CODE_LIFE)
+    values: dict[str, Value] = {"person_id": person, "name": name, "code": code, "audience": OWNER}
+    told, first = (row["told"] + 1, row["first_at"]) if row is not None else (1, to_text(now))
+    tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (person,))
+    times: dict[str, Value] = {"told": told, "first_at": first, "expires_at": to_text(made.expires_at)}
+    return made if tx.insert("pairing_codes", {**values, **times}, ignore=True) else None
+
+
+def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | None:
+    """Use a code, once: its person is let in from now on. None when there is no such open code."""
+    row = tx.one("SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, to_text(now)))
+    if row is None:
+        return None
+    found = _knock(row)
+    set_rule(tx, found.person, Rule.ALLOW, by, now, "code")
+    return found
+
+
+def withdraw(tx: Tx, person: PersonId, now: datetime) -> bool:
+    """End a person's open code; False when there was none. They get no other one before it would have been over."""
+    sql = "UPDATE pairing_codes SET code = NULL WHERE person_id = ? AND code IS NOT NULL AND expires_at > ?"
+    return tx.run(sql, (person, to_text(now))) == 1
+
+
+def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
+    """The strangers with an open code, who came first being first. For those who may let them in."""
+    sql = "SELECT * FROM pairing_codes WHERE code IS NOT NULL AND expires_at > ? ORDER BY expires_at, person_id"
+    return [_knock(row) for row in rows.all(sql, (to_text(now),))]
+
+
+# -------------------------------------------------------------------------------------------------- as a store
+"""A person's own being let in, and what they decided. That somebody was shut out is kept: erasing would end it."""
+
+
+def _count(rows: Rows) -> int:
+    row = rows.one("SELECT count(*) AS n FROM pairing_codes")
+    return 0 if row is None else int(row["n"])
+
+
+def _ruled(row: Row) -> Ruled:
+    by, at = PersonId(row["decided_by"]), from_text(row["decided_at"])
+    return Ruled(row["subject"], Rule(row["rule"]), row["via"], by, at)
+
+
+def _knock(row: Row) -> PairingRequest:
+    return PairingRequest(PersonId(row["person_id"]), row["name"], row["code"] or "", from_text(row["expires_at"]))

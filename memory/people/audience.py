@@ -1,0 +1,95 @@
+"""Who may hear something, and what a turn may therefore use.
+
+An `Audience` says who heard a row when it was said. A `Scope` says who will hear what a turn produces, and
+with that which rows the turn may use: row R may be used only if everybody in the scope may know R.
+Both are required arguments wherever rows are read; there is no unscoped read.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NewType
+
+from memory.store.ids import GuildId, PersonId, PlaceId
+
+Audience = NewType("Audience", str)
+"""One of "public", "owner", "guild:<id>", "channel:<id>", "person:<id>"; made by the functions below."""
+
+PUBLIC = Audience("public")
+OWNER = Audience("owner")
+
+
+def guild_audience(guild: GuildId) -> Audience:
+    """Everybody in a guild."""
+    return Audience(f"guild:{guild}")
+
+
+def channel_audience(place: PlaceId) -> Audience:
+    """Those who can see one private channel, private thread or group conversation."""
+    return Audience(f"channel:{place}")
+
+
+def person_audience(person: PersonId) -> Audience:
+    """One person, in their direct messages."""
+    return Audience(f"person:{person}")
+
+
+def parse_audience(text: str) -> Audience:
+    """The audience written as `text`; raises ValueError for anything that is not one."""
+    kind, _, rest = text.partition(":")
+    if text in (PUBLIC, OWNER) or (kind in ("guild", "channel", "person") and rest):
+        return Audience(text)
+    raise ValueError(f"{text!r} is not an audience: public, owner, guild:<id>, channel:<id> or person:<id>")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Those who will hear a turn's answer.
+
+    `audience` is stamped on what the turn writes. `within` names wider audiences every hearer belongs to: the
+    guild around a private channel, the parent channel of a private thread, or guilds that the person of a
+    direct message was just checked to be able to see; and in a direct message the other accounts of its
+    person ("person:<id>"), as proven by both sides. The owner's own places hear everything but other people's
+    direct messages.
+    """
+
+    audience: Audience
+    within: frozenset[Audience] = field(default_factory=frozenset)
+
+    def may_use(self, row: Audience) -> bool:
+        """Whether a row of that audience may be used where this scope hears it."""
+        if self.audience == OWNER:
+            return not row.startswith("person:") or row in self.within
+        return row in self.usable()
+
+    def usable(self) -> frozenset[Audience]:
+        """The audiences whose rows may be used; for the owner see `may_use`, which cannot be listed."""
+        return frozenset({PUBLIC, self.audience}) | self.within
+
+    def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
+        """A condition on `column` (a name from our own code, never user text) and its parameters."""
+        if self.audience == OWNER:
+            own = tuple(sorted(each for each in self.within if each.startswith("person:")))
+            more = f" or {column} in ({', '.join('?' * len(own))})" if own else ""
+            return f"({column} not glob 'person:*'{more})", own
+        names = sorted(self.usable())
+        return f"{column} in ({', '.join('?' * len(names))})", tuple(names)
+
+
+def may_write_down(turn: Scope, readers: Audience) -> bool:
+    """Whether a turn may write into something that `readers` can see: they must be allowed to know the turn.
+
+    Readers known only by their audience are given nothing beyond it: a guild's block may not take what was
+    said in one of its private channels, and the owner's words do not reach a public block by themselves.
+    """
+    return Scope(readers).may_use(turn.audience)
+
+
+class Trust(IntEnum):
+    """Who said something, stamped by the platform; derived text has the lowest trust of its sources."""
+
+    WEB = 0
+    STRANGER = 1
+    APPROVED = 2
+    AGENT = 3
+    OWNER = 4
+    SYSTEM = 5

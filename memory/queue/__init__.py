@@ -1,0 +1,1 @@
+"""Inbox, turns, messages and outbox: the rows from which a restart continues."""

@@ -1,0 +1,86 @@
+"""What agents write to each other, by numbers: which row of the inbox it is, and which message it follows from.
+
+The words stand in `messages`, where they are known to those who heard the turn that wrote them. Here is what keeps
+agents from talking in circles: everything that one message caused is counted by the turn that answers that message.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import AgentId, GroupId, InboxId, PlaceId, TurnId
+
+SOURCE = "agent"
+"""Of the rows in the inbox and of their words."""
+_CAUSED = "SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id WHERE a.root_id = :root"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One message: by the agent of a turn, to an agent or (without one) to a group."""
+
+    row: InboxId
+    root: TurnId
+    turn: TurnId
+    by: AgentId
+    agent: AgentId | None
+    group: GroupId
+
+
+def add(tx: Tx, sent: Sent, now: datetime) -> None:
+    """Count a message, in the transaction that queues it."""
+    values: dict[str, Value] = {
+        "inbox_id": sent.row,
+        "root_id": sent.root,
+        "turn_id": sent.turn,
+        "from_agent": sent.by,
+        "to_agent": sent.agent,
+        "to_group": sent.group,
+        "sent_at": to_text(now),
+    }
+    tx.insert("agent_messages", values)
+
+
+def root_of(rows: Rows, run: TurnId) -> TurnId:
+    """The turn that answers what a run follows from; the run itself where nobody but a person began it."""
+    sql = "SELECT a.root_id FROM inbox i JOIN agent_messages a ON a.inbox_id = i.id WHERE i.turn_id = ? LIMIT 1"
+    row = rows.one(sql, (run,))
+    return run if row is None else TurnId(row["root_id"])
+
+
+def caused(rows: Rows, root: TurnId) -> int:
+    """How much one message caused: messages of agents to each other, and parts in what groups did for it."""
+    sql = f"""SELECT (SELECT count(*) FROM agent_messages WHERE root_id = :root)
+              + (SELECT count(*) FROM group_parts WHERE run_id = :root OR run_id IN ({_CAUSED})) AS n"""
+    row = rows.one(sql, {"root": root})
+    return 0 if row is None else int(row["n"])
+
+
+def between(rows: Rows, one: AgentId, other: AgentId | GroupId, since: datetime) -> int:
+    """How many messages an agent and another one, or a group, wrote to each other since then, either way."""
+    sql = """SELECT count(*) AS n FROM agent_messages WHERE sent_at > :since AND (
+               (from_agent = :one AND (to_agent = :other OR (to_agent IS NULL AND to_group = :other)))
+               OR (from_agent = :other AND to_agent = :one))"""
+    row = rows.one(sql, {"one": one, "other": other, "since": to_text(since)})
+    return 0 if row is None else int(row["n"])
+
+
+def wrote(rows: Rows, run: TurnId) -> list[TurnId]:
+    """The turns that wrote what a run answers."""
+    sql = """SELECT DISTINCT a.turn_id FROM inbox i JOIN agent_messages a ON a.inbox_id = i.id WHERE i.turn_id = ?"""
+    return [TurnId(row["turn_id"]) for row in rows.all(sql, (run,))]
+
+
+def conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
+    """Places and groups in which such a message waits."""
+    sql = "SELECT DISTINCT place_id, group_id FROM inbox WHERE source = 'agent' AND status = 'received'"
+    return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in rows.all(sql)]
+
+
+def withdraw(tx: Tx, turn: TurnId, now: datetime) -> int:
+    """Take back what a turn that nobody wants any more, or a part of it, wrote and no turn has taken up; how many."""
+    sql = """UPDATE inbox SET status = 'done', done_at = :now, last_error = 'taken back', payload = '{}'
+             WHERE status = 'received' AND id IN (SELECT inbox_id FROM agent_messages
+               WHERE turn_id = :turn OR turn_id IN (SELECT turn_id FROM group_parts WHERE run_id = :turn))"""
+    return tx.run(sql, {"turn": turn, "now": to_text(now)})

@@ -1,0 +1,159 @@
+"""Gaps: what was said in a place while nobody listened and could not be read so far.
+
+A place's cursor says how far it was read and moves on with everything that is heard live. So whoever cannot read back
+what was missed notes a gap first. It is open until it was read, or closed with a reason when it never can be.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory.people.audience import OWNER, person_audience
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import PersonId, PlaceId
+
+FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=15), timedelta(hours=1)
+"""Before the first try, and the most between two tries."""
+KEPT = timedelta(days=30)
+"""How long a closed gap is remembered."""
+SHOWN = 5
+"""Gaps that are named to whoever looks after the service; how many more there are is said."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """The messages of a place between two message ids, neither included."""
+
+    place: PlaceId
+    after: str
+    before: str
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A span that was not read, and why; `next_try_at` is None when it is closed."""
+
+    span: Span
+    reason: str
+    tries: int
+    noticed_at: datetime
+    next_try_at: datetime | None
+
+
+def note(tx: Tx, spans: Iterable[Span], reason: str, now: datetime, next_try: datetime) -> None:
+    """Remember spans that are still to be read; one that is known already is tried by then."""
+    sql = """INSERT INTO gaps (place_id, after, before, reason, tries, noticed_at, next_try_at)
+        VALUES (:place, :after, :before, :reason, 0, :now, :next)
+        ON CONFLICT (place_id, after) DO UPDATE SET closed_at = NULL, reason = excluded.reason,
+          before = CASE WHEN length(excluded.before) > length(before) THEN excluded.before
+            WHEN length(excluded.before) = length(before) THEN max(before, excluded.before) ELSE before END,
+          next_try_at = min(coalesce(next_try_at, excluded.next_try_at), excluded.next_try_at)"""
+    for span in spans:
+        values: dict[str, Value] = {"place": span.place, "after": span.after, "before": span.before}
+        tx.run(sql, {**values, "reason": reason, "now": to_text(now), "next": to_text(next_try)})
+    tx.run("DELETE FROM gaps WHERE closed_at < ?", (to_text(now - KEPT),))
+
+
+def failed(tx: Tx, span: Span, reason: str, now: datetime) -> None:
+    """A try failed; the next one comes after a pause that doubles."""
+    found = _get(tx, span)
+    if found is None or found.next_try_at is None:
+        return
+    wait = min(FIRST_WAIT * 2 ** min(found.tries, 16), LONGEST_WAIT)
+    sql = "UPDATE gaps SET reason = ?, tries = tries + 1, next_try_at = ? WHERE place_id = ? AND after = ?"
+    tx.run(sql, (reason, to_text(now + wait), span.place, span.after))
+
+
+def fill(tx: Tx, span: Span) -> None:
+    """It was read. What was noted further meanwhile is read once more, and what was closed in part is still shown."""
+    sql = "DELETE FROM gaps WHERE place_id = ? AND after = ? AND before = ? AND next_try_at IS NOT NULL"
+    tx.run(sql, (span.place, span.after, span.before))
+
+
+def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
+    """It cannot be read for good, or not all of it; False when that was known already.
+
+    A gap that reaches further by now than the span that was tried stays open.
+    """
+    found = _get(tx, span)
+    if found is not None and found.next_try_at is None and found.reason == reason:
+        return False
+    if found is not None and found.next_try_at is not None and _reach(found.span) > _reach(span):
+        return False
+    sql = """INSERT INTO gaps (place_id, after, before, reason, tries, noticed_at, closed_at)
+        VALUES (:place, :after, :before, :reason, 1, :now, :now)
+        ON CONFLICT (place_id, after) DO UPDATE SET reason = excluded.reason, next_try_at = NULL,
+          closed_at = excluded.closed_at"""
+    values: dict[str, Value] = {"place": span.place, "after": span.after, "before": span.before}
+    tx.run(sql, {**values, "reason": reason, "now": to_text(now)})
+    return True
+
+
+def due(rows: Rows, source: str, now: datetime, limit: int) -> list[Gap]:
+    """The open gaps of a source that are to be tried now, the longest known first."""
+    sql = f"{_OF_SOURCE} AND next_try_at <= :now ORDER BY noticed_at, place_id LIMIT :limit"
+    return [_gap(row) for row in rows.all(sql, {"prefix": f"{source}:", "now": to_text(now), "limit": limit})]
+
+
+def next_try(rows: Rows, source: str) -> datetime | None:
+    """When an open gap is to be tried next; None without any."""
+    sql = f"SELECT min(next_try_at) AS at FROM ({_OF_SOURCE})"
+    row = rows.one(sql, {"prefix": f"{source}:"})
+    return None if row is None or row["at"] is None else from_text(row["at"])
+
+
+def listing(rows: Rows) -> list[Gap]:
+    """The open ones and those that were closed lately, the longest known first."""
+    return [_gap(row) for row in rows.all("SELECT * FROM gaps ORDER BY noticed_at, place_id")]
+
+
+def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:
+    """Those of whose direct messages none was ever heard, so that no cursor says how far they were read.
+
+    In a place of the owner's anything else is kept as well: there only the direct kind counts.
+    """
+    sql = """SELECT 1 FROM places WHERE kind = 'direct' AND cursor IS NOT NULL AND audience IN (:alone, :owner)
+             AND (audience <> :owner OR EXISTS (SELECT 1 FROM messages m WHERE m.place_id = places.id
+               AND m.person_id = :person)) LIMIT 1"""
+    found = []
+    for person in dict.fromkeys(persons):
+        values: dict[str, Value] = {"alone": person_audience(person), "owner": OWNER, "person": person}
+        if rows.one(sql, values) is None:
+            found.append(person)
+    return found
+
+
+def words(found: Sequence[Gap]) -> tuple[str, ...]:
+    """Lines on gaps, for those who look after the service; places by their ids, since names may be private."""
+    lines = [
+        f"{gap.span.place}: missed messages were not read since {gap.noticed_at:%Y-%m-%d %H:%M} UTC: {gap.reason}; "
+        + (f"next try at {gap.next_try_at:%H:%M} UTC" if gap.next_try_at else "given up")
+        for gap in found
+        if gap.next_try_at is None or gap.tries > 0
+    ]
+    more = [f"and {len(lines) - SHOWN} more places"] if len(lines) > SHOWN else []
+    return (*lines[:SHOWN], *more)
+
+
+# -------------------------------------------------------------------------------------------------- as a store
+"""Direct messages that were never opened carry their person's id."""
+
+
+_OF_SOURCE = "SELECT * FROM gaps WHERE next_try_at IS NOT NULL AND substr(place_id, 1, length(:prefix)) = :prefix"
+
+
+def _reach(span: Span) -> tuple[int, str]:
+    """How far it reaches, as something to compare: message ids are numbers as text."""
+    return len(span.before), span.before
+
+
+def _get(rows: Rows, span: Span) -> Gap | None:
+    row = rows.one("SELECT * FROM gaps WHERE place_id = ? AND after = ?", (span.place, span.after))
+    return None if row is None else _gap(row)
+
+
+def _gap(row: Row) -> Gap:
+    next_at = None if row["next_try_at"] is None else from_text(row["next_try_at"])
+    span = Span(PlaceId(row["place_id"]), row["after"], row["before"])
+    return Gap(span, row["reason"], row["tries"], from_text(row["noticed_at"]), next_at)

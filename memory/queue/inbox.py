@@ -1,0 +1,387 @@
+"""What happened outside, as rows, each handled exactly once.
+
+`accept` is one unit of work: it notes the place and its cursor, refuses what was accepted before, and applies
+the happening to the transcript. An edit or deletion therefore takes effect in the order of arrival, whatever
+turn is running; the turn notices at its next look at the store. A row that wants an answer stays `received`
+until a turn claims it, and `done` is set in the transaction that writes the answer.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from memory.people import unshown
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue import follow_ups, messages
+from memory.queue.payloads import PAYLOAD, Brought, Payload, about
+from memory.store.clock import from_text, to_text
+from memory.store.columns import Unreadable, many
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+OVER_LIMIT = "over the rate limit"
+"""Why a row waits that was put off by one."""
+
+
+class Status(StrEnum):
+    RECEIVED = "received"
+    CLAIMED = "claimed"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Where something happened: the columns of `places`."""
+
+    id: PlaceId
+    kind: str
+    name: str
+    audience: Audience
+    within: tuple[Audience, ...]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One happening as the inbox takes it. `group` is None when nobody is to answer."""
+
+    source: str
+    external_id: str
+    kind: str
+    place: Heard
+    person: PersonId | None
+    speaker: str
+    trust: Trust
+    subject: str
+    text: str
+    at: datetime
+    payload: Brought
+    group: GroupId | None
+    position: str = ""
+    alone: bool = False
+    """Whether no other arrival may be answered together with it."""
+    asks: GroupId | None = None
+    """Who is asked to store anew what an edit takes away."""
+    unshown: bool = False
+    """Whether the person asks that their words are not shown to everybody."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What became of an arrival. `turn` is the running turn whose words it changed, if any."""
+
+    id: InboxId
+    place: PlaceId
+    group: GroupId | None
+    turn: TurnId | None = None
+
+
+@dataclass(frozen=True)
+class InRow:
+    id: InboxId
+    source: str
+    external_id: str
+    kind: str
+    place: PlaceId
+    person: PersonId | None
+    group: GroupId | None
+    message: MessageId | None
+    payload: Payload | Unreadable
+    audience: Audience
+    status: Status
+    alone: bool
+    attempts: int
+    next_attempt_at: datetime | None
+    last_error: str
+    turn: TurnId | None
+    received_at: datetime
+    ran: bool = False
+    """Whether the try that was begun last came to a model call or a tool."""
+    starts: int = 0
+    """How many tries in a row ended with the process before that."""
+
+    @property
+    def origin(self) -> MessageId | None:
+        """What somebody said that this is because of: the row's own message, or the one that an event is about."""
+        return about(self.payload) or self.message
+
+
+def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
+    """Take an arrival in; None when it was taken in before, or is about words that were never heard.
+
+    The commit of this must be durable.
+    """
+    about_other = arrival.kind in ("edit", "delete")
+    if about_other and messages.by_external(tx, arrival.source, arrival.subject) is None:
+        return None
+    if not about_other:  # a deletion may know less of its place than the message did
+        note_place(tx, arrival, now)
+    identifier = InboxId(snowflakes.next())
+    waiting = arrival.group is not None and not about_other
+    values: dict[str, Value] = {
+        "id": identifier,
+        "source": arrival.source,
+        "external_id": arrival.external_id,
+        "kind": arrival.kind,
+        "place_id": arrival.place.id,
+        "person_id": arrival.person,
+        "group_id": arrival.group if waiting else None,
+        "payload": PAYLOAD.dump(arrival.payload if waiting else Brought()),
+        "audience": arrival.place.audience,
+        "status": Status.RECEIVED if waiting else Status.DONE,
+        "alone": int(arrival.alone),
+        "received_at": to_text(now),
+        "done_at": None if waiting else to_text(now),
+    }
+    if not tx.insert("inbox", values, ignore=True):
+        return None
+    turn = _apply(tx, arrival, identifier, now)
+    return Accepted(identifier, arrival.place.id, arrival.group if waiting else None, turn)
+
+
+def _apply_edit(tx: Tx, arrival: Arrival) -> TurnId | None:
+    """The running turn whose words it changed. Only the message's own words change here; the rest follows."""
+    old = messages.by_external(tx, arrival.source, arrival.subject)
+    learners = [] if old is None else follow_ups.learners(tx, old.id)
+    changed = messages.edit_heard(tx, arrival.source, arrival.subject, arrival.text, arrival.at)
+    if old is None or changed is None:
+        return None
+    running = _running_turn(tx, changed.id)
+    ask = None
+    if running is None and arrival.asks is not None:  # a running turn sees the edit itself
+        within = arrival.place.within if arrival.place.audience == changed.audience else ()
+        event = f"{arrival.source}/{arrival.external_id}"
+        ask = follow_ups.Ask(arrival.asks, event, within)
+    follow_ups.queue(tx, old, arrival.at, learners, ask)
+    return running
+
+
+def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> TurnId | None:
+    match arrival.kind:
+        case "edit":
+            return _apply_edit(tx, arrival)
+        case "delete":
+            return _apply_delete(tx, arrival, now)
+        case _:
+            if arrival.person is not None:
+                unshown.note(tx, arrival.person, unshown.Why.LABEL, now, holds=arrival.unshown)
+            message = messages.add_heard(
+                tx,
+                messages.Heard(
+                    place=arrival.place.id,
+                    person=arrival.person,
+                    speaker=arrival.speaker,
+                    text=arrival.text,
+                    source=arrival.source,
+                    external_id=arrival.external_id,
+                    audience=arrival.place.audience,
+                    trust=arrival.trust,
+                    at=arrival.at,
+                ),
+            )
+            tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
+            return None
+
+
+def _apply_delete(tx: Tx, arrival: Arrival, now: datetime) -> TurnId | None:
+    old = messages.by_external(tx, arrival.source, arrival.subject)
+    changed = messages.delete_heard(tx, arrival.source, arrival.subject, arrival.at)
+    if old is None or changed is None:
+        return None
+    forget_payload(tx, changed.id, now)
+    follow_ups.queue(tx, old, arrival.at)
+    return _running_turn(tx, changed.id)
+
+
+def forget_payload(tx: Tx, message: MessageId, now: datetime) -> None:
+    """Forget what came with a message whose words are taken back; what nobody has taken up yet is not answered."""
+    sql = """UPDATE inbox SET payload = '{}', status = iif(status = 'received', 'done', status),
+             done_at = iif(status = 'received', ?, done_at) WHERE message_id = ?"""
+    tx.run(sql, (to_text(now), message))
+
+
+def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
+    row = rows.one("SELECT turn_id FROM inbox WHERE message_id = ? AND status = 'claimed'", (message,))
+    return None if row is None or row["turn_id"] is None else TurnId(row["turn_id"])
+
+
+def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
+    """Note where something was heard and how far the place was read, and nothing else of it."""
+    sql = """INSERT INTO places (id, source, kind, name, audience, within, cursor, heard_at)
+        VALUES (:id, :source, :kind, :name, :audience, :within, nullif(:cursor, ''), :now)
+        ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, audience = excluded.audience, within = excluded.within,
+          name = iif(excluded.name = '', name, excluded.name), heard_at = excluded.heard_at,
+          cursor = CASE WHEN excluded.cursor IS NULL THEN cursor
+            WHEN cursor IS NULL OR length(excluded.cursor) > length(cursor) THEN excluded.cursor
+            WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
+    place = arrival.place
+    values: dict[str, Value] = {"id": place.id, "source": arrival.source, "kind": place.kind, "name": place.name}
+    values |= {"audience": place.audience, "within": json.dumps(place.within), "now": to_text(now)}
+    tx.run(sql, {**values, "cursor": arrival.position})
+
+
+def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
+    """How far each place of a source has been read: the newest external message id that was accepted."""
+    sql = "SELECT id, cursor FROM places WHERE source = ? AND cursor IS NOT NULL"
+    return {PlaceId(row["id"]): row["cursor"] for row in rows.all(sql, (source,))}
+
+
+def place(rows: Rows, identifier: PlaceId) -> Heard | None:
+    """A place as it was last heard of."""
+    row = rows.one("SELECT * FROM places WHERE id = ?", (identifier,))
+    if row is None:
+        return None
+    within = tuple(Audience(audience) for audience in json.loads(row["within"]))
+    return Heard(PlaceId(row["id"]), row["kind"], row["name"], Audience(row["audience"]), within)
+
+
+def direct_place(rows: Rows, person: PersonId) -> Heard | None:
+    """Where somebody was last heard alone; None when they never wrote directly."""
+    sql = """SELECT p.id FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m
+             WHERE m.place_id = p.id AND m.person_id = ? AND m.role = 'user') ORDER BY p.heard_at DESC LIMIT 1"""
+    row = rows.one(sql, (person,))
+    return None if row is None else place(rows, PlaceId(row["id"]))
+
+
+def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Heard]:
+    """The places that the scope may know of; those heard of last come first."""
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT id FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT ?"
+    found = (place(rows, PlaceId(row["id"])) for row in rows.all(sql, (*parameters, limit)))
+    return [each for each in found if each is not None]
+
+
+def open_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
+    """Places and groups with rows that wait for an answer."""
+    sql = """SELECT DISTINCT place_id, group_id FROM inbox
+             WHERE status IN ('received', 'claimed') AND group_id IS NOT NULL"""
+    return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in rows.all(sql)]
+
+
+def head(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> InRow | None:
+    """The oldest row that waits in a conversation; what agents left for each other waits until people are answered.
+
+    What was put off to a later time holds up nobody until then.
+    """
+    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
+             ORDER BY status = 'received' AND coalesce(next_attempt_at, '') > ?,
+               status = 'received' AND source IN ('task', 'agent', 'sleeptime'), id LIMIT 1"""
+    row = rows.one(sql, (place_id, group, to_text(now)))
+    return None if row is None else _row(row)
+
+
+def is_waiting(rows: Rows, place_id: PlaceId) -> bool:
+    """Whether anything waits for an answer in a place, or is being answered."""
+    sql = "SELECT 1 FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed') LIMIT 1"
+    return rows.one(sql, (place_id,)) is not None
+
+
+def put_off(tx: Tx, identifier: InboxId, until: datetime, why: str = "") -> None:
+    """A row waits until then, through no fault of its own."""
+    sql = "UPDATE inbox SET next_attempt_at = ?, last_error = coalesce(nullif(?, ''), last_error) WHERE id = ?"
+    tx.run(sql, (to_text(until), why, identifier))
+
+
+def joinable(rows: Rows, first: InRow) -> list[InRow]:
+    """What the same speaker said to the same ears in its conversation after `first`, unclaimed, in order."""
+    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
+             AND status = 'received' AND status IN ('received', 'claimed') AND alone = 0 AND id > ?
+             ORDER BY id LIMIT 50"""  # the double condition is what the partial index asks for
+    return [_row(row) for row in rows.all(sql, (first.place, first.group, first.person, first.audience, first.id))]
+
+
+def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
+    """Give rows to a turn."""
+    for row in rows:
+        sql = "UPDATE inbox SET status = 'claimed', turn_id = ?, last_error = nullif(last_error, ?) WHERE id = ?"
+        tx.run(sql, (turn, OVER_LIMIT, row.id))
+
+
+def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
+    """The rows a turn has claimed, in order."""
+    return [_row(row) for row in rows.all("SELECT * FROM inbox WHERE turn_id = ? ORDER BY id", (turn,))]
+
+
+def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
+    """Mark every row of a turn as done; what came with them (quotations of others, say) has served and goes."""
+    sql = "UPDATE inbox SET status = 'done', done_at = ?, payload = '{}' WHERE turn_id = ? AND status = 'claimed'"
+    tx.run(sql, (to_text(now), turn))
+
+
+def set_aside(tx: Tx, rows: list[InRow], why: str, now: datetime) -> None:
+    """Done with rows that nobody will answer; what they said stays in the transcript."""
+    sql = "UPDATE inbox SET status = 'done', done_at = ?, last_error = ?, payload = '{}' WHERE id = ?"
+    for row in rows:
+        tx.run(sql, (to_text(now), why, row.id))
+
+
+def revive(tx: Tx, identifier: InboxId) -> InRow | None:
+    """Let a dead row be tried again from the beginning; None when it is not dead or its text is gone."""
+    sql = """UPDATE inbox SET status = 'received', attempts = 0, ran = 0, starts = 0, alone = 1, turn_id = NULL,
+             next_attempt_at = NULL, done_at = NULL WHERE id = ? AND status = 'dead' AND group_id IS NOT NULL"""
+    return get(tx, identifier) if tx.run(sql, (identifier,)) else None
+
+
+def given_up(rows: Rows, persons: Iterable[PersonId], limit: int) -> list[InRow]:
+    """What these accounts of a person said that was given up, the newest first."""
+    sql = """SELECT * FROM inbox WHERE status = 'dead' AND person_id IN (SELECT value FROM json_each(?))
+             ORDER BY id DESC LIMIT ?"""
+    return [_row(row) for row in rows.all(sql, (json.dumps(list(persons)), limit))]
+
+
+def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
+    """Messages of a place that no finished turn has answered yet and some turn will."""
+    sql = """SELECT message_id FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed')
+             AND message_id IS NOT NULL"""
+    return {MessageId(message) for (message,) in many(rows, "message_id", sql, (place_id,))}
+
+
+def get(rows: Rows, identifier: InboxId) -> InRow | None:
+    """One row, for the owner's `carina inbox show`."""
+    row = rows.one("SELECT * FROM inbox WHERE id = ?", (identifier,))
+    return None if row is None else _row(row)
+
+
+def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:
+    """The row that a source knows by that id, for who waits for what becomes of it."""
+    row = rows.one("SELECT * FROM inbox WHERE source = ? AND external_id = ?", (source, external_id))
+    return None if row is None else _row(row)
+
+
+def listing(rows: Rows, status: Status | None, limit: int) -> list[InRow]:
+    """The newest rows, for the owner's `carina inbox list`; numbers and states, no text."""
+    sql = "SELECT * FROM inbox WHERE (:status IS NULL OR status = :status) ORDER BY id DESC LIMIT :limit"
+    return [_row(row) for row in rows.all(sql, {"status": status, "limit": limit})]
+
+
+def counts(rows: Rows) -> dict[str, int]:
+    """How many rows wait, and how many were given up."""
+    row = rows.one("""SELECT coalesce(sum(status IN ('received', 'claimed')), 0) AS waiting,
+        coalesce(sum(status = 'dead'), 0) AS dead FROM inbox""")
+    return {"waiting": 0, "dead": 0} if row is None else {"waiting": row["waiting"], "dead": row["dead"]}
+
+
+def _row(row: Row) -> InRow:
+    return InRow(
+        id=InboxId(row["id"]),
+        source=row["source"],
+        external_id=row["external_id"],
+        kind=row["kind"],
+        place=PlaceId(row["place_id"]),
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        group=None if row["group_id"] is None else GroupId(row["group_id"]),
+        message=None if row["message_id"] is None else MessageId(row["message_id"]),
+        payload=PAYLOAD.read(row["payload"]),
+        audience=Audience(row["audience"]),
+        status=Status(row["status"]),
+        alone=bool(row["alone"]),
+        ran=bool(row["ran"]),
+        starts=row["starts"],
+        attempts=row["attempts"],
+        next_attempt_at=None if row["next_attempt_at"] is None else from_text(row["next_attempt_at"]),
+        last_error=row["last_error"] or "",
+        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
+        received_at=from_text(row["received_at"]),
+    )

@@ -1,0 +1,351 @@
+"""What was said: every message that was heard, and every message, tool call and result of our own.
+
+A row is found by its words (`search_text`), keeps its place in the order when its text is deleted, and is read
+only through a scope. Functions that take a `Tx` write and are composed by their callers into one unit of work.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.clock import from_text, to_text
+from memory.store.columns import many
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.fulltext import date_words, index_text, storable
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
+
+COLUMNS = """id, place_id, agent_id, person_id, speaker, batch_id, sequence_in_batch, role, content, tool_call_id,
+    tool_name, tool_args, source, external_id, source_metadata, audience, trust, revision, edited_at, deleted_at,
+    is_archived, created_at"""
+"""What `to_message` reads, in the order of the fields; without the text for the index."""
+
+_NEWEST = 2**63 - 1  # above every snowflake
+_TRUST = {int(level): level for level in Trust}
+
+
+class Message(NamedTuple):
+    """One stored row. After a deletion `text` is empty and `deleted_at` is set."""
+
+    id: MessageId
+    place: PlaceId
+    agent: AgentId | None
+    person: PersonId | None
+    speaker: str
+    batch: TurnId | None
+    sequence: int | None
+    role: Role
+    text: str
+    tool_call_id: str | None
+    tool_name: str | None
+    tool_args: str | None
+    source: str
+    external_id: str | None
+    delivery: str
+    """Why an answer of ours did not, or may not have, come through; empty otherwise."""
+    audience: Audience
+    trust: Trust
+    revision: int
+    edited_at: datetime | None
+    deleted_at: datetime | None
+    archived: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A person's message as it arrived; `external_id` is the platform's id of it, `at` when it was said.
+
+    With the role "system" it is something that happened in the house itself, told to the agents in a place; with
+    an `agent` it is what that one wrote to others.
+    """
+
+    place: PlaceId
+    person: PersonId | None
+    speaker: str
+    text: str
+    source: str
+    external_id: str | None
+    audience: Audience
+    trust: Trust
+    at: datetime
+    role: Role = "user"
+    agent: AgentId | None = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """A row of our own turn: the agent's answer, its tool call, a tool's result.
+
+    `person` is the one to whom the turn belongs, `source` the source of the place, `sequence` the position
+    within the turn.
+    """
+
+    turn: TurnId
+    sequence: int
+    place: PlaceId
+    agent: AgentId
+    person: PersonId | None
+    speaker: str
+    role: Role
+    text: str
+    source: str
+    audience: Audience
+    trust: Trust
+    at: datetime
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_args: str | None = None
+
+
+def of_id(rows: Rows, identifier: MessageId) -> Message | None:
+    """One message for the spine, whoever may know of it."""
+    row = rows.one(f"SELECT {COLUMNS} FROM messages WHERE id = ?", (identifier,))
+    return None if row is None else to_message(row)
+
+
+def add_heard(tx: Tx, heard: Heard) -> MessageId:
+    """Store a person's message; one that is known by its source and external id is left as it is."""
+    message = MessageId(snowflakes.next())
+    text, speaker = storable(heard.text), storable(heard.speaker)
+    values: dict[str, Value] = {
+        "id": message,
+        "place_id": heard.place,
+        "agent_id": heard.agent,
+        "person_id": heard.person,
+        "speaker": speaker,
+        "role": heard.role,
+        "content": text,
+        "source": heard.source,
+        "external_id": heard.external_id,
+        "source_metadata": "{}",
+        "audience": heard.audience,
+        "trust": int(heard.trust),
+        "created_at": to_text(heard.at),
+        "search_text": _search_text(heard.at, speaker, text),
+    }
+    if tx.insert("messages", values, ignore=True):
+        return message
+    known = tx.one("SELECT id FROM messages WHERE source = ? AND external_id = ?", (heard.source, heard.external_id))
+    if known is None:  # an id was given twice: not something to hide behind somebody else's message
+        raise ValueError(f"message {message} could not be stored")
+    return MessageId(known["id"])
+
+
+def add_said(tx: Tx, said: Said) -> MessageId:
+    """Store one row of a turn of ours. Results of tools are kept for the transcript, not for searching."""
+    message = MessageId(snowflakes.next())
+    text, speaker = storable(said.text), storable(said.speaker)
+    values: dict[str, Value] = {
+        "id": message,
+        "place_id": said.place,
+        "agent_id": said.agent,
+        "person_id": said.person,
+        "speaker": speaker,
+        "batch_id": said.turn,
+        "sequence_in_batch": said.sequence,
+        "role": said.role,
+        "content": text,
+        "tool_call_id": said.tool_call_id,
+        "tool_name": said.tool_name,
+        "tool_args": None if said.tool_args is None else storable(said.tool_args),
+        "source": said.source,
+        "source_metadata": "{}",
+        "audience": said.audience,
+        "trust": int(said.trust),
+        "created_at": to_text(said.at),
+        "search_text": "" if said.role == "tool" else _search_text(said.at, speaker, text),
+    }
+    tx.insert("messages", values)
+    return message
+
+
+def edit_heard(tx: Tx, source: str, external_id: str, text: str, at: datetime) -> Message | None:
+    """Take over an edit made at `at`; the message as it is now.
+
+    None, and nothing changed, when it is not known, was deleted, or has this edit or a later one already.
+    """
+    old = by_external(tx, source, external_id)
+    text = storable(text)
+    if old is None or old.deleted_at is not None:
+        return None
+    moment = from_text(to_text(at))  # to the precision in which the last edit was stored
+    if old.edited_at is not None and (moment < old.edited_at or (moment == old.edited_at and text == old.text)):
+        return None
+    tx.run(
+        "UPDATE messages SET content = ?, edited_at = ?, revision = revision + 1, search_text = ? WHERE id = ?",
+        (text, to_text(at), _search_text(old.created_at, old.speaker, text), old.id),
+    )
+    return by_external(tx, source, external_id)
+
+
+def delete_heard(tx: Tx, source: str, external_id: str, at: datetime) -> Message | None:
+    """Forget the text of a message that was deleted at `at`; the emptied message.
+
+    None when it is not known or was deleted before.
+    """
+    old = by_external(tx, source, external_id)
+    if old is None or redact(tx, [old.id], at) == 0:
+        return None
+    return by_external(tx, source, external_id)
+
+
+def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
+    """Empty rows of any role, ours too; how many had something to lose.
+
+    The row, its place in the order and its tool call's id and name stay, so that a transcript still pairs.
+    """
+    return tx.run(
+        "UPDATE messages SET content = '', source_metadata = '{}', search_text = '', deleted_at = ?, "
+        "revision = revision + 1, tool_args = CASE WHEN tool_args IS NULL THEN NULL ELSE '{}' END "
+        "WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
+        (to_text(at), json.dumps(list(messages))),
+    )
+
+
+def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
+    """Let only that audience use these rows from now on; a call and its result go together. How many changed.
+
+    For who may say so of their own words; that the audience is a narrower one is for the caller to see to.
+    """
+    named = json.dumps(list(messages))
+    return tx.run(
+        """UPDATE messages SET audience = :audience WHERE audience <> :audience AND (
+            id IN (SELECT value FROM json_each(:named)) OR (batch_id, tool_call_id) IN (
+                SELECT batch_id, tool_call_id FROM messages WHERE tool_call_id IS NOT NULL
+                AND id IN (SELECT value FROM json_each(:named))))""",
+        {"audience": audience, "named": named},
+    )
+
+
+def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
+    """Note that a turn answers these messages; how many there were."""
+    return tx.run(
+        "UPDATE messages SET batch_id = ? WHERE id IN (SELECT value FROM json_each(?))",
+        (turn, json.dumps(list(messages))),
+    )
+
+
+def conversation(
+    rows: Rows, place: PlaceId, scope: Scope, limit: int, before: MessageId | None = None
+) -> list[Message]:
+    """The newest `limit` messages of a place, oldest first; with `before`, those older than that one.
+
+    Archived ones are left out. Deleted ones are there, empty: a tool call needs its result's row.
+    """
+    condition, parameters = scope.sql("audience")
+    found = many(
+        rows,
+        COLUMNS,
+        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id < ? AND is_archived = 0 AND {condition} "
+        "ORDER BY id DESC LIMIT ?",
+        (place, _NEWEST if before is None else before, *parameters, max(limit, 0)),
+    )
+    return sorted(map(to_message, found), key=attrgetter("id"))
+
+
+def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
+    """What a turn answered and what it said, in order."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT {COLUMNS} FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters)
+    )
+    return [to_message(row) for row in found]
+
+
+def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Message]:
+    """Those of the named messages that the scope may use, in order."""
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"SELECT {COLUMNS} FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
+        (json.dumps(list(messages)), *parameters),
+    )
+    return [to_message(row) for row in found]
+
+
+def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
+    """The message that a platform knows by that id.
+
+    For the spine alone (edits, deletions, replies to us): it is the one read here without a scope.
+    """
+    row = rows.one(f"SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id = ?", (source, external_id))
+    return None if row is None else to_message(row)
+
+
+def by_external_prefix(rows: Rows, source: str, prefix: str) -> Message | None:
+    """The last message whose id on the platform begins so; for the spine alone, like `by_external`."""
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id >= ? AND external_id < ?
+              ORDER BY external_id DESC LIMIT 1"""
+    row = rows.one(sql, (source, prefix, f"{prefix}\U0010ffff"))
+    return None if row is None else to_message(row)
+
+
+def name_of(rows: Rows, person: PersonId, scope: Scope) -> str:
+    """The name under which a person spoke last where the scope may know it; empty when nobody heard them there."""
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND {condition} ORDER BY id DESC LIMIT 1"
+    row = rows.one(sql, (person, *parameters))
+    return "" if row is None else str(row["speaker"])
+
+
+def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
+    """The newest messages of people in a place that the platform knows by id, oldest first.
+
+    For the place's own source alone, which compares them with its history: a read without a scope.
+    """
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role = 'user' AND external_id IS NOT NULL
+             AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"""
+    return [to_message(row) for row in reversed(rows.all(sql, (place, limit)))]
+
+
+def held_of(rows: Rows, source: str, limit: int) -> list[tuple[str, PlaceId, datetime]]:
+    """What people said there that is still known in words, newest first: the platform's id, where, and when.
+
+    For the source itself alone, which looks whether it was taken back: a read without a scope.
+    """
+    sql = """SELECT external_id, place_id, created_at FROM messages WHERE source = ? AND role = 'user'
+             AND external_id IS NOT NULL AND deleted_at IS NULL AND content <> '' ORDER BY id DESC LIMIT ?"""
+    found = rows.all(sql, (source, limit))
+    return [(row["external_id"], PlaceId(row["place_id"]), from_text(row["created_at"])) for row in found]
+
+
+def last_used(rows: Rows, agent: AgentId, tools: Collection[str], since: datetime, scope: Scope) -> dict[str, datetime]:
+    """The newest call of each of the tools since then, in finished turns whose words the scope may use.
+
+    A call in somebody's direct messages is not counted elsewhere: that it is refused would tell of it.
+    """
+    condition, parameters = scope.sql("audience")
+    found = rows.all(
+        f"""SELECT tool_name, max(created_at) AS at FROM messages WHERE created_at >= ? AND agent_id = ?
+            AND role = 'tool' AND tool_name IN (SELECT value FROM json_each(?)) AND {condition} GROUP BY tool_name""",
+        (to_text(since), agent, json.dumps(sorted(tools)), *parameters),
+    )
+    return {row["tool_name"]: from_text(row["at"]) for row in found}
+
+
+def note_delivery(tx: Tx, message: MessageId, words: str) -> None:
+    """Note on a message of ours that it did not, or may not have, come through, which the agent sees; "" ends that."""
+    patch = "json_patch(source_metadata, json_object('delivery', nullif(?, '')))"
+    tx.run(f"UPDATE messages SET source_metadata = {patch} WHERE id = ?", (words, message))
+
+
+def to_message(row: Row | Sequence[Any]) -> Message:
+    """A row of `COLUMNS` as a message; by position, as a prompt reads hundreds."""
+    *plain, metadata, audience, trust, revision, edited, deleted, archived, created = row
+    read = "" if metadata == "{}" else json.loads(metadata).get("delivery", "")
+    moments = _moment(edited), _moment(deleted), bool(archived), from_text(created)
+    return Message._make((*plain, read, audience, _TRUST[trust], revision, *moments))
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)
+
+
+def _search_text(at: datetime, speaker: str, text: str) -> str:
+    # The day and the speaker are found as words; a row without words of its own is not found at all.
+    return index_text(f"{date_words(at)} {speaker}: {text}") if text.strip() else ""

@@ -1,0 +1,394 @@
+"""What is to be said, as rows: the half of "nothing said twice" that memory can promise.
+
+A row is pending until somebody is about to send it, `sending` (durably) before the first byte leaves, then
+sent, failed for good, or unknown when nobody can tell; an unknown row is not sent again unless its owner says so
+(`memory.queue.failed_deliveries`). A `preview` row is the message that shows an answer while it is written: it is made
+before its first send, and the answer's first row replaces its text, or it is withdrawn.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, ClassVar, NamedTuple, TypeAlias
+
+from pydantic import ConfigDict, Field
+
+from memory.people.audience import Audience
+from memory.store.clock import from_text, to_text
+from memory.store.columns import Codec, Unreadable, many, one_of
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import (
+    AgentId,
+    EntryId,
+    InboxId,
+    MessageId,
+    OutboxId,
+    PersonId,
+    PlaceId,
+    ReminderId,
+    RequestId,
+    TurnId,
+    snowflakes,
+)
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    WITHDRAWN = "withdrawn"
+
+
+class File(NamedTuple):
+    name: str
+    text: str
+
+
+class Image(NamedTuple):
+    content_type: str
+    alt: str
+    content: str
+    """In base64."""
+
+
+@dataclass(frozen=True)
+class CardButtons:
+    """The buttons of an approval card."""
+
+    request: RequestId
+    offers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PressButtons:
+    """The buttons under a reminder, under what was inferred and waits, or under what was given up."""
+
+    kind: str
+    id: ReminderId | EntryId | InboxId
+    offers: tuple[str, ...]
+
+
+class _Detail:
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class TextDetail(_Detail):
+    """How words are said. `after` and `preview` are keys of the row before and of the preview that this replaces.
+
+    `behind` names the row that failed and holds this one back; `twice`: the owner wants it sent although it may stand
+    there.
+    """
+
+    reply_to: str = ""
+    mentions: tuple[PersonId, ...] = ()
+    speaker: str = ""
+    avatar: str = ""
+    preview: str = ""
+    after: str = ""
+    files: tuple[File, ...] = ()
+    press: PressButtons | None = None
+    behind: OutboxId | None = None
+    twice: bool = False
+
+
+@dataclass(frozen=True)
+class CardDetail(_Detail):
+    """An approval card; `others` are the places for when this one takes no message."""
+
+    card: CardButtons
+    others: Annotated[tuple[PlaceId, ...], Field(alias="else")] = ()
+    files: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True)
+class EditDetail(_Detail):
+    """The message of the row with the key `edits` is changed to these words, or taken `away`."""
+
+    edits: str
+    buttons: CardButtons | None = None
+    away: bool = False
+
+
+@dataclass(frozen=True)
+class ActDetail(_Detail):
+    """Something that the account does: what, and to what. `earlier` are rows that did it before."""
+
+    act: str
+    target: str = ""
+    images: tuple[Image, ...] = ()
+    earlier: tuple[OutboxId, ...] = ()
+    behind: OutboxId | None = None
+    twice: bool = False
+
+
+Detail: TypeAlias = TextDetail | CardDetail | EditDetail | ActDetail
+_DETAIL = Codec[Detail](one_of(EditDetail, CardDetail, ActDetail, TextDetail))
+
+
+@dataclass(frozen=True)
+class NewRow:
+    """Something to say. `key` makes it unique: adding the same key again adds nothing."""
+
+    key: str
+    place: PlaceId
+    source: str
+    content: str
+    audience: Audience
+    kind: str = "text"
+    turn: TurnId | None = None
+    message: MessageId | None = None
+    person: PersonId | None = None
+    agent: AgentId | None = None
+    detail: Detail = TextDetail()
+
+
+@dataclass(frozen=True)
+class OutRow:
+    id: OutboxId
+    key: str
+    place: PlaceId
+    source: str
+    kind: str
+    content: str
+    detail: Detail | Unreadable
+    status: Status
+    attempts: int
+    turn: TurnId | None
+    message: MessageId | None
+    agent: AgentId | None
+    audience: Audience
+    external_id: str
+    created_at: datetime
+    sending_at: datetime | None
+    next_attempt_at: datetime | None
+    last_error: str
+
+
+def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
+    """Queue something to say; None when a row of that key exists."""
+    identifier = OutboxId(snowflakes.next())
+    values: dict[str, Value] = {
+        "id": identifier,
+        "key": new.key,
+        "place_id": new.place,
+        "source": new.source,
+        "turn_id": new.turn,
+        "message_id": new.message,
+        "person_id": new.person,
+        "agent_id": new.agent,
+        "kind": new.kind,
+        "content": new.content,
+        "detail": _DETAIL.dump(new.detail),
+        "audience": new.audience,
+        "status": Status.PENDING,
+        "created_at": to_text(now),
+    }
+    return identifier if tx.insert("outbox", values, ignore=True) else None
+
+
+def open_rows(rows: Rows, place: PlaceId) -> list[OutRow]:
+    """What still has to be said in a place, in order. For the delivery of exactly that place."""
+    sql = "SELECT * FROM outbox WHERE place_id = ? AND status IN ('pending', 'sending') ORDER BY id"
+    return [_row(row) for row in rows.all(sql, (place,))]
+
+
+def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
+    """Source and id of the places in which something still has to be said, or a preview may be left over."""
+    # Two halves, as each has an index of its own: the outbox grows for ever.
+    sql = """SELECT source, place_id FROM outbox WHERE status IN ('pending', 'sending')
+        UNION SELECT source, place_id FROM outbox WHERE kind = 'preview' AND status IN ('sending', 'sent')
+          AND status = 'sent'"""
+    return sorted((source, PlaceId(place)) for source, place in many(rows, "source, place_id", sql))
+
+
+def get(rows: Rows, identifier: OutboxId) -> OutRow | None:
+    """One row by id, for the delivery that owns it."""
+    row = rows.one("SELECT * FROM outbox WHERE id = ?", (identifier,))
+    return None if row is None else _row(row)
+
+
+def of_key(rows: Rows, key: str) -> OutRow | None:
+    """One row by its key, for the turn or notice that owns it."""
+    row = rows.one("SELECT * FROM outbox WHERE key = ?", (key,))
+    return None if row is None else _row(row)
+
+
+def of_prefix(rows: Rows, prefix: str) -> list[OutRow]:
+    """The rows whose keys begin so, for what owns those keys."""
+    sql = "SELECT * FROM outbox WHERE key >= ? AND key < ? ORDER BY id"
+    return [_row(row) for row in rows.all(sql, (prefix, f"{prefix}\U0010ffff"))]
+
+
+def withdraw(tx: Tx, identifier: OutboxId) -> bool:
+    """Drop a row that nobody has begun to send; False when somebody has."""
+    sql = "UPDATE outbox SET status = 'withdrawn', content = '', detail = '{}' WHERE id = ? AND status = 'pending'"
+    return tx.run(sql, (identifier,)) == 1
+
+
+def empty(tx: Tx, identifier: OutboxId) -> None:
+    """Forget what a row said, and what it would say elsewhere; that it was said stays."""
+    sql = "UPDATE outbox SET content = '', detail = json_remove(detail, '$.files', '$.images', '$.else') WHERE id = ?"
+    tx.run(sql, (identifier,))
+
+
+def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
+    """Everything that one turn said or is about to say, in order."""
+    return [_row(row) for row in rows.all("SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))]
+
+
+def said_by_us(rows: Rows, source: str, external_id: str) -> OutRow | None:
+    """The row that became that message on the platform."""
+    row = rows.one("SELECT * FROM outbox WHERE source = ? AND external_id = ?", (source, external_id))
+    return None if row is None else _row(row)
+
+
+def answers_to(rows: Rows, source: str, external_id: str) -> list[OutRow]:
+    """What was said in answer to that message of the platform: every piece of it that was sent."""
+    sql = """SELECT * FROM outbox WHERE source = :source AND status = 'sent' AND kind = 'text' AND turn_id IN (
+               SELECT turn_id FROM outbox WHERE source = :source AND json_extract(detail, '$.reply_to') = :message)
+             AND key GLOB 'turn/*' ORDER BY id"""
+    return [_row(row) for row in rows.all(sql, {"source": source, "message": external_id})]
+
+
+def sent_since(rows: Rows, place: PlaceId, since: datetime) -> set[str]:
+    """The platform's ids of what was certainly sent in a place since then, so that it is not taken for another row."""
+    sql = "SELECT external_id FROM outbox WHERE place_id = ? AND external_id IS NOT NULL AND sent_at >= ?"
+    return {row["external_id"] for row in rows.all(sql, (place, to_text(since)))}
+
+
+def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
+    """Claim a row for sending; None when it is no longer to be sent. The commit of this must be durable."""
+    sql = """UPDATE outbox SET status = 'sending', attempts = attempts + 1,
+             sending_at = coalesce(sending_at, :now) WHERE id = :id AND status IN ('pending', 'sending') RETURNING *"""
+    found = tx.all(sql, {"id": identifier, "now": to_text(now)})
+    return _row(found[0]) if found else None
+
+
+def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> None:
+    sql = "UPDATE outbox SET status = 'sent', external_id = ?, sent_at = ?, last_error = NULL WHERE id = ?"
+    tx.run(sql, (external_id, to_text(now), identifier))
+
+
+def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:
+    """Somebody who waited for it has its words: unless it is being sent already, it is not sent any more."""
+    if row.status is Status.PENDING and mark_sending(tx, row.id, now) is not None:
+        mark_sent(tx, row.id, external_id, now)
+
+
+def drop_images(tx: Tx, identifier: OutboxId) -> None:
+    """The platform has them now."""
+    tx.run("UPDATE outbox SET detail = json_remove(detail, '$.images') WHERE id = ?", (identifier,))
+
+
+def mark_closed(tx: Tx, identifier: OutboxId, status: Status, reason: str) -> None:
+    """End a row without success: failed, unknown or withdrawn."""
+    tx.run("UPDATE outbox SET status = ?, last_error = ? WHERE id = ?", (status, reason, identifier))
+
+
+def mark_retry(tx: Tx, identifier: OutboxId, reason: str, again: datetime, *, counted: bool = True) -> None:
+    """It was certainly not delivered: pending again, not before `again`; an attempt in an outage is not `counted`."""
+    sql = """UPDATE outbox SET status = 'pending', sending_at = NULL, last_error = ?, next_attempt_at = ?,
+             attempts = attempts - ? WHERE id = ?"""
+    tx.run(sql, (reason, to_text(again), 0 if counted else 1, identifier))
+
+
+def withdraw_pending(tx: Tx, turn: TurnId) -> int:
+    """Drop what a cancelled turn had queued and nobody has begun to send."""
+    sql = "UPDATE outbox SET status = 'withdrawn', content = '' WHERE turn_id = ? AND status = 'pending'"
+    return tx.run(sql, (turn,))
+
+
+def withdraw_rest(tx: Tx, row: OutRow) -> int:
+    """Hold back what nobody has begun to send of the same text as a piece that failed; the turn's other words stay.
+
+    Each keeps its words, and says behind which row it stands (`memory.queue.failed_deliveries`).
+    """
+    sql = """UPDATE outbox SET status = 'withdrawn', detail = json_set(detail, '$.behind', :id)
+             WHERE turn_id = :turn AND id > :id AND status = 'pending' AND substr(key, 1, length(:text)) = :text"""
+    return tx.run(sql, {"id": row.id, "turn": row.turn, "text": f"{row.key.rpartition('/')[0]}/"})
+
+
+def anything_said(rows: Rows, turn: TurnId) -> bool:
+    """Whether an answer of this turn left, or may have left, the house. A preview is no answer."""
+    sql = """SELECT 1 FROM outbox WHERE turn_id = ? AND kind = 'text'
+             AND status IN ('sending', 'sent', 'unknown') LIMIT 1"""
+    return rows.one(sql, (turn,)) is not None
+
+
+def orphan_previews(rows: Rows, place: PlaceId) -> list[OutRow]:
+    """Previews in a place whose turn is over and whose text no answer will replace."""
+    sql = """SELECT o.* FROM outbox o JOIN turns t ON t.id = o.turn_id
+        WHERE o.place_id = ? AND o.kind = 'preview' AND o.status IN ('sending', 'sent')
+          AND t.status NOT IN ('running', 'suspended') AND NOT EXISTS (SELECT 1 FROM outbox x
+            WHERE x.turn_id = o.turn_id AND x.kind = 'text' AND x.status IN ('pending', 'sending')) ORDER BY o.id"""
+    return [_row(row) for row in rows.all(sql, (place,))]
+
+
+def replace_preview(tx: Tx, preview: OutboxId) -> None:
+    """The preview's message now says the answer and belongs to the answer's row."""
+    tx.run("UPDATE outbox SET status = 'withdrawn', content = '', external_id = NULL WHERE id = ?", (preview,))
+
+
+def restart_sending(tx: Tx, identifier: OutboxId, now: datetime) -> None:
+    """The next attempt is a first one: it is not there, or was allowed to be said twice, which is used up by this.
+
+    The commit of this must be durable.
+    """
+    sql = """UPDATE outbox SET sending_at = ?, detail = json_remove(detail, '$.twice')
+             WHERE id = ? AND status = 'sending'"""
+    tx.run(sql, (to_text(now), identifier))
+
+
+def release(tx: Tx, place: PlaceId) -> None:
+    """Try at once what was waiting for the place to be reachable."""
+    tx.run("UPDATE outbox SET next_attempt_at = NULL WHERE place_id = ? AND status = 'pending'", (place,))
+
+
+def stuck_since(row: OutRow, now: datetime) -> timedelta:
+    """How long ago the first attempt to send the row began."""
+    return now - (row.sending_at or now)
+
+
+def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
+    """Empty what was sent, or will never be, of these messages of ours; what is still to be said stays."""
+    sql = """UPDATE outbox SET content = '', detail = '{}' WHERE status NOT IN ('pending', 'sending')
+             AND message_id IN (SELECT value FROM json_each(?))"""
+    return tx.run(sql, (json.dumps(list(messages)),))
+
+
+def count_open(rows: Rows) -> int:
+    """How many rows still have to be sent."""
+    row = rows.one("SELECT count(*) AS n FROM outbox WHERE status IN ('pending', 'sending')")
+    return 0 if row is None else int(row["n"])
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else from_text(text)
+
+
+def _row(row: Row) -> OutRow:
+    return OutRow(
+        id=OutboxId(row["id"]),
+        key=row["key"],
+        place=PlaceId(row["place_id"]),
+        source=row["source"],
+        kind=row["kind"],
+        content=row["content"],
+        detail=_DETAIL.read(row["detail"]),
+        status=Status(row["status"]),
+        attempts=row["attempts"],
+        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
+        message=None if row["message_id"] is None else MessageId(row["message_id"]),
+        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
+        audience=Audience(row["audience"]),
+        external_id=row["external_id"] or "",
+        created_at=from_text(row["created_at"]),
+        sending_at=_moment(row["sending_at"]),
+        next_attempt_at=_moment(row["next_attempt_at"]),
+        last_error=row["last_error"] or "",
+    )

@@ -1,0 +1,145 @@
+"""What an inbox row brings beside its words: what came with a person's message, or what an event says of itself.
+
+The classes are told apart by their fields. It goes when the row is answered.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, TypeAlias
+
+from pydantic import ConfigDict
+
+from memory.store.columns import Codec, Unreadable, one_of
+from memory.store.ids import AgentId, MessageId, PersonId, RequestId
+
+
+@dataclass(frozen=True)
+class BlockNote:
+    """A block about the one who speaks, or about the place."""
+
+    label: str
+    description: str
+    profile: str
+    about: PersonId | None = None
+
+
+@dataclass(frozen=True)
+class Quotation:
+    """The message that is answered."""
+
+    speaker: str
+    text: str
+    by_us: bool = False
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file; `skipped` says why its text was not read."""
+
+    name: str
+    content_type: str
+    size: int
+    text: str = ""
+    skipped: str = ""
+
+
+class _Payload:
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Brought(_Payload):
+    """What came with a message. `background` are lines that were said before in the place; `images` are URLs."""
+
+    blocks: tuple[BlockNote, ...] = ()
+    background: tuple[str, ...] = ()
+    quoted: Quotation | None = None
+    attachments: tuple[Attachment, ...] = ()
+    images: tuple[str, ...] = ()
+    mentioned: Mapping[PersonId, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Edited(_Payload):
+    """Somebody edited a message, and what was stored from it is to be stored anew."""
+
+    edited: MessageId
+    about: MessageId
+    reply_to: str | None
+    status: Literal["edited"] = "edited"
+
+
+@dataclass(frozen=True)
+class Decided(_Payload):
+    """A permission request was decided; `about` is the message that the call was asked for because of."""
+
+    request: RequestId
+    status: str
+    reply_to: str | None
+    about: MessageId | None
+
+
+@dataclass(frozen=True)
+class PatrolDue(_Payload):
+    """An agent goes on patrol with a checklist; `asked`: the owner wants it now."""
+
+    agent: AgentId
+    task: str
+    asked: bool
+    status: Literal["patrol"] = "patrol"
+
+
+@dataclass(frozen=True)
+class TaskLeft(_Payload):
+    """A task that another agent put off; `hops` counts how many led to it."""
+
+    agent: AgentId
+    hops: int
+    status: Literal["task"] = "task"
+
+
+@dataclass(frozen=True)
+class TriggerFired(_Payload):
+    """A group's trigger fired for the one who looks after it."""
+
+    agent: AgentId
+    priority: str
+    status: Literal["sleeptime"] = "sleeptime"
+
+
+@dataclass(frozen=True)
+class Letter(_Payload):
+    """An agent wrote to a group, or to one `agent` in it; `to` is its name."""
+
+    to: str
+    agent: AgentId | None = None
+    about: MessageId | None = None
+    status: Literal["agent"] = "agent"
+
+
+Event: TypeAlias = Edited | Decided | PatrolDue | TaskLeft | TriggerFired | Letter
+Payload: TypeAlias = Brought | Event
+
+PAYLOAD = Codec[Payload](one_of(Edited, Decided, PatrolDue, TaskLeft, TriggerFired, Letter, Brought))
+
+
+def about(payload: Payload | Unreadable) -> MessageId | None:
+    """The message that an event is about."""
+    return payload.about if isinstance(payload, Edited | Decided | Letter) else None
+
+
+def addressee(payload: Payload | Unreadable) -> AgentId | None:
+    """The agent that an event is for."""
+    return payload.agent if isinstance(payload, PatrolDue | TaskLeft | TriggerFired | Letter) else None
+
+
+def without(payload: Payload | Unreadable, names: list[str]) -> Payload:
+    """A payload without what people of those names said; what cannot be read is let go."""
+    if isinstance(payload, Unreadable):
+        return Brought()
+    if not isinstance(payload, Brought):
+        return payload
+    said = tuple(f"{name}:" for name in names)
+    kept = tuple(each for each in payload.background if not each.startswith(said))
+    quoted = None if payload.quoted is not None and payload.quoted.speaker in names else payload.quoted
+    return replace(payload, background=kept, quoted=quoted)

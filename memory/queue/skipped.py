@@ -1,0 +1,44 @@
+"""What a source looked at and did not take in: together with the inbox, everything it has seen.
+
+A platform whose notifications come in pages shows the same ones again and again. What was taken in stands in the inbox;
+what was not stands here, as a digest of its id, for as long as such a page can reach back.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+
+KEPT = timedelta(days=30)
+
+
+def digest(external_id: str) -> str:
+    """What is kept of an id."""
+    return hashlib.sha256(external_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def note(tx: Tx, source: str, found: Mapping[str, str], now: datetime) -> None:
+    """Note why each of these external ids was passed over; those noted long ago are forgotten."""
+    for external_id, why in found.items():
+        row = {"source": source, "digest": digest(external_id), "why": why, "at": to_text(now)}
+        tx.insert("passed_over", row, ignore=True)
+    tx.run("DELETE FROM passed_over WHERE at < ?", (to_text(now - KEPT),))
+
+
+def seen(rows: Rows, source: str, external_ids: Collection[str]) -> set[str]:
+    """Which of these were taken in or passed over."""
+    taken = "SELECT 1 FROM inbox WHERE source = ? AND external_id = ?"
+    passed = "SELECT 1 FROM passed_over WHERE source = ? AND digest = ?"
+    return {
+        each
+        for each in external_ids
+        if rows.one(taken, (source, each)) is not None or rows.one(passed, (source, digest(each))) is not None
+    }
+
+
+def counts(rows: Rows, source: str, since: datetime) -> dict[str, int]:
+    """How many were passed over since then, by reason."""
+    sql = "SELECT why, count(*) AS n FROM passed_over WHERE source = ? AND at >= ? GROUP BY why ORDER BY why"
+    return {row["why"]: int(row["n"]) for row in rows.all(sql, (source, to_text(since)))}

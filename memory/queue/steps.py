@@ -1,0 +1,216 @@
+"""What a turn did, step by step, and how that is stored.
+
+A step is one row of our own JSON (`v` is its version), written as it happens, of a kind that `_KINDS` names. The
+classes of one kind are told apart by their fields. A finished turn's steps become messages and go.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import AliasChoices, AliasPath, Field
+
+from memory.people.audience import Trust
+from memory.store.columns import Codec, one_of
+from memory.store.errors import RowUnreadable
+from memory.store.ids import BlockId, MessageId, RequestId
+
+Wordings: TypeAlias = tuple[tuple[MessageId, int], ...]
+"""Messages, each with the revision in which it was read."""
+CutOff: TypeAlias = Literal["interrupted", "failed", "cancelled"]
+"""Found running by a later life of the service; given up, or tried again; not wanted any more."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    v: Literal[1] = field(default=1, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True)
+class Joined(_Stored):
+    """The turn answers these messages."""
+
+    messages: Wordings
+
+
+@dataclass(frozen=True)
+class Approved:
+    """The yes under which a call is made; `covers` are marks of needs (`memory.requests.Need`)."""
+
+    request: RequestId
+    covers: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call as the model wrote it, or as it was approved."""
+
+    id: str
+    name: str
+    arguments: str
+    permit: Approved | None = None
+
+
+@dataclass(frozen=True)
+class Answered(_Stored):
+    """One answer of the model, or, without a `model`, a call that was approved.
+
+    `shown` are the versions of blocks that its prompt showed.
+    """
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    model: str = ""
+    finish: str = ""
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CallStarted(_Stored):
+    """A call that leaves the process, or gives another agent work, has begun; `call` is its id."""
+
+    call: str
+    name: str
+    effect: bool
+
+
+@dataclass(frozen=True)
+class CallDone(_Stored):
+    """What came of a call. `ok`: it did what was wanted; `effect`: something is different now.
+
+    `forgets`: somebody asked to forget. `trust`: how far what came may be trusted. `shown` are the versions of blocks
+    that stand in the text.
+    """
+
+    call: str
+    name: str
+    text: str
+    ok: bool
+    data: Any
+    trust: Trust
+    effect: bool = False
+    forgets: bool = False
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CallWaits(_Stored):
+    """A call was not made: somebody is asked first."""
+
+    ok: ClassVar = False
+
+    call: str
+    name: str
+    text: str
+    request: Annotated[RequestId, Field(validation_alias=AliasChoices("request", AliasPath("data", "waiting")))]
+
+
+@dataclass(frozen=True)
+class CallFailed(_Stored):
+    """A call was not made, or nobody knows whether it was; `rule` names the rule that refused it."""
+
+    ok: ClassVar = False
+
+    call: str
+    name: str
+    text: str
+    rule: str = ""
+
+
+CallEnded: TypeAlias = CallDone | CallWaits | CallFailed
+
+
+@dataclass(frozen=True)
+class Note(_Stored):
+    """Words for the model, which was told meanwhile of these wordings. `shorten`: its answer was too long to send."""
+
+    text: str
+    messages: Wordings = ()
+    shorten: bool = False
+
+
+@dataclass(frozen=True)
+class MissingCalls(_Stored):
+    """Words for the model: calls are missing before the turn may end. `force` is the tool it is made to call now."""
+
+    text: str
+    messages: Wordings
+    force: str
+
+
+@dataclass(frozen=True)
+class WorkState:
+    """How far a turn came. `files` are files and links; `last_activity` is what it did last, in a few words."""
+
+    status: CutOff
+    prompt: str
+    summary: str
+    decisions: tuple[str, ...]
+    next_steps: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    files: tuple[str, ...]
+    commits: tuple[str, ...]
+    last_activity: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class TakenUp(_Stored):
+    """The turn goes on after it was cut off: how far it had come, and which wordings it answered then."""
+
+    recovery: WorkState
+    of: Wordings
+
+
+StepBody: TypeAlias = Joined | Answered | CallStarted | CallEnded | Note | MissingCalls | TakenUp
+
+
+@dataclass(frozen=True)
+class Step:
+    seq: int
+    body: StepBody
+    at: datetime
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "joined": (Joined,),
+    "answer": (Answered,),
+    "tool_started": (CallStarted,),
+    "tool_result": (CallDone, CallWaits, CallFailed),
+    "note": (TakenUp, MissingCalls, Note),
+}
+"""The classes of a kind, each of which needs a field that those after it do not have."""
+_KIND = {each: kind for kind, of in _KINDS.items() for each in of}
+_CODECS = {kind: Codec[StepBody](one_of(*of), whole=True) for kind, of in _KINDS.items()}
+
+
+def dump(body: StepBody) -> tuple[str, str]:
+    """The kind of a step, and its JSON."""
+    kind = _KIND[type(body)]
+    return kind, _CODECS[kind].dump(body)
+
+
+def load(kind: str, text: str) -> StepBody:
+    """A step's body. Raises RowUnreadable."""
+    codec = _CODECS.get(kind)
+    if codec is None:
+        raise RowUnreadable(f"A stored step is of the unknown kind {kind!r}.")
+    return codec.load(text)
+
+
+def has_effect(body: StepBody) -> bool:
+    """Whether it changed anything, or may have."""
+    return isinstance(body, CallStarted | CallDone) and body.effect
+
+
+def is_lasting(body: StepBody) -> bool:
+    """Whether a step did something: a call that left the process, wrote memory, asked somebody or was approved."""
+    if isinstance(body, Answered):
+        return any(call.permit is not None for call in body.calls)
+    return isinstance(body, CallStarted | CallWaits) or has_effect(body)
+
+
+def forgets(steps: Iterable[Step]) -> bool:
+    """Whether somebody asked to forget: what the turn's tools were told and gave is not kept."""
+    return any(isinstance(step.body, CallDone) and step.body.forgets for step in steps)

@@ -1,0 +1,283 @@
+"""Turns and their steps: what an agent has thought so far, so that a restart goes on where it stopped.
+
+`turn_uses` keeps which rows an answer used. When such a row is taken away, its note becomes of kind `gone` and loses
+the id: that there was something is all that is left.
+
+What steps say is in `memory.queue.steps`.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue import steps as step_bodies
+from memory.queue.steps import Joined, Step, StepBody
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import AgentId, BlockId, EntryId, GroupId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+
+Ended: TypeAlias = Literal["done", "failed", "cancelled"]
+
+
+class TurnMoved(Exception):
+    """The turn was ended, or begun again, by other hands than its worker's: look again before anything is written."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn; `scope` says who will hear its answer, `trust` is the lowest of those whose words it answers."""
+
+    id: TurnId
+    agent: AgentId
+    group: GroupId | None
+    place: PlaceId
+    person: PersonId | None
+    scope: Scope
+    trust: Trust
+    blocks: tuple[BlockId, ...]
+    restarts: int
+    started_at: datetime
+    status: str = "running"
+    parent: TurnId | None = None
+    """The turn that waits for this one: a member's part in what a group does."""
+    away_since: datetime | None = None
+    """When its agent had its last turn before, as far as those who hear this one may know; None: never."""
+
+
+def begin(tx: Tx, turn: Turn) -> None:
+    """Write a new turn down."""
+    tx.insert(
+        "turns",
+        {
+            "id": turn.id,
+            "parent_id": turn.parent,
+            "agent_id": turn.agent,
+            "group_id": turn.group,
+            "place_id": turn.place,
+            "person_id": turn.person,
+            "audience": turn.scope.audience,
+            "within": json.dumps(sorted(turn.scope.within)),
+            "trust": int(turn.trust),
+            "blocks": json.dumps(turn.blocks),
+            "status": "running",
+            "started_at": to_text(turn.started_at),
+            "away_since": None if turn.away_since is None else to_text(turn.away_since),
+        },
+    )
+
+
+def new_turn_id() -> TurnId:
+    return TurnId(snowflakes.next())
+
+
+def get(rows: Rows, identifier: TurnId) -> Turn | None:
+    """The turn of that id, for the worker that runs it."""
+    row = rows.one("SELECT * FROM turns WHERE id = ?", (identifier,))
+    return None if row is None else _turn(row)
+
+
+def oldest_running(rows: Rows, place: PlaceId) -> int:
+    """The id of the oldest turn that runs in a place; above all ids when none does."""
+    row = rows.one("SELECT min(id) FROM turns WHERE status = 'running' AND place_id = ?", (place,))
+    return 2**63 - 1 if row is None or row[0] is None else int(row[0])
+
+
+def any_since(rows: Rows, moment: datetime) -> bool:
+    """Whether any turn runs, or began since then."""
+    sql = "SELECT 1 FROM turns WHERE status = 'running' OR started_at > ? LIMIT 1"
+    return rows.one(sql, (to_text(moment),)) is not None
+
+
+def nth_newest(
+    rows: Rows,
+    n: int,
+    since: datetime,
+    *,
+    people: Sequence[PersonId] = (),
+    within: Audience | None = None,
+    place: PlaceId | None = None,
+) -> datetime | None:
+    """When the n-th newest turn since then began: of all, of some people, of a place, or of those inside an audience.
+
+    A member's part in what a group does is not counted by itself.
+    """
+    sql = """SELECT started_at FROM turns WHERE started_at > :since AND parent_id IS NULL
+             AND (:people = '[]' OR person_id IN (SELECT value FROM json_each(:people)))
+             AND (:place IS NULL OR place_id = :place)
+             AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
+               WHERE value = :within)) ORDER BY started_at DESC LIMIT 1 OFFSET :skip"""
+    asked = {"since": to_text(since), "people": json.dumps(list(people)), "within": within, "place": place}
+    row = rows.one(sql, {**asked, "skip": n - 1})
+    return None if row is None else from_text(row["started_at"])
+
+
+def require_current(rows: Rows, turn: Turn) -> None:
+    """Raise TurnMoved unless the turn still runs as its worker knows it.
+
+    Whoever writes for a turn asks in the same transaction: an erasure that came between may not be undone by it.
+    """
+    _next_step(rows, turn)
+
+
+def _next_step(rows: Rows, turn: Turn) -> int:
+    sql = """SELECT status, restarts, (SELECT coalesce(max(seq), 0) + 1 FROM turn_steps WHERE turn_id = turns.id) AS seq
+             FROM turns WHERE id = ?"""
+    row = rows.one(sql, (turn.id,))
+    if row is None or row["status"] != "running" or row["restarts"] != turn.restarts:
+        raise TurnMoved(f"turn {turn.id} was ended or begun again by other hands")
+    return int(row["seq"])
+
+
+def add_step(tx: Tx, turn: Turn, body: StepBody, now: datetime) -> int:
+    """Append a step; gives its number, from 1. Raises TurnMoved."""
+    seq = _next_step(tx, turn)
+    kind, text = step_bodies.dump(body)
+    values: dict[str, Value] = {"turn_id": turn.id, "seq": seq, "kind": kind, "body": text}
+    tx.insert("turn_steps", {**values, "audience": turn.scope.audience, "at": to_text(now)})
+    return seq
+
+
+def has_result(rows: Rows, turn: Turn, call: str) -> bool:
+    """Whether what came of a call is stored already."""
+    sql = "SELECT 1 FROM turn_steps WHERE turn_id = ? AND kind = 'tool_result' AND json_extract(body, '$.call') = ?"
+    return rows.one(sql, (turn.id, call)) is not None
+
+
+def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> None:
+    """Note that the turn answers these messages in their present wording, and has the trust of the least trusted."""
+    marks = json.dumps(messages)
+    rows = tx.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (marks,))
+    add_step(tx, turn, Joined(tuple((MessageId(row["id"]), row["revision"]) for row in rows)), now)
+    lowest = min((row["trust"] for row in rows), default=int(turn.trust))
+    tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (lowest, turn.id))
+
+
+def lower_trust(tx: Tx, turn: Turn, trust: Trust) -> None:
+    """Trust the turn no further than that: it took in words of such a source."""
+    tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (int(trust), turn.id))
+
+
+def steps(rows: Rows, turn: TurnId) -> list[Step]:
+    """What the turn has done so far, in order. Raises RowUnreadable, also for steps of a newer program."""
+    found = rows.all("SELECT seq, kind, body, at FROM turn_steps WHERE turn_id = ? ORDER BY seq", (turn,))
+    return [Step(row["seq"], step_bodies.load(row["kind"], row["body"]), from_text(row["at"])) for row in found]
+
+
+def restart(tx: Tx, turn: Turn) -> Turn:
+    """Forget what the turn thought: the words it answers have changed. Gives the turn as it is then."""
+    drop_steps(tx, turn.id)
+    tx.run("DELETE FROM turn_uses WHERE turn_id = ?", (turn.id,))
+    tx.run("DELETE FROM items WHERE kind = 'working' AND turn_id = ?", (turn.id,))  # parts of long results
+    tx.run("UPDATE turns SET restarts = restarts + 1 WHERE id = ?", (turn.id,))
+    return replace(turn, restarts=turn.restarts + 1)
+
+
+def drop_steps(tx: Tx, turn: TurnId) -> None:
+    tx.run("DELETE FROM turn_steps WHERE turn_id = ?", (turn,))
+
+
+def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> None:
+    """Close a turn and forget its steps; unless it is done, what it waits for ends with it."""
+    drop_steps(tx, turn)
+    if status != "done":
+        tx.run("DELETE FROM turn_steps WHERE turn_id IN (SELECT id FROM turns WHERE parent_id = ?)", (turn,))
+        tx.run("UPDATE turns SET status = 'cancelled' WHERE parent_id = ? AND status = 'running'", (turn,))
+    sql = "UPDATE turns SET status = ?, ended_at = ?, error = nullif(?, '') WHERE id = ?"
+    tx.run(sql, (status, to_text(now), error, turn))
+
+
+def open_of_agent(rows: Rows, agent: AgentId) -> tuple[TurnId, ...]:
+    """The turns of an agent that run or wait for a yes."""
+    sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND agent_id = ?"
+    return tuple(TurnId(row["id"]) for row in rows.all(sql, (agent,)))
+
+
+def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "summary"], row_id: str) -> None:
+    """Remember that the turn's answer used a row, for saying why; of a passage, the entry that it belongs to."""
+    if kind == "entry":
+        whole = tx.one("SELECT coalesce(parent_entry_id, id) FROM archival_entries WHERE id = ?", (row_id,))
+        row_id = row_id if whole is None else str(whole[0])
+    values: dict[str, Value] = {"turn_id": turn.id, "kind": kind, "row_id": row_id}
+    tx.insert("turn_uses", {**values, "audience": turn.scope.audience}, ignore=True)
+
+
+def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[EntryId] = ()) -> None:
+    """Remember which rows a model was shown, all in one statement; entries that are gone meanwhile are not noted."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'block', value, :audience
+             FROM json_each(:blocks) WHERE true
+             UNION ALL SELECT :turn, 'entry', coalesce(parent_entry_id, id), :audience FROM archival_entries
+             WHERE id IN (SELECT value FROM json_each(:entries)) ON CONFLICT DO NOTHING"""
+    values: dict[str, Value] = {"turn": turn.id, "audience": turn.scope.audience}
+    tx.run(sql, {**values, "blocks": json.dumps(list(blocks)), "entries": json.dumps(list(entries))})
+
+
+def hand_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
+    """What a part used, the answer that is made of it has used."""
+    sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT ?, kind, row_id, audience FROM turn_uses
+             WHERE turn_id = ? ON CONFLICT DO NOTHING"""
+    tx.run(sql, (whole, part))
+
+
+def forget_uses(tx: Tx, kind: Literal["entry", "message"], rows: Iterable[str]) -> None:
+    """Keep of the uses of rows that are taken away only that there was one."""
+    sql = f"""UPDATE turn_uses SET kind = 'gone', row_id = lower(hex(randomblob(8)))
+              WHERE kind = '{kind}' AND row_id IN (SELECT value FROM json_each(?))"""  # as its index is written
+    tx.run(sql, (json.dumps(list(rows)),))
+
+
+def answering(rows: Rows, message: MessageId) -> list[TurnId]:
+    """The turns that answer a message, of each group that heard it one, running or over; and of what was about it.
+
+    About it is that it was edited, or that somebody decided what was asked because of it.
+    """
+    sql = """SELECT turn_id AS id FROM inbox WHERE message_id = :id AND turn_id IS NOT NULL
+             UNION SELECT batch_id FROM messages WHERE id = :id AND batch_id IS NOT NULL
+             UNION SELECT turn_id FROM inbox WHERE about_id = :id AND turn_id IS NOT NULL"""
+    return [TurnId(row["id"]) for row in rows.all(sql, {"id": message})]
+
+
+def caused(rows: Rows, turns: Sequence[TurnId]) -> list[TurnId]:
+    """Turns, what members did for them, and what agents did because of what they were written in them."""
+    sql = """WITH RECURSIVE caused (id) AS (SELECT value FROM json_each(?)
+               UNION SELECT t.id FROM turns t JOIN caused c ON t.parent_id = c.id
+               UNION SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
+                 JOIN caused c ON a.root_id = c.id WHERE i.turn_id IS NOT NULL)
+             SELECT id FROM caused"""
+    return [TurnId(row["id"]) for row in rows.all(sql, (json.dumps(turns),))]
+
+
+def _turn(row: Row) -> Turn:
+    within = frozenset(Audience(audience) for audience in json.loads(row["within"]))
+    return Turn(
+        id=TurnId(row["id"]),
+        agent=AgentId(row["agent_id"]),
+        group=None if row["group_id"] is None else GroupId(row["group_id"]),
+        place=PlaceId(row["place_id"]),
+        person=None if row["person_id"] is None else PersonId(row["person_id"]),
+        scope=Scope(Audience(row["audience"]), within),
+        trust=Trust(row["trust"]),
+        blocks=tuple(BlockId(block) for block in json.loads(row["blocks"])),
+        restarts=row["restarts"],
+        started_at=from_text(row["started_at"]),
+        status=row["status"],
+        parent=None if row["parent_id"] is None else TurnId(row["parent_id"]),
+        away_since=None if row["away_since"] is None else from_text(row["away_since"]),
+    )
+
+
+def answered_last(rows: Rows, person: PersonId) -> AgentId | None:
+    """The agent whose turn for this person was the last one."""
+    row = rows.one(
+        "SELECT agent_id FROM turns WHERE person_id = ? AND parent_id IS NULL ORDER BY id DESC LIMIT 1", (person,)
+    )
+    return None if row is None else AgentId(row["agent_id"])
+
+
+def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
+    """How many turns of a person began since then, counted up to `most`."""
+    sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT ?)"
+    row = rows.one(sql, (person, to_text(since), most))
+    return 0 if row is None else int(row["n"])

@@ -1,0 +1,56 @@
+"""From the name of a model, as it is configured, to its embedder."""
+
+import importlib
+from dataclasses import dataclass
+
+from memory.search.embedding import packaged
+from memory.search.embedding.base import Embedder
+from memory.search.embedding.packaged import PackagedEmbedder
+
+PACKAGED, NONE = "packaged", "none"
+OPENAI_URL = "https://api.openai.com/v1"
+OLLAMA_URL = "http://127.0.0.1:11434"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which embedder is wanted. `model` is "packaged", "none", "openai:<model>" or "ollama:<model>".
+
+    `url` and `key` are for a server; without `url` it is the one that the provider has by itself.
+    """
+
+    model: str = PACKAGED
+    url: str = ""
+    key: str = ""
+
+
+def make_embedder(choice: Choice) -> Embedder | None:
+    """The embedder that was chosen, None for none. Raises EmbedderMissing, and ValueError for what is no choice."""
+    if choice.model == NONE:
+        return None
+    if choice.model == PACKAGED:
+        return PackagedEmbedder()
+    provider, _, model = choice.model.partition(":")
+    if provider not in _REMOTE or not model:
+        raise ValueError(f"{choice.model!r} is not an embedding model: {EXPECTED}")
+    return _remote(choice, model)
+
+
+def is_choice(model: str) -> bool:
+    """Whether an embedding model can be called that."""
+    provider, _, name = model.partition(":")
+    return model in (PACKAGED, NONE) or (provider in _REMOTE and bool(name.strip()))
+
+
+def _remote(choice: Choice, model: str) -> Embedder:
+    """One behind HTTP, whose library is loaded for who wants one."""
+    remote = importlib.import_module("memory.search.embedding.remote")
+    provider = choice.model.partition(":")[0]
+    api, url = (remote.OpenAI(), OPENAI_URL) if provider == "openai" else (remote.Ollama(), OLLAMA_URL)
+    made: Embedder = remote.RemoteEmbedder(choice.model, remote.Server(api, choice.url or url, model, choice.key))
+    return made
+
+
+_REMOTE = frozenset({"openai", "ollama"})
+EXPECTED = "packaged, none, openai:<model> or ollama:<model>"
+missing = packaged.missing

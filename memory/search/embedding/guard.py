@@ -1,0 +1,118 @@
+"""Leaving an embedder alone for a while that fails, and knowing how it stands."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memory.search.embedding.base import (
+    Embedder,
+    EmbedderBusy,
+    EmbedderMissing,
+    EmbedderRefused,
+    Embedding,
+    EmbeddingError,
+    TextRefused,
+)
+
+FIRST_REST, LONGEST_REST = 5.0, 600.0
+"""Seconds after a failure in which nobody asks; each further one in a row doubles them."""
+LONG = 5.0
+"""Seconds without an answer that are worth a word."""
+
+
+@dataclass(frozen=True)
+class Health:
+    """`reason` is why the last call failed, empty when it did not; `asked` whether any came to an end.
+
+    `waited` is for how many seconds the oldest call that still runs has had no answer, 0 without one.
+    """
+
+    asked: bool = False
+    reason: str = ""
+    rests: float = 0.0
+    waited: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """For a person."""
+        if self.waited >= LONG and not self.reason:
+            before = "worked before" if self.asked else "asked for the first time"
+            return f"no answer for {self.waited:.0f} s ({before})"
+        if not self.asked:
+            return "being asked" if self.waited else "not asked yet"
+        if not self.reason:
+            return "working"
+        return f"failing: {self.reason}" + (f"; asked again in {self.rests:.0f} s" if self.rests else "")
+
+
+class GuardedEmbedder:
+    """An embedder that is not asked again for a while after a failure, by whomever. `changed` hears of every turn."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        changed: Callable[[Health], None] = lambda _health: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._embedder = embedder
+        self._changed = changed
+        self._clock = clock
+        self._health = Health()
+        self._failures = 0
+        self._closed_until = 0.0
+        self._began: list[float] = []
+        """When the calls that still run were made."""
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    @property
+    def rests(self) -> float:
+        """Seconds until it is asked again."""
+        return max(self._closed_until - self._clock(), 0.0)
+
+    @property
+    def health(self) -> Health:
+        """How it stands at this moment."""
+        waited = self._clock() - min(self._began) if self._began else 0.0
+        return Health(self._health.asked, self._health.reason, self.rests, waited)
+
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
+        """See `Embedder`; raises EmbedderBusy without asking while the embedder is left alone."""
+        if rests := self.rests:
+            raise EmbedderBusy(f"{self._health.reason} (not asked for {rests:.0f} s)", rests)
+        began = self._clock()
+        self._began.append(began)
+        try:
+            found = await self._embedder.embed(texts, seconds)
+        except TextRefused:
+            raise  # says nothing about other texts
+        except EmbeddingError as error:
+            self._failed(error)
+            raise
+        finally:
+            self._began.remove(began)
+        self._failures = 0
+        self._note(Health(asked=True))
+        return found
+
+    async def aclose(self) -> None:
+        await self._embedder.aclose()
+
+    def _failed(self, error: EmbeddingError) -> None:
+        lasting = isinstance(error, EmbedderRefused | EmbedderMissing)
+        rest = LONGEST_REST if lasting else min(FIRST_REST * 2**self._failures, LONGEST_REST)
+        asked = error.after if isinstance(error, EmbedderBusy) else 0.0
+        self._failures += 1
+        self._closed_until = self._clock() + min(max(rest, asked), LONGEST_REST)
+        self._note(Health(asked=True, reason=str(error)))
+
+    def _note(self, health: Health) -> None:
+        before, self._health = self._health, health
+        if (before.asked, bool(before.reason)) != (health.asked, bool(health.reason)):
+            self._changed(health)

@@ -1,0 +1,79 @@
+"""Vectors of what people ask: within a time limit, or not at all, and the search goes on without."""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding
+
+SECONDS = 0.3
+_WHOLE_SECONDS = 30.0  # a late vector serves whoever asks the same again
+_REMEMBERED = 256
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question became and the model it is of, or why there is nothing."""
+
+    model: str
+    embedding: Embedding | None
+    reason: str = ""
+
+
+class Questions:
+    """Embeds questions. One that takes too long, as the first one may, is answered without a vector and goes on."""
+
+    def __init__(self, embedder: Embedder | None, seconds: float = SECONDS) -> None:
+        self._embedder = embedder
+        self._seconds = seconds
+        self._known: OrderedDict[str, Embedding] = OrderedDict()
+        self._running: dict[str, asyncio.Task[list[Embedding]]] = {}
+
+    async def ask(self, text: str, seconds: float | None = None) -> Asked:
+        """The vector of a text, within `seconds` or the usual 0.3. Never raises for what an embedder does."""
+        limit = self._seconds if seconds is None else seconds
+        text = " ".join(text[:MAX_CHARACTERS].split())
+        if self._embedder is None:
+            return Asked("", None, "no embedder is configured")
+        name = self._embedder.name
+        if not text:
+            return Asked(name, None, "there are no words")
+        if text in self._known:
+            self._known.move_to_end(text)
+            return Asked(name, self._known[text])
+        task = self._started(text, self._embedder)
+        if task is None:
+            return Asked(name, None, "the embedder has too much to do")
+        await asyncio.wait({task}, timeout=limit)
+        if not task.done():
+            return Asked(name, None, f"the embedder took more than {limit:g} s")
+        if task.cancelled():
+            return Asked(name, None, "the service is stopping")
+        if error := task.exception():
+            return Asked(name, None, str(error))
+        return Asked(name, task.result()[0])
+
+    async def aclose(self) -> None:
+        """End what still runs."""
+        for task in list(self._running.values()):
+            task.cancel()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    def _started(self, text: str, embedder: Embedder) -> "asyncio.Task[list[Embedding]] | None":
+        if text in self._running:
+            return self._running[text]
+        if len(self._running) >= _AT_ONCE:
+            return None
+        task = asyncio.create_task(embedder.embed([text], _WHOLE_SECONDS), name="embed a question")
+        self._running[text] = task
+        task.add_done_callback(lambda done: self._ended(text, done))
+        return task
+
+    def _ended(self, text: str, task: "asyncio.Task[list[Embedding]]") -> None:
+        del self._running[text]
+        if task.cancelled() or task.exception() is not None:
+            return
+        self._known[text] = task.result()[0]
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)

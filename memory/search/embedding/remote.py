@@ -1,0 +1,190 @@
+"""Embedders behind HTTP: anything that speaks OpenAI's /embeddings, and Ollama."""
+
+import asyncio
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import aiohttp
+
+from memory.search.embedding.base import (
+    MAX_CHARACTERS,
+    EmbedderBusy,
+    EmbedderGarbage,
+    EmbedderRefused,
+    Embedding,
+    TextRefused,
+    dimension_of,
+    to_vector,
+)
+from memory.store.faults import call_point, outside
+
+_REQUEST = call_point("embedding.request")
+
+TRIES = 3
+_PAUSE = 0.5  # seconds before the second try, twice as long before the third
+_MOST_BYTES = 32 * 1024 * 1024  # of one answer
+_SHOWN = 200  # characters of what a server says about an error
+_SETTINGS = {  # what is probably wrong when a server refuses
+    401: "EMBEDDING_API_KEY",
+    403: "EMBEDDING_API_KEY",
+    404: "EMBEDDING_MODEL and EMBEDDING_BASE_URL",
+}
+_OF_THE_TEXT = {400, 413, 422}
+
+
+class Dialect(Protocol):
+    """How one kind of server is asked, and how it answers."""
+
+    def path(self) -> str: ...
+    def body(self, model: str, texts: Sequence[str]) -> dict[str, Any]: ...
+    def numbers(self, answer: Any) -> Sequence[Any]:
+        """The vectors in the order of the texts. Raises KeyError, TypeError or ValueError for anything else."""
+        ...
+
+
+class OpenAI:
+    """POST /embeddings."""
+
+    def path(self) -> str:
+        return "/embeddings"
+
+    def body(self, model: str, texts: Sequence[str]) -> dict[str, Any]:
+        return {"model": model, "input": list(texts), "encoding_format": "float"}
+
+    def numbers(self, answer: Any) -> Sequence[Any]:
+        rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
+        return [rows[number] for number in range(len(rows))]
+
+
+class Ollama:
+    """POST /api/embed."""
+
+    def path(self) -> str:
+        return "/api/embed"
+
+    def body(self, model: str, texts: Sequence[str]) -> dict[str, Any]:
+        return {"model": model, "input": list(texts), "truncate": True}
+
+    def numbers(self, answer: Any) -> Sequence[Any]:
+        return list(answer["embeddings"])
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where to ask: `url` without the dialect's path, `model` as the server names it."""
+
+    dialect: Dialect
+    url: str
+    model: str
+    key: str = ""
+
+
+class RemoteEmbedder:
+    """Asks a server, at most three times for each call. The first answer says how long its vectors are."""
+
+    def __init__(self, name: str, server: Server) -> None:
+        self.name = name
+        self.dimension = 0
+        self._server = server
+        self._session: aiohttp.ClientSession | None = None
+
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
+        """See `Embedder`."""
+        if not texts:
+            return []
+        cut = [text[:MAX_CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._persist(cut, seconds)
+        except TimeoutError:
+            raise EmbedderBusy(f"{self.name} gave no answer in {seconds:g} s") from None
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def _persist(self, texts: list[str], seconds: float) -> list[Embedding]:
+        pause = _PAUSE
+        for _ in range(TRIES - 1):
+            try:
+                return self._checked(await self._ask(texts, seconds), len(texts))
+            except EmbedderBusy as error:
+                if error.after > seconds:
+                    raise
+                await asyncio.sleep(max(pause, error.after))
+                pause *= 2
+        return self._checked(await self._ask(texts, seconds), len(texts))
+
+    async def _ask(self, texts: list[str], seconds: float) -> Any:
+        try:
+            return await outside(_REQUEST, self._post(self._server.dialect.body(self._server.model, texts)), seconds)
+        except aiohttp.InvalidURL:
+            raise EmbedderRefused(f"{self.name}: EMBEDDING_BASE_URL is no address") from None
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise EmbedderBusy(f"{self.name} cannot be reached: {type(error).__name__}") from error
+
+    async def _post(self, body: dict[str, Any]) -> Any:
+        if self._session is None:
+            # What is asked goes to the server that was named and to no other.
+            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
+        headers = {"Authorization": f"Bearer {self._server.key}"} if self._server.key else {}
+        url = self._server.url.rstrip("/") + self._server.dialect.path()
+        async with self._session.post(url, json=body, headers=headers, allow_redirects=False) as response:
+            raw = await _read(response)
+            if response.status != 200:
+                raise _refusal(self.name, response.status, response.headers, raw)
+        try:
+            return json.loads(raw)
+        except ValueError:
+            raise EmbedderGarbage(f"{self.name} answered something that is no JSON") from None
+
+    def _checked(self, answer: Any, wanted: int) -> list[Embedding]:
+        try:
+            numbers = self._server.dialect.numbers(answer)
+        except (KeyError, TypeError, ValueError):
+            raise EmbedderGarbage(f"{self.name} answered something that holds no vectors") from None
+        if len(numbers) != wanted:
+            raise EmbedderGarbage(f"{self.name} gave {len(numbers)} vectors for {wanted} texts")
+        vectors = [to_vector(each if isinstance(each, list) else [each]) for each in numbers]
+        for vector in vectors:
+            self.dimension = self.dimension or dimension_of(vector)
+            if dimension_of(vector) != self.dimension:
+                raise EmbedderGarbage(
+                    f"{self.name} gave a vector of {dimension_of(vector)} numbers, not {self.dimension} as before"
+                )
+        return [Embedding(vector) for vector in vectors]
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    found = bytearray()
+    async for chunk in response.content.iter_chunked(65_536):
+        found += chunk
+        if len(found) > _MOST_BYTES:
+            raise EmbedderGarbage("the server's answer is too long")
+    return bytes(found)
+
+
+def _refusal(name: str, status: int, headers: Mapping[str, str], raw: bytes) -> Exception:
+    said = " ".join(raw[: 4 * _SHOWN].decode("utf-8", "replace").split())[:_SHOWN]
+    if status in _SETTINGS:
+        return EmbedderRefused(f"{name} answered HTTP {status} (see {_SETTINGS[status]}): {said}")
+    text = f"{name} answered HTTP {status}: {said}"
+    if status in _OF_THE_TEXT:
+        return TextRefused(text)
+    if status in (408, 425, 429) or status >= 500:
+        return EmbedderBusy(text, _after(headers.get("Retry-After", "")))
+    return EmbedderGarbage(text)
+
+
+def _after(header: str) -> float:
+    """The seconds of a Retry-After header; 0 for a date or for nothing."""
+    with suppress(ValueError):
+        seconds = float(header)
+        return max(seconds, 0.0) if math.isfinite(seconds) else 0.0
+    return 0.0

@@ -1,0 +1,123 @@
+"""`search` and `searchable`: every domain asked, the best of all of them, completed for showing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue.messages import COLUMNS, Message, to_message
+from memory.search.candidates import Scored, ranked
+from memory.search.domains import asked, narrowing, unmet
+from memory.search.lookup import Lookup
+from memory.search.query import MAX_HITS, Domain, Hit, Query, Results
+from memory.search.question import symbols, understood
+from memory.store import fulltext
+from memory.store.clock import from_text
+from memory.store.database import Row, Rows
+from memory.store.ids import PlaceId
+
+
+@dataclass(frozen=True)
+class _Found:
+    find: Lookup
+    number: int
+    hit: Hit
+
+
+def search(rows: Rows, query: Query, scope: Scope) -> Results:
+    """Look for `query` among the rows that the scope may use."""
+    limit = min(max(query.limit, 1), MAX_HITS)
+    lookups = _lookups(rows, query, scope)
+    found: list[_Found] = []
+    asks = bool(query.text.strip())
+    for find in lookups:
+        found += _ranked(find, query, limit) if asks else _listed(find, limit)
+    found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
+    return Results(
+        hits=_completed(found[:limit], query.text),
+        searched=tuple(find.table.domain for find in lookups),
+        seen={} if found else _counted(lookups),
+        unmet=unmet(query),
+        newest=not asks,
+    )
+
+
+def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
+    """How many things meet the conditions of a query whatever their words, by domain, of `COUNTED_ROWS` rows each.
+
+    An entry or a file is one thing, however many passages it was cut into.
+    """
+    return _counted(_lookups(rows, query, scope))
+
+
+def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
+    return [Lookup(rows, table, query.agent, scope, tuple(narrowing(table, query))) for table in asked(query)]
+
+
+def _counted(lookups: list[Lookup]) -> dict[Domain, int]:
+    return {find.table.domain: find.count_things() for find in lookups}
+
+
+def _listed(find: Lookup, limit: int) -> list[_Found]:
+    return [_found(find, row, Scored(row["number"], 0.0)) for row in find.newest(limit)]
+
+
+def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
+    question = understood(query.text)
+    if question is None:
+        signs = symbols(query.text)
+        rows = find.newest_with(signs, limit) if signs else []
+        return [_found(find, row, Scored(row["number"], 0.0), signs) for row in rows]
+    scored = {one.number: one for one in ranked(find, question, query.meaning, limit)}
+    return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
+
+
+def _found(find: Lookup, row: Row, scored: Scored, matched: tuple[str, ...] = ()) -> _Found:
+    hit = Hit(
+        kind=find.table.kind,
+        id=str(row["id"]),
+        text=row["text"],
+        when=from_text(row["moment"]),
+        label=row["label"],
+        speaker=row["speaker"],
+        place=row["place"],
+        role=row["role"],
+        audience=Audience(row["audience"]),
+        trust=Trust(row["trust"]),
+        score=scored.score,
+        distance=None if scored.near is None else scored.near.distance,
+        named=scored.named,
+        around=scored.around,
+        matched=matched,
+    )
+    return _Found(find, row["number"], hit)
+
+
+def _completed(found: list[_Found], text: str) -> list[Hit]:
+    """The hits that are shown, with what is worth looking up for them alone."""
+    matched: dict[tuple[Domain, int], list[str]] = {}
+    for find in {one.find.table.domain: one.find for one in found}.values():
+        domain = find.table.domain
+        numbers = [one.number for one in found if one.find.table.domain == domain]
+        for term in fulltext.terms(text, mode="any"):
+            for number in find.having(term.match, numbers):
+                matched.setdefault((domain, number), []).append(term.word)
+    hits = []
+    for one in found:
+        words = matched.get((one.find.table.domain, one.number))
+        hit = one.hit if words is None else replace(one.hit, matched=tuple(words))
+        if one.find.table.talk and hit.place is not None:
+            before = _neighbour(one.find, hit.place, one.number, after=False)
+            hit = replace(hit, before=before, after=_neighbour(one.find, hit.place, one.number, after=True))
+        hits.append(hit)
+    return hits
+
+
+def _neighbour(find: Lookup, place: PlaceId, message: int, *, after: bool) -> Message | None:
+    side, order = (">", "ASC") if after else ("<", "DESC")
+    condition, parameters = find.scope.sql("audience")
+    row = find.rows.one(
+        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id {side} ? AND deleted_at IS NULL "
+        f"AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT 1",
+        (place, message, *parameters),
+    )
+    return None if row is None else to_message(row)

@@ -1,0 +1,71 @@
+"""Where search meets the vectors: a question's vector, looked for among the rows of one kind."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.search import vectors
+from memory.search.embedding.base import Tokens, Vector, signs
+from memory.search.embedding.late_interaction import interact
+from memory.search.query import Among, Close, Near, Surroundings
+from memory.search.vector_texts import View
+from memory.store.database import Rows
+from memory.store.distances import cosine_distance
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A question as a model of that name understands it; see `Nearness`."""
+
+    model: str
+    vector: Vector
+    tokens: Tokens | None = None
+
+    def like(self, other: "Meaning") -> float | None:
+        """The cosine to another text's; None when another model made that."""
+        return 1 - cosine_distance(self.vector, other.vector) if self.model == other.model else None
+
+    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+        found = {
+            near.row
+            for view in _VIEWS
+            if view == "own" or among.kind == "message"
+            for near in vectors.nearest(rows, self._question(among, view, limit), among.scope)
+        }
+        return self.of(rows, among, sorted(found))
+
+    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
+        own = self._similar(rows, among, numbers, "own")
+        window = self._similar(rows, among, numbers, "window") if among.kind == "message" else {}
+        return {number: Near(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
+
+    def close(
+        self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+    ) -> Mapping[int, Close]:
+        if self.tokens is None or not around:
+            return {}
+        width = len(signs(self.vector))
+        asked = [
+            self.tokens.signs[at * width : (at + 1) * width]
+            for at, word in enumerate(self.tokens.words)
+            if word not in without
+        ]
+        numbers = {number for each in around.values() for number in each.wide}
+        # What stands around a row need not meet the query's conditions: it is read under the scope.
+        question = self._question(among._replace(narrowed=None), "own", len(numbers))
+        told = vectors.tokens_of(rows, question, among.kind, numbers, among.scope)
+        return {number: Close(*found) for number, found in interact(asked, told, around).items()}
+
+    def _similar(self, rows: Rows, among: Among, numbers: Sequence[int], view: View) -> Mapping[int, float]:
+        if not numbers:
+            return {}
+        question = self._question(among, view, len(numbers))
+        return vectors.similarities(rows, question, among.kind, numbers, among.scope)
+
+    def _question(self, among: Among, view: View, limit: int) -> vectors.Question:
+        where = {} if among.narrowed is None else {among.kind: among.narrowed}
+        return vectors.Question(
+            self.model, self.vector, among.agent, frozenset((among.kind,)), view=view, limit=limit, where=where
+        )
+
+
+_VIEWS: tuple[View, ...] = ("own", "window")

@@ -1,0 +1,197 @@
+"""What is embedded of a row: its words as a person would quote them, cut into parts that a small model takes whole.
+
+These texts are made from content, not from `search_text`: an embedder wants sentences, not folded words.
+"""
+
+import hashlib
+import itertools
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import regex
+
+from memory.store.clock import from_text
+from memory.store.database import Row, Rows
+from memory.store.fulltext import date_words
+
+Kind: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
+View: TypeAlias = Literal["own", "window"]
+
+KINDS: tuple[Kind, ...] = ("entry", "message", "block", "passage", "task")
+MAX_CHARACTERS = 30_000
+"""Of one row; what comes after is found by its words alone."""
+
+PART_BYTES = 800
+"""Of one part in UTF-8, beside its head: about 200 tokens of English, 270 of Chinese."""
+
+_END = regex.compile(r"(?<=[\n])|(?<=[.!?。！？…;])\s+|(?<=[。！？])")
+_SPACE = regex.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text to embed. A row has one for each view and part."""
+
+    view: View
+    part: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Embeddable:
+    """A row with its texts, and whose vectors they become. `digest` says whether they are still the same."""
+
+    kind: Kind
+    row: int
+    agent: str
+    audience: str
+    texts: tuple[Text, ...]
+
+    @property
+    def digest(self) -> bytes:
+        told = json.dumps([self.agent, self.audience, [[each.view, each.part, each.text] for each in self.texts]])
+        return hashlib.blake2b(told.encode(), digest_size=16).digest()
+
+
+def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]:
+    """The rows of these numbers that have something to embed, as they are now; in no order."""
+    named = json.dumps(list(numbers))
+    match kind:
+        case "message":
+            return [_message(rows, row) for row in rows.all(_MESSAGES, (named,))]
+        case "entry":
+            return [_entry(row) for row in rows.all(_ENTRIES, (named,))]
+        case "block":
+            return [found for row in rows.all(_BLOCKS, (named,)) if (found := _block(row)).texts]
+        case "passage":
+            return [_passage(row) for row in rows.all(_PASSAGES, (named,))]
+        case "task":
+            return [_task(row) for row in rows.all(_TASKS, (named,))]
+
+
+_MESSAGES = """SELECT id, place_id, speaker, content, audience, created_at FROM messages
+               WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
+_BEFORE = """SELECT speaker, content FROM messages
+             WHERE place_id = ? AND id < ? AND audience = ? AND search_text <> '' ORDER BY id DESC LIMIT 1"""
+_ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience, created_at FROM archival_entries
+              WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> ''
+              AND n IN (SELECT value FROM json_each(?))"""
+_BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience FROM memory_blocks
+             WHERE deleted_at IS NULL AND n IN (SELECT value FROM json_each(?))"""
+_PASSAGES = """SELECT p.n, p.content, p.audience, f.name FROM file_passages p JOIN folder_files f ON f.id = p.file_id
+               WHERE p.search_text <> '' AND p.n IN (SELECT value FROM json_each(?))"""
+
+_TASKS = """SELECT id, title, notes, audience, created_at FROM tasks
+            WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
+
+
+def _message(rows: Rows, row: Row) -> Embeddable:
+    head = f"[{_day(row)}] "
+    said = f"{row['speaker']}: {row['content']}"
+    texts = [*_parts("own", head, said)]
+    # Rows of another audience are passed over: neither their words nor that they are there may show.
+    before = rows.one(_BEFORE, (row["place_id"], row["id"], row["audience"]))
+    if before is not None:
+        texts += _parts("window", head, f"{_cut(before)}\n{said}", most=1)
+    return Embeddable("message", row["id"], "", row["audience"], tuple(texts))
+
+
+def _cut(before: Row) -> str:
+    """As much of the message before as leaves room for the one that answers it."""
+    said = f"{before['speaker']}: {before['content']}"
+    return said.encode()[: PART_BYTES // 2].decode("utf-8", "ignore")
+
+
+def _entry(row: Row) -> Embeddable:
+    about = [row["category"].replace("/", " "), *json.loads(row["tags"]), row["label"] or ""]
+    head = f"[{_day(row)}] {', '.join(word for word in about if word)}\n"
+    return Embeddable("entry", row["n"], row["agent_id"], row["audience"], tuple(_parts("own", head, row["content"])))
+
+
+def _block(row: Row) -> Embeddable:
+    text = f"{row['profile']}\n{row['content']}".strip()
+    head = f"{row['label'].replace('_', ' ')}: {row['description']}\n"
+    parts = tuple(_parts("own", head, text)) if text else ()
+    return Embeddable("block", row["n"], row["agent_id"], row["audience"], parts)
+
+
+def _passage(row: Row) -> Embeddable:
+    parts = _parts("own", f"{row['name']}\n", row["content"])
+    return Embeddable("passage", row["n"], "", row["audience"], tuple(parts))
+
+
+def _task(row: Row) -> Embeddable:
+    parts = _parts("own", f"[{_day(row)}] to do: ", f"{row['title']}\n{row['notes']}".strip())
+    return Embeddable("task", row["id"], "", row["audience"], tuple(parts))
+
+
+def _day(row: Row) -> str:
+    # Without the ISO form that the index of words also has: it is six tokens that mean nothing to a model.
+    return date_words(from_text(row["created_at"])).split(" ", 1)[1]
+
+
+def _parts(view: View, head: str, text: str, most: int | None = None) -> Iterator[Text]:
+    for number, part in enumerate(cut(text[:MAX_CHARACTERS])):
+        if most is not None and number >= most:
+            return
+        yield Text(view, number, head + part)
+
+
+def cut(text: str, limit: int = PART_BYTES) -> list[str]:
+    """Parts of at most `limit` bytes: between sentences where it can be, then words, then characters.
+
+    Of the sentences in the second half of a part the one that ends it is chosen by its words. So what follows a change
+    is soon cut as it was before, and most parts stay what they were.
+    """
+    parts: list[str] = []
+    held, sizes = list[str](), list[int]()
+    for piece in _pieces(text, limit):
+        size = _bytes(piece)
+        while held and sum(sizes) + size > limit:
+            end = _end(held, sizes, limit)
+            parts.append("".join(held[:end]).strip())
+            held, sizes = held[end:], sizes[end:]
+        held.append(piece)
+        sizes.append(size)
+    return [part for part in (*parts, "".join(held).strip()) if part]
+
+
+def _end(pieces: Sequence[str], sizes: Sequence[int], limit: int) -> int:
+    """How many of the pieces the next part gets; all where they do not reach its half."""
+    reached = itertools.accumulate(sizes)
+    ends = [at for at, total in enumerate(reached) if 2 * total >= limit]
+    chosen = min(ends, key=lambda at: zlib.crc32(pieces[at].encode("utf-8", "surrogatepass")), default=len(pieces) - 1)
+    return chosen + 1
+
+
+def _pieces(text: str, limit: int) -> Iterator[str]:
+    """The text again, in pieces none of which is longer than `limit` bytes."""
+    for sentence in _with_ends(text, _END):
+        if _bytes(sentence) <= limit:
+            yield sentence
+            continue
+        for word in _with_ends(sentence, _SPACE):
+            yield from (word,) if _bytes(word) <= limit else _characters(word, limit)
+
+
+def _with_ends(text: str, ends: "regex.Pattern[str]") -> Iterable[str]:
+    begin = 0
+    for match in ends.finditer(text):
+        if match.end() > begin:
+            yield text[begin : match.end()]
+            begin = match.end()
+    if begin < len(text):
+        yield text[begin:]
+
+
+def _characters(word: str, limit: int) -> Iterator[str]:
+    size = max(limit // 4, 1)  # a character has at most four bytes
+    for begin in range(0, len(word), size):
+        yield word[begin : begin + size]
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,306 @@
+"""Vectors of messages, entries, blocks and passages of files, and which of them are near to a question.
+
+A vector stands only as long as its row is as it was when it was embedded (triggers of the schema). Every search is
+scoped: candidates are taken by the signs of the numbers from the vectors that the scope may use, and no others, and
+the best of them are compared exactly. So what a scope may not know changes neither what is found for it nor the order.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TypeAlias
+
+from memory.people.audience import Scope
+from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
+from memory.search.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
+from memory.store import sqlite
+from memory.store.database import Rows, Tx, Value
+from memory.store.errors import Refused
+from memory.store.ids import AgentId, EntryId
+
+MOST_FAILURES = 3
+"""Times that an embedder may refuse a row's text before the row is left alone until it changes."""
+
+_CANDIDATES = 400  # at least; below that many the search is exact
+_PER_HIT = 8  # candidates for each hit that is wanted
+
+_TOKEN_PARTS = 4  # of a message, each about 200 tokens: what comes after is found by its words and its vectors
+
+Condition: TypeAlias = tuple[str, tuple[Value, ...]]
+"""SQL over the row's own table, as `t`, from our own code, and its parameters."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to look for: a vector of the model of that name, what of the rows it is compared with, and how many.
+
+    `agent` is who asks: its own entries, the blocks it can see, its folders; None: those of all. `where` narrows a kind
+    further, before anything is taken. At most `limit` rows of each kind.
+    """
+
+    model: str
+    vector: Vector
+    agent: AgentId | None
+    kinds: frozenset[Kind] = frozenset(KINDS)
+    view: View = "own"
+    limit: int = 50
+    where: Mapping[Kind, Condition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Near:
+    """A row (by the number that its table has) and how near its nearest part is: 1 the same, 0 nothing in common."""
+
+    kind: Kind
+    row: int
+    cosine: float
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A row as it was embedded, with what its texts became in their order."""
+
+    of: Embeddable
+    made: tuple[Embedding, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far embedding has come: rows that wait, and rows whose text the embedder refused."""
+
+    waiting: int
+    refused: int
+
+
+# ------------------------------------------------------------------------------------------------------- searching
+
+
+def nearest(rows: Rows, question: Question, scope: Scope) -> list[Near]:
+    """The nearest rows among those that the scope may use, nearest first; the newer one of two that are as near."""
+    found: list[Near] = []
+    for kind in KINDS:
+        if kind in question.kinds:
+            found += _nearest(rows, question, kind, scope)
+    return sorted(found, key=lambda near: (-near.cosine, -near.row))
+
+
+def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
+    """The current model's name and the vector of an entry's first part; None where it has none yet."""
+    row = rows.one(
+        """SELECT m.name, v.vector FROM archival_entries e JOIN vectors v ON v.kind = 'entry' AND v.row = e.n
+           JOIN vector_spaces s ON s.id = v.space_id JOIN vector_models m ON m.id = s.model_id AND m.current = 1
+           WHERE e.id = ? AND s.view = 'own' ORDER BY v.part LIMIT 1""",
+        (entry,),
+    )
+    return None if row is None else (row[0], row[1])
+
+
+def similarities(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, float]:
+    """How near rows are that were found in another way; those without a vector, or out of scope, are left out."""
+    within, parameters = _allowed(question, kind, scope)
+    cosine = sqlite.distances.cosine.format("v.vector", "?")
+    found = rows.all(
+        f"SELECT v.row, min({cosine}) FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
+        "GROUP BY v.row",
+        (question.vector, *parameters, json.dumps(list(numbers))),
+    )
+    return {row[0]: 1.0 - row[1] for row in found}
+
+
+def tokens_of(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, bytes]:
+    """The signs of the words of rows, `Tokens.signs` of all their parts; empty of one that has no word with content.
+
+    Those for which an embedder told none, or out of scope, are left out.
+    """
+    within, parameters = _allowed(question, kind, scope)
+    found = rows.all(
+        f"SELECT v.row, v.tokens FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
+        "AND v.tokens IS NOT NULL ORDER BY v.row, v.part",
+        (*parameters, json.dumps(list(numbers))),
+    )
+    told: dict[int, bytes] = {}
+    for number, part in found:
+        told[number] = told.get(number, b"") + part
+    return told
+
+
+def _nearest(rows: Rows, question: Question, kind: Kind, scope: Scope) -> Iterator[Near]:
+    within, parameters = _allowed(question, kind, scope)
+    bits = sqlite.distances.bits.format("v.bits", "?")
+    cosine = sqlite.distances.cosine.format("c.vector", "?")
+    candidates = f"SELECT v.id FROM vectors v WHERE {within} ORDER BY {bits}, v.row DESC, v.part LIMIT ?"
+    found = rows.all(
+        f"SELECT c.row, min({cosine}) AS distance FROM vectors c WHERE c.id IN ({candidates}) "
+        "GROUP BY c.row ORDER BY distance, c.row DESC LIMIT ?",
+        (
+            question.vector,
+            *parameters,
+            signs(question.vector),
+            max(_CANDIDATES, _PER_HIT * question.limit),
+            max(question.limit, 0),
+        ),
+    )
+    for row in found:
+        yield Near(kind, row[0], 1.0 - row[1])
+
+
+def _allowed(question: Question, kind: Kind, scope: Scope) -> Condition:
+    """The condition on `v` that its space may be used, and its row is one of those that are asked for."""
+    heard, hearers = scope.sql("s.audience")
+    spaces = f"""v.space_id IN (SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id
+        WHERE m.name = ? AND s.kind = ? AND s.view = ? AND {heard}"""
+    own = kind == "entry" and question.agent is not None
+    parts = [spaces + (" AND s.agent_id = ?)" if own else ")")]
+    parameters: list[Value] = [question.model, kind, question.view, *hearers]
+    parameters += [question.agent] if own else []
+    for sql, values in _of_rows(question, kind):
+        parts.append(f"v.row IN (SELECT t.{_NUMBER[kind]} FROM {_TABLE[kind]} t WHERE {sql})")
+        parameters += values
+    return " AND ".join(parts), tuple(parameters)
+
+
+def _of_rows(question: Question, kind: Kind) -> Iterator[Condition]:
+    if kind == "block" and question.agent is not None:
+        shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
+        yield f"(t.agent_id IN (?, '_constellation_') OR {shared})", (question.agent,) * 2
+    if kind == "passage":
+        mine = "" if question.agent is None else "WHERE agent_id = ?"
+        asks = () if question.agent is None else (question.agent,)
+        yield f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", asks
+    if kind in question.where:
+        yield question.where[kind]
+
+
+_TABLE: Mapping[Kind, str] = {
+    "entry": "archival_entries",
+    "message": "messages",
+    "block": "memory_blocks",
+    "passage": "file_passages",
+    "task": "tasks",
+}
+_NUMBER: Mapping[Kind, str] = {"entry": "n", "message": "id", "block": "n", "passage": "n", "task": "id"}
+_LIVING: Mapping[Kind, str] = {
+    "entry": "archived_at IS NULL AND superseded_by IS NULL",
+    "message": "search_text <> ''",
+    "block": "deleted_at IS NULL",
+    "passage": "search_text <> ''",
+    "task": "search_text <> ''",
+}
+
+
+# ------------------------------------------------------------------------------------------------------- embedding
+
+
+def missing(rows: Rows, limit: int) -> list[Embeddable]:
+    """Rows without vectors of the current model: the newest of each kind, up to `limit` each, in turns."""
+    found: list[list[Embeddable]] = []
+    for kind in KINDS:
+        queued = rows.all(
+            "SELECT row FROM vector_queue WHERE kind = ? AND failed < ? ORDER BY row DESC LIMIT ?",
+            (kind, MOST_FAILURES, limit),
+        )
+        numbers = [int(row["row"]) for row in queued]
+        known = {each.row: each for each in texts_of(rows, kind, numbers)}
+        # A row without words leaves the queue by being stored without vectors.
+        found.append([known.get(number, Embeddable(kind, number, "", "", ())) for number in numbers])
+    return [each for turn in zip_longest(*found) for each in turn if each is not None]
+
+
+def store(tx: Tx, model: str, embedded: Iterable[Embedded]) -> int:
+    """Keep vectors, and take their rows out of the queue; how many rows.
+
+    A row that has changed since stays in the queue, and so does everything when another model became current.
+    Raises `Refused` for vectors that are not as long as those of the model before them.
+    """
+    row = tx.one("SELECT id, dimension FROM vector_models WHERE name = ? AND current = 1", (model,))
+    if row is None:
+        return 0
+    stored = 0
+    for each in embedded:
+        now = next(iter(texts_of(tx, each.of.kind, [each.of.row])), None)
+        if (now.digest if now is not None else None) != (each.of.digest if each.of.texts else None):
+            continue
+        _replace(tx, int(row["id"]), int(row["dimension"]), each)
+        stored += 1
+    return stored
+
+
+def _replace(tx: Tx, model: int, dimension: int, each: Embedded) -> None:
+    of = each.of
+    mine = "kind = ? AND row = ?"
+    tx.run(f"DELETE FROM vectors WHERE {mine}", (of.kind, of.row))
+    tx.run(f"DELETE FROM vector_queue WHERE {mine}", (of.kind, of.row))
+    for text, (vector, tokens) in zip(of.texts, each.made, strict=True):
+        if dimension_of(vector) != dimension:
+            raise Refused(f"a vector has {dimension_of(vector)} numbers, those of its model have {dimension}")
+        values = {"space_id": _space(tx, model, of, text), "kind": of.kind, "row": of.row, "part": text.part}
+        kept = tokens is not None and of.kind == "message" and text.view == "own" and text.part < _TOKEN_PARTS
+        told = tokens.signs if tokens is not None and kept else None
+        tx.insert("vectors", {**values, "bits": signs(vector), "vector": vector, "tokens": told})
+
+
+def _space(tx: Tx, model: int, of: Embeddable, text: Text) -> int:
+    values: dict[str, Value] = {"model_id": model, "kind": of.kind, "view": text.view}
+    values |= {"agent_id": of.agent, "audience": of.audience}
+    where = " AND ".join(f"{name} = :{name}" for name in values)
+    for _ in range(2):
+        row = tx.one(f"SELECT id FROM vector_spaces WHERE {where}", values)
+        if row is not None:
+            return int(row["id"])
+        tx.insert("vector_spaces", values)
+    raise AssertionError("a space that was inserted is there")
+
+
+def refuse(tx: Tx, of: Sequence[Embeddable]) -> None:
+    """Note that an embedder did not take the texts of these rows; `missing` leaves them out after the third time."""
+    for each in of:
+        tx.run("UPDATE vector_queue SET failed = failed + 1 WHERE kind = ? AND row = ?", (each.kind, each.row))
+
+
+# ----------------------------------------------------------------------------------------------------- the model
+
+
+def choose(tx: Tx, model: str, dimension: int) -> bool:
+    """Make a model the current one, and queue what has no vectors of it; whether it was not current before.
+
+    What was embedded by another stays until `clear`, and is not found by questions to this one.
+    """
+    known = tx.one("SELECT id, dimension, current FROM vector_models WHERE name = ?", (model,))
+    tx.run("UPDATE vector_queue SET failed = 0 WHERE failed > 0")  # it may be another server, or a mended one
+    if known is not None and known["dimension"] == dimension and known["current"]:
+        return False
+    if known is not None and known["dimension"] != dimension:  # another model of the same name
+        of_model = "space_id IN (SELECT id FROM vector_spaces WHERE model_id = ?)"
+        tx.run(f"DELETE FROM vectors WHERE {of_model}", (known["id"],))
+    tx.run("UPDATE vector_models SET current = 0 WHERE current = 1")
+    sql = """INSERT INTO vector_models (name, dimension, current) VALUES (?, ?, 1)
+             ON CONFLICT (name) DO UPDATE SET dimension = excluded.dimension, current = 1"""
+    tx.run(sql, (model, dimension))
+    for kind in KINDS:
+        number, having = _NUMBER[kind], f"v.kind = '{kind}' AND s.id = v.space_id AND m.id = s.model_id"
+        tx.run(
+            f"""INSERT INTO vector_queue (kind, row) SELECT '{kind}', t.{number} FROM {_TABLE[kind]} t
+                WHERE {_LIVING[kind]} AND NOT EXISTS (SELECT 1 FROM vectors v, vector_spaces s, vector_models m
+                    WHERE v.row = t.{number} AND {having} AND m.current = 1)
+                ON CONFLICT DO UPDATE SET failed = 0"""
+        )
+    return True
+
+
+def clear(tx: Tx, limit: int) -> int:
+    """Remove up to `limit` vectors of models that are not current any more; how many. 0 when none is left."""
+    stale = "SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id WHERE m.current = 0"
+    removed = tx.run(
+        f"DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE space_id IN ({stale}) LIMIT ?)", (limit,)
+    )
+    if removed == 0:  # their spaces went with the last vectors
+        tx.run("DELETE FROM vector_models WHERE current = 0")
+    return removed
+
+
+def standing(rows: Rows) -> Standing:
+    """How far it has come."""
+    queue = rows.one("SELECT count(*), coalesce(sum(failed >= ?), 0) FROM vector_queue", (MOST_FAILURES,))
+    every, refused = (int(queue[0]), int(queue[1])) if queue is not None else (0, 0)
+    return Standing(every - refused, refused)

@@ -1,0 +1,1 @@
+"""SQLite files: transactions, migrations, ids, clock, backups, fault points."""

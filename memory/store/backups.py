@@ -1,0 +1,296 @@
+"""Copies of a data folder: made while it is used, verified, rotated, and put back.
+
+A backup is a folder under `backups/` with the databases as they stood and a `manifest.json` with their digests. It is
+made under another name and renamed when it is whole and verified, so what is there is good. Putting one back carries
+over what must not be undone: erasures that were begun since (`memory.store.erasure_ledger`), and choices such as
+opt-outs.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memory.store import erasure_ledger
+from memory.store.byte_search import BACKUPS
+from memory.store.clock import to_text
+from memory.store.constellation import registered
+from memory.store.database import Rows, Tx, Value
+from memory.store.errors import StoreError
+from memory.store.folder import private_folder
+from memory.store.ids import ErasureId
+from memory.store.sqlite import connect, driver
+
+FOLDER = BACKUPS
+_MANIFEST = "manifest.json"
+_GLOBAL = "global.db"
+_UNFINISHED = ".part"
+_RESTORING = ".restoring-"
+
+
+class BackupFailed(StoreError):
+    """A copy could not be made, is damaged, or cannot be put back; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class _Present:
+    """What the registry says that a backup takes the place of."""
+
+    houses: frozenset[str]
+    choices: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A whole backup. `size` in bytes, `files` by their names in the data folder."""
+
+    name: str
+    path: Path
+    at: str
+    files: Mapping[str, str]
+    size: int
+
+
+def create(folder: Path, now: datetime) -> Backup:
+    """Copy every database of the folder, verify the copies, and give the backup. Raises BackupFailed.
+
+    For a thread: it reads all of it. Whoever uses the files meanwhile is not held up.
+    """
+    at = to_text(now)
+    name = at.replace(":", "").replace(".", "-").removesuffix("Z")
+    target = folder / FOLDER / name
+    making = folder / FOLDER / f"{name}{_UNFINISHED}"
+    if target.exists():
+        raise BackupFailed(f"there is a backup {name} already")
+    private_folder(folder / FOLDER)
+    shutil.rmtree(making, ignore_errors=True)
+    private_folder(making)
+    try:
+        # The registry first: an erasure that is done in it is done in every file that is copied after it.
+        paths = folder / _GLOBAL, *registered(folder)
+        files = {_named(path, folder): _copy(path, making, folder) for path in paths}
+        manifest = {"at": at, "files": files}
+        _write_manifest(making, manifest)
+        making.rename(target)
+        _sync(target.parent)
+    except (OSError, driver.DatabaseError) as error:
+        shutil.rmtree(making, ignore_errors=True)
+        raise BackupFailed(f"no backup could be made in {folder / FOLDER}: {error}") from error
+    return _read(target)
+
+
+def listing(folder: Path) -> list[Backup]:
+    """The backups whose manifest can be read, newest first."""
+    found = (each for each in _each(folder) if isinstance(each, Backup))
+    return sorted(found, key=lambda backup: backup.at, reverse=True)
+
+
+def damaged(folder: Path) -> dict[str, str]:
+    """Why the others cannot be put back, by their names."""
+    return {each[0].name: each[1] for each in _each(folder) if not isinstance(each, Backup)}
+
+
+def rotate(folder: Path, keep: int) -> list[str]:
+    """Delete all but the newest so many, and what was never finished; the names of what is gone.
+
+    Raises BackupFailed. For whoever has the folder alone: what another is making at that time is not finished either.
+    """
+    gone = listing(folder)[max(keep, 1) :]
+    try:
+        for left in (*(folder / FOLDER).glob(f"*{_UNFINISHED}"), *folder.glob(f"{_RESTORING}*")):
+            shutil.rmtree(left)
+        for backup in gone:
+            shutil.rmtree(backup.path)
+    except OSError as error:
+        raise BackupFailed(f"an old backup could not be deleted: {error}; delete it by hand") from error
+    return [backup.name for backup in gone]
+
+
+def verify(backup: Backup) -> None:
+    """Read all of a backup. Raises BackupFailed for one that is damaged or not whole."""
+    for name, digest in backup.files.items():
+        path = backup.path / name
+        if not path.exists() or _digest(path) != digest:
+            raise BackupFailed(f"{path} is not what was backed up: it is damaged or gone; choose another backup")
+        _check(path)
+
+
+def restore(folder: Path, backup: Backup) -> int:
+    """Put a backup in the place of what is there; gives how many erasures are to be done again. Raises BackupFailed.
+
+    The folder must be locked by the caller. What is to be done again stands in the registry that is put back first, so
+    the next start does it whatever happens here.
+    """
+    staged = folder / f"{_RESTORING}{backup.name}"
+    try:
+        again = _stage(folder, backup, staged)
+        _replace(folder, backup, staged)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)  # it can be read like what it is a copy of
+    return again
+
+
+def _stage(folder: Path, backup: Backup, staged: Path) -> int:
+    """Make a copy that is to be put back, with what must not be undone."""
+    try:
+        verify(backup)
+        shutil.rmtree(staged, ignore_errors=True)
+        shutil.copytree(backup.path, staged)
+        return _carry_over(folder, staged / _GLOBAL)
+    except (OSError, driver.DatabaseError) as error:
+        raise BackupFailed(
+            f"{backup.name} could not be put back: {error}. Nothing was changed: mend that, or choose another backup"
+        ) from error
+
+
+def _replace(folder: Path, backup: Backup, staged: Path) -> None:
+    try:
+        for name in (_GLOBAL, *(name for name in backup.files if name != _GLOBAL)):
+            path = folder / name
+            private_folder(path.parent)
+            for beside in ("-wal", "-shm"):
+                path.with_name(path.name + beside).unlink(missing_ok=True)
+            (staged / name).replace(path)
+    except OSError as error:
+        raise BackupFailed(
+            f"{backup.name} was put back in part only: {error}. Mend that, and restore it again before you start Carina"
+        ) from error
+
+
+def _carry_over(folder: Path, registry: Path) -> int:
+    """Write into a staged registry what happened since and must hold."""
+    present = _present(folder / _GLOBAL)
+    raw = connect(registry)
+    try:
+        raw.execute("BEGIN IMMEDIATE")
+        tx = Tx(raw)
+        known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
+        due = {entry.person: entry for entry in erasure_ledger.entries(folder) if entry.id not in known}
+        for entry in due.values():
+            _begin_again(tx, entry)
+        if present is not None:
+            _keep_choices(tx, present)
+        raw.execute("COMMIT")
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        raw.close()
+    for beside in ("-wal", "-shm"):
+        registry.with_name(registry.name + beside).unlink(missing_ok=True)
+    return len(due)
+
+
+def _begin_again(tx: Tx, entry: erasure_ledger.Entry) -> None:
+    identifier: ErasureId = entry.id
+    tx.run("DELETE FROM erasures WHERE person_id = ? AND status = 'begun'", (entry.person,))
+    tx.run("DELETE FROM erasures WHERE id = ?", (identifier,))
+    values: dict[str, Value] = {"id": identifier, "person_id": entry.person, "asked_by": entry.asked_by}
+    tx.insert("erasures", {**values, "status": "begun", "begun_at": entry.begun_at})
+
+
+def _keep_choices(tx: Tx, present: _Present) -> None:
+    """Leave people's choices as they are now; who has none any more ended theirs.
+
+    A registry that was begun anew knows nothing of that: there the choices of the backup hold beside its own.
+    """
+    if any(row["id"] in present.houses for row in tx.all("SELECT id FROM constellations")):
+        tx.run("DELETE FROM privacy_choices")
+    for choice in present.choices:
+        tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))
+        tx.insert("privacy_choices", choice)
+
+
+def _present(path: Path) -> _Present | None:
+    """What the present registry says; None when there is none that can be read."""
+    if not path.exists():
+        return None
+    try:
+        raw = connect(path, read_only=True)
+        try:
+            rows = Rows(raw)
+            found = rows.all("SELECT person_id, choice, since FROM privacy_choices")
+            choices = [{"person_id": row["person_id"], "choice": row["choice"], "since": row["since"]} for row in found]
+            return _Present(frozenset(row["id"] for row in rows.all("SELECT id FROM constellations")), choices)
+        finally:
+            raw.close()
+    except driver.DatabaseError:
+        return None
+
+
+def _copy(path: Path, making: Path, folder: Path) -> str:
+    """Copy one file as it stands at one moment, check the copy, and give its digest."""
+    target = making / _named(path, folder)
+    private_folder(target.parent)
+    target.touch(mode=0o600)
+    source, copy = connect(path, read_only=True), connect(target)
+    try:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, nothing beside it
+    finally:
+        source.close()
+        copy.close()
+    _check(target)
+    return _digest(target)
+
+
+def _check(path: Path) -> None:
+    raw = connect(path, read_only=True)
+    try:
+        found = raw.execute("PRAGMA integrity_check").fetchone()
+    finally:
+        raw.close()
+    if found is None or found[0] != "ok":
+        raise BackupFailed(f"{path} is damaged: {found[0] if found else 'it cannot be read'}")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _each(folder: Path) -> Iterator[Backup | tuple[Path, str]]:
+    """Every backup, or where it stands and why it is none."""
+    for path in sorted((folder / FOLDER).glob("*")):
+        if path.name.endswith(_UNFINISHED) or not (path / _MANIFEST).exists():
+            continue
+        try:
+            yield _read(path)
+        except BackupFailed as error:
+            yield path, str(error)
+
+
+def _read(path: Path) -> Backup:
+    try:
+        kept = json.loads((path / _MANIFEST).read_text("utf-8"))
+        files = {str(name): str(digest) for name, digest in kept["files"].items()}
+        size = sum((path / name).stat().st_size for name in files if (path / name).exists())
+        return Backup(path.name, path, str(kept["at"]), files, size)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BackupFailed(f"{path / _MANIFEST} cannot be read: {error}; delete that backup") from error
+
+
+def _write_manifest(making: Path, manifest: Mapping[str, Any]) -> None:
+    """When this returns it survives a power cut."""
+    with (making / _MANIFEST).open("w", encoding="utf-8") as file:
+        json.dump(manifest, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(making)
+
+
+def _sync(folder: Path) -> None:
+    with suppress(OSError):  # Windows has no such thing, and keeps names without it
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _named(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()

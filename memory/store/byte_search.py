@@ -1,0 +1,190 @@
+"""Looking for words in the bytes of files, to see whether what was erased is gone.
+
+A few words and beginnings of sentences of the person are taken before they are erased, kept in memory only, and
+afterwards looked for in every file of the data folder: as they are, whatever their case, and as JSON escapes them.
+What is compressed (documents of blocks) or indexed by stems is not found this way; that is what the counts are for.
+"""
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memory.store.clock import to_text
+from memory.store.database import Rows
+from memory.store.errors import StoreError
+from memory.store.ids import PersonId
+
+MOST_SAMPLES = 24
+_LOOKED_AT = 300  # of the person's messages
+_SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
+_CHUNK = 1 << 20
+_SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that time
+_ROOT = Path(__file__).parents[2]
+_OURS = {"sqlite_schema": "sql", "jobs": "iif(last_outcome = 'failed', '', last_detail)"}
+"""Columns without words of people: plain English about tables, and what jobs say of themselves."""
+BACKUPS = "backups"
+"""The folder of copies that the service makes itself (`memory.store.backups`)."""
+_COPIES = (".bak", ".before-", ".backup", ".old")
+
+
+@dataclass(frozen=True)
+class Left:
+    """A file in which samples were found; `copy` when it is a backup that nothing writes to any more."""
+
+    file: str
+    samples: int
+    copy: bool
+    changed_at: str
+
+
+@dataclass(frozen=True)
+class Searched:
+    """How many files and bytes were read, where something was found, and which copies hold older data."""
+
+    files: int
+    size: int
+    left: tuple[Left, ...]
+    copies: tuple[Left, ...]
+
+
+def samples(rows: Rows, person: PersonId) -> list[str]:
+    """Words and phrases of a person that nobody else said in this file; at most `MOST_SAMPLES`."""
+    sql = """SELECT content FROM messages WHERE person_id = ? AND role = 'user' AND content <> ''
+             ORDER BY id DESC LIMIT ?"""
+    texts = [str(row["content"]) for row in rows.all(sql, (person, _LOOKED_AT))]
+    candidates: dict[str, None] = {}
+    for text in texts:
+        line = max(text.splitlines(), key=len).strip()[:_LONGEST_PHRASE]
+        if len(line) >= _SHORTEST_PHRASE:
+            candidates[line] = None
+        words = sorted((word for word in text.split() if word.isalnum()), key=len, reverse=True)
+        candidates |= dict.fromkeys(word for word in words[:2] if len(word) >= _SHORTEST_WORD)
+    own = [each for each in list(candidates)[: 4 * MOST_SAMPLES] if not _said_by_others(rows, person, each)]
+    return own[:MOST_SAMPLES]
+
+
+def telling(rows: Rows, words: Iterable[str]) -> list[str]:
+    """Those of the words that do not stand in such a file anyway, in its schema or where no words of people are kept.
+
+    To find one of the others ("called", "people") would say nothing of who was erased.
+    """
+    left = list(words)
+    for table, column in _OURS.items():
+        if not _text(rows, table):  # that other kind of file has no such table
+            continue
+        sql = f"""SELECT value FROM json_each(?)
+                  WHERE EXISTS (SELECT 1 FROM {table} WHERE instr(lower(coalesce({column}, '')), value))"""
+        usual = {str(row["value"]) for row in rows.all(sql, (json.dumps([word.casefold() for word in left]),))}
+        left = [word for word in left if word.casefold() not in usual]
+    return left
+
+
+def holding(rows: Rows, words: Iterable[str]) -> dict[str, int]:
+    """The tables whose rows hold one of these words in a column of text, with how many rows."""
+    found: dict[str, int] = {}
+    wanted = json.dumps([word.casefold() for word in words])
+    for table in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%_fts%'"):
+        name = str(table["name"])
+        text = _text(rows, name)
+        if not text:
+            continue
+        sql = f"SELECT count(*) FROM {name} WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(lower({text}), value))"
+        row = rows.one(sql, (wanted,))
+        if row is not None and row[0]:
+            found[name] = int(row[0])
+    return found
+
+
+def _text(rows: Rows, table: str) -> str:
+    """All columns of text of a table, as an expression; empty where there are none."""
+    columns = [str(row["name"]) for row in rows.all(f"PRAGMA table_info({table})") if row["type"] == "TEXT"]
+    return " || ' ' || ".join(f"coalesce({column}, '')" for column in columns)
+
+
+def search(folder: Path, words: Sequence[str]) -> Searched:
+    """Look for the words in every file under a folder. Reads every byte: not for the event loop."""
+    needles = [_forms(word) for word in words]
+    longest = max((len(form) for forms in needles for form in forms), default=1)
+    left, copies, files, size = [], [], 0, 0
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        try:
+            hits, read = _hits(path, needles, longest), path.stat()
+        except OSError:  # gone meanwhile, or not ours to read
+            continue
+        files, size = files + 1, size + read.st_size
+        copy = any(mark in path.name for mark in _COPIES) or path.relative_to(folder).parts[0] == BACKUPS
+        changed = to_text(datetime.fromtimestamp(read.st_mtime, tz=UTC))
+        found = Left(path.relative_to(folder).as_posix(), hits, copy, changed)
+        left += [found] if hits else []
+        copies += [found] if copy else []
+    return Searched(files, size, tuple(left), tuple(copies))
+
+
+async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
+    """The same in a process of its own, for a folder whose databases are open here. Raises StoreError.
+
+    A process that closes a file once loses every lock that it holds on it, by POSIX; with its locks gone, SQLite here
+    would go on with a log that whoever reads the database next takes away under it.
+    """
+    command = [sys.executable, "-m", "memory.store.byte_search"]
+    process = await asyncio.create_subprocess_exec(*command, cwd=_ROOT, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    try:
+        async with asyncio.timeout(_SEARCH_SECONDS):
+            told, broken = await process.communicate(_asked(folder, words))
+    except TimeoutError:
+        raise StoreError(f"The files were not searched within {_SEARCH_SECONDS:,.0f} seconds") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise StoreError(f"The files could not be searched: {broken.decode(errors='replace').strip()[-300:]}")
+    found = json.loads(told)
+    left, copies = (tuple(Left(**each) for each in found[kind]) for kind in ("left", "copies"))
+    return Searched(found["files"], found["size"], left, copies)
+
+
+def _asked(folder: Path, words: Sequence[str]) -> bytes:
+    return json.dumps({"folder": str(folder.resolve()), "words": list(words)}).encode()
+
+
+def _serve() -> None:
+    """Search as the process that started this one asks, and tell it what was found."""
+    asked = json.load(sys.stdin)
+    json.dump(asdict(search(Path(asked["folder"]), asked["words"])), sys.stdout)
+
+
+def _forms(word: str) -> tuple[bytes, ...]:
+    """A word's bytes as they stand in files; ASCII letters in lower case, as the files are read."""
+    plain, escaped = word.encode("utf-8", "surrogatepass").lower(), json.dumps(word)[1:-1].encode().lower()
+    return tuple({plain, escaped, word.casefold().encode("utf-8", "surrogatepass")})
+
+
+def _hits(path: Path, needles: Sequence[tuple[bytes, ...]], longest: int) -> int:
+    """How many of the words stand in the file."""
+    found: set[int] = set()
+    tail = b""
+    with path.open("rb") as file:
+        while len(found) < len(needles) and (chunk := file.read(_CHUNK)):
+            window = tail + chunk.lower()
+            found |= {n for n, forms in enumerate(needles) if n not in found and any(form in window for form in forms)}
+            tail = window[-longest:]
+    return len(found)
+
+
+def _said_by_others(rows: Rows, person: PersonId, text: str) -> bool:
+    """Whether the words stand in what others said; those of agents in the person's own turns do not count."""
+    sql = """SELECT 1 FROM messages WHERE person_id IS NOT ? AND role = 'user'
+             AND instr(lower(content), lower(?)) LIMIT 1"""
+    return rows.one(sql, (person, text)) is not None
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,77 @@
+"""Columns that hold more than one value: JSON with a type, and many rows fetched as one."""
+
+import functools
+import json
+import operator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from memory.store.database import Parameters, Rows
+from memory.store.errors import RowUnreadable
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """In place of what a row holds that is damaged or of a newer version: whoever works on it gives that row up."""
+
+    why: str
+
+
+class Codec(Generic[T]):
+    """Writes values of one type as JSON and reads them back: a frozen dataclass, or a union of some.
+
+    Where `whole` is not said, fields that have their defaults are left out.
+    """
+
+    def __init__(self, of: Any, *, whole: bool = False) -> None:
+        self._of = of
+        self._short = not whole
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:  # made on first use: it takes a few milliseconds
+        return TypeAdapter(self._of)
+
+    def dump(self, value: T) -> str:
+        return self._adapter.dump_json(value, by_alias=True, exclude_defaults=self._short).decode()
+
+    def load(self, text: str) -> T:
+        """Raises RowUnreadable, without the words of the row."""
+        try:
+            return self._adapter.validate_json(text)
+        except ValidationError as error:
+            found = {".".join(map(str, each["loc"])) or each["type"] for each in error.errors(include_input=False)}
+            raise RowUnreadable(f"A stored row cannot be read ({', '.join(sorted(found))}).") from None
+
+    def read(self, text: str) -> T | Unreadable:
+        """For rows that are read together: one that is unreadable keeps nobody from the others."""
+        try:
+            return self.load(text)
+        except RowUnreadable as error:
+            return Unreadable(str(error))
+
+    def require(self, value: T | Unreadable) -> T:
+        """What `read` gave, for whoever works on that row. Raises RowUnreadable."""
+        if isinstance(value, Unreadable):
+            raise RowUnreadable(value.why)
+        return value
+
+
+def one_of(*types: type) -> Any:
+    """The first of these types whose fields a stored value has."""
+    one, *others = types
+    return Annotated[functools.reduce(operator.or_, types), Field(union_mode="left_to_right")] if others else one
+
+
+def many(rows: Rows, columns: str, source: str, parameters: Parameters = ()) -> list[list[Any]]:
+    """The columns, numbers and texts, of all rows that the statement `source` gives, in no certain order.
+
+    Python's lock changes hands for each row that SQLite fetches, and between two cores that costs more than reading
+    JSON: a prompt reads a hundred rows, and twenty places are answered at once.
+    """
+    found = rows.one(f"SELECT json_group_array(json_array({columns})) AS found FROM ({source})", parameters)
+    return [] if found is None else json.loads(found["found"])

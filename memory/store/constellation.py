@@ -1,0 +1,232 @@
+"""The registry of constellations: which exist, which place belongs to which, and which are open.
+
+Each constellation is a file of its own, so that no query can cross. Open files are kept in a bounded LRU: each
+costs two threads. A file in use is never closed.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memory.store import late_indexes
+from memory.store.clock import Clock, to_text
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import DatabaseCorrupt
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, PersonId, new_id
+from memory.store.migrations import Kind, prepare, unreadable_tables
+from memory.store.sqlite import connect, driver
+
+_ENSURE = commit_point("constellation.ensure")
+_BIND = commit_point("constellation.bind")
+_INDEX = commit_point("constellation.index")
+_POSITION = commit_point("cursor.note")
+
+
+@dataclass(frozen=True)
+class Constellation:
+    id: ConstellationId
+    name: str
+    path: Path
+
+
+@dataclass
+class _Open:
+    database: Database
+    stack: AsyncExitStack
+    users: int = 0
+
+
+@dataclass
+class _Slot:
+    """One constellation's place in the LRU; the lock keeps two tasks from opening it at once."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    open: _Open | None = None
+
+
+def require_registry(folder: Path) -> None:
+    """Raise DatabaseCorrupt when the registry is gone and what it registered is not: a new one would begin anew."""
+    if not (folder / "global.db").exists() and any(folder.glob("constellations/*/carina.db")):
+        raise DatabaseCorrupt(
+            f"{folder / 'global.db'} is gone, but constellations are there: restore it from a backup, or move "
+            f"{folder / 'constellations'} away to begin anew"
+        )
+
+
+class Constellations:
+    """All constellations of one data folder."""
+
+    def __init__(self, folder: Path, registry: Database, limit: int, clock: Clock) -> None:
+        self._folder = folder
+        self.registry = registry
+        self._limit = limit
+        self._clock = clock
+        self._known: dict[ConstellationId, Constellation] = {}
+        self._places: dict[str, ConstellationId] = {}
+        self._slots: OrderedDict[ConstellationId, _Slot] = OrderedDict()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, folder: Path, clock: Clock, limit: int = 64) -> AsyncIterator["Constellations"]:
+        """Open the registry under `folder`; at most `limit` idle constellations stay open."""
+        require_registry(folder)
+        prepare(folder / "global.db", Kind.GLOBAL)
+        async with Database.open(folder / "global.db") as registry:
+            constellations = cls(folder, registry, limit, clock)
+            await constellations._load()
+            try:
+                yield constellations
+            finally:
+                await constellations._close_all()
+
+    async def _load(self) -> None:
+        known, places = await self.registry.read(_read_registry)
+        for row_id, name, path in known:
+            self._known[row_id] = Constellation(row_id, name, self._folder / path)
+        self._places = places
+
+    def all(self) -> list[Constellation]:
+        return sorted(self._known.values(), key=lambda constellation: constellation.name)
+
+    def named(self, name: str) -> Constellation | None:
+        return next((known for known in self._known.values() if known.name == name), None)
+
+    async def ensure(self, name: str, owner: PersonId) -> Constellation:
+        """The constellation of that name, created when it does not exist."""
+        found = self.named(name)
+        if found is not None:
+            return found
+        identifier = ConstellationId(new_id("con"))
+        path = Path("constellations") / identifier / "carina.db"
+        now = to_text(self._clock())
+        prepare(self._folder / path, Kind.CONSTELLATION)
+
+        def work(tx: Tx) -> None:
+            user = {"id": owner, "username": owner, "created_at": now, "updated_at": now}
+            tx.insert("users", user, ignore=True)
+            row = {"id": identifier, "owner_id": owner, "name": name, "db_path": path.as_posix()}
+            tx.insert("constellations", {**row, "created_at": now, "last_accessed_at": now})
+
+        await self.registry.write(_ENSURE, work)
+        self._known[identifier] = Constellation(identifier, name, self._folder / path)
+        return self._known[identifier]
+
+    async def bind(self, place: str, constellation: ConstellationId, by: str) -> None:
+        """Give a place (guild, channel, direct conversation, account) to a constellation."""
+        now = to_text(self._clock())
+
+        def work(tx: Tx) -> None:
+            tx.run("DELETE FROM places WHERE id = ?", (place,))
+            row = {"id": place, "constellation_id": constellation, "bound_by": by, "created_at": now}
+            tx.insert("places", row)
+
+        await self.registry.write(_BIND, work)
+        self._places[place] = constellation
+
+    async def position(self, source: str) -> str | None:
+        """What `note_position` stored last under that name."""
+        row = await self.registry.read(
+            lambda rows: rows.one("SELECT position FROM cursors WHERE source = ?", (source,))
+        )
+        return None if row is None else str(row["position"])
+
+    async def note_position(self, source: str, position: str, *, durable: bool = False) -> None:
+        """Remember a position, or another mark, of a whole source; `durable` also over a power cut."""
+        sql = """INSERT INTO cursors (source, position, updated_at) VALUES (?, ?, ?)
+                 ON CONFLICT (source) DO UPDATE SET position = excluded.position, updated_at = excluded.updated_at"""
+        now = to_text(self._clock())
+        await self.registry.write(_POSITION, lambda tx: tx.run(sql, (source, position, now)), durable=durable)
+
+    def of_place(self, bindings: Iterable[str], default: ConstellationId) -> ConstellationId:
+        """To whom a place belongs: the first of its bindings that is known, narrowest first, else the default."""
+        return next((self._places[binding] for binding in bindings if binding in self._places), default)
+
+    def open_now(self) -> list[ConstellationId]:
+        """Those whose files are open."""
+        return [identifier for identifier, slot in self._slots.items() if slot.open is not None]
+
+    async def hurry(self) -> None:
+        """Let no open file be waited for much longer: the service is about to end."""
+        opened = [slot.open.database for slot in self._slots.values() if slot.open is not None]
+        await asyncio.gather(*(database.hurry() for database in (self.registry, *opened)))
+
+    @asynccontextmanager
+    async def use(self, constellation: ConstellationId) -> AsyncIterator[Database]:
+        """The open database of a constellation, kept open while the context lasts."""
+        slot = self._slots.setdefault(constellation, _Slot())
+        async with slot.lock:
+            if slot.open is None:
+                slot.open = await self._open_file(self._known[constellation].path)
+            slot.open.users += 1
+            opened = slot.open
+        self._slots.move_to_end(constellation)
+        try:
+            yield opened.database
+        finally:
+            opened.users -= 1
+            await self._close_idle()
+
+    async def _open_file(self, path: Path) -> _Open:
+        require(path)
+        prepare(path, Kind.CONSTELLATION)
+        async with AsyncExitStack() as stack:
+            database = await stack.enter_async_context(Database.open(path))
+            if await database.read(late_indexes.waiting):  # the service died before it came to that
+                await database.write(_INDEX, late_indexes.index_waiting)
+            return _Open(database, stack.pop_all())
+
+    async def _close_idle(self) -> None:
+        opened = sum(slot.open is not None for slot in self._slots.values())
+        for slot in list(self._slots.values()):
+            if opened <= self._limit:
+                return
+            if slot.open is not None and slot.open.users == 0 and not slot.lock.locked():
+                async with slot.lock:
+                    idle, slot.open = slot.open, None
+                    await idle.stack.aclose()
+                opened -= 1
+
+    async def _close_all(self) -> None:
+        for slot in self._slots.values():
+            if slot.open is not None:
+                await slot.open.stack.aclose()
+                slot.open = None
+
+
+def registered(folder: Path) -> list[Path]:
+    """The files that the registry under `folder` names: for commands, which do not open it. Raises DatabaseCorrupt."""
+    path = folder / "global.db"
+    try:
+        raw = connect(path, read_only=True)
+        try:
+            known, _places = _read_registry(Rows(raw))
+        finally:
+            raw.close()
+    except driver.DatabaseError as error:
+        raise unreadable_tables(path, error) from error
+    return [folder / name for _id, _name, name in known]
+
+
+def require(path: Path) -> None:
+    """Never make a registered file anew: an empty memory would look like a good one. Raises DatabaseCorrupt."""
+    if not path.exists() or path.stat().st_size == 0:
+        wrong = "empty" if path.exists() else "missing"
+        raise DatabaseCorrupt(f"{path} is registered but {wrong}: restore it from a backup")
+
+
+def _read_registry(
+    rows: Rows,
+) -> tuple[list[tuple[ConstellationId, str, str]], dict[str, ConstellationId]]:
+    known = [
+        (ConstellationId(row["id"]), str(row["name"]), str(row["db_path"]))
+        for row in rows.all("SELECT id, name, db_path FROM constellations")
+    ]
+    places = {
+        str(row["id"]): ConstellationId(row["constellation_id"])
+        for row in rows.all("SELECT id, constellation_id FROM places")
+    }
+    return known, places

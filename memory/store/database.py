@@ -1,0 +1,394 @@
+"""SQLite for one file: one writer that commits units of work in groups, two readers beside it.
+
+A *unit of work* is a plain function that gets a `Tx` and runs inside a savepoint on the writer's thread. Units
+that arrive while a commit is running share the next one (group commit), and a unit that raises rolls back
+alone. There is no public begin or commit: a cancelled awaiter would leave a transaction that the next task
+joins. Units run in the order in which `write` was called, which is what keeps events of one place in order.
+
+This is the only module that touches aiosqlite; what it opens is `memory.store.sqlite`'s.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+
+import aiosqlite
+
+from memory.store.cache import Kept, Later
+from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.faults import Point, commit_point, faults
+from memory.store.sqlite import Code, Connection, connect, driver, result_code
+
+T = TypeVar("T")
+K = TypeVar("K")
+Value: TypeAlias = str | int | float | bytes | None
+Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
+
+_LATER = commit_point("database.later")
+
+_HURRIED_MS = 500
+LATE = 0.1
+"""Seconds after a commit until what was left for later is done."""
+_PATIENCE = 0.25
+_READERS = 2
+"""A third made answering no faster on two cores: beside SQLite's own work, reading is Python, one thread at a time."""
+
+
+class Row(Protocol):
+    """One result row, read by column name or position."""
+
+    def __getitem__(self, key: str | int, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def keys(self) -> list[str]: ...
+
+
+def as_dict(row: Row) -> dict[str, Value]:
+    """A row as plain data, for exports."""
+    names = row.keys()
+    return {name: row[name] for name in names}
+
+
+class Rows:
+    """Reading: every statement here is a SELECT."""
+
+    def __init__(self, raw: Connection) -> None:
+        self._raw = raw
+
+    def all(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        return self._raw.execute(sql, parameters).fetchall()
+
+    def one(self, sql: str, parameters: Parameters = ()) -> Row | None:
+        found: Row | None = self._raw.execute(sql, parameters).fetchone()
+        return found
+
+
+class Tx(Rows):
+    """Reading and writing inside one unit of work."""
+
+    def __init__(self, raw: Connection, kept: Kept | None = None) -> None:
+        super().__init__(raw)
+        self._kept = kept
+
+    def kept(self, kind: type[K]) -> K:
+        """The file's object of that class, which earlier units may have filled; see `Kept`.
+
+        A `Tx` without a `Database` gives a new one every time, since nobody would empty it after a rollback.
+        """
+        return kind() if self._kept is None else self._kept.of(kind)
+
+    def later(self, work: "Callable[[Tx], None]") -> None:
+        """Have this done soon after the commit, once for all units that ask for it: within `LATE` seconds, and before
+        a read that wants it (`Database.read`).
+
+        It finds in the file what is to be done, so that a death between loses nothing; whoever opens the file runs it.
+        A `Tx` without a `Database` does it at once.
+        """
+        if self._kept is None:
+            work(self)
+        else:
+            self._kept.later[work] = None
+
+    def run(self, sql: str, parameters: Parameters = ()) -> int:
+        """Execute one statement; gives the number of rows it changed."""
+        return self._raw.execute(sql, parameters).rowcount
+
+    def insert(self, table: str, values: Mapping[str, Value], *, ignore: bool = False) -> bool:
+        """Insert one row; with `ignore`, False when a unique row already stood there."""
+        return self.run(_insertion(table, tuple(values), ignore), tuple(values.values())) == 1
+
+
+@lru_cache(maxsize=512)
+def _insertion(table: str, columns: tuple[str, ...], ignore: bool) -> str:
+    """Names of tables and columns come from our own code, values are bound."""
+    tail = " ON CONFLICT DO NOTHING" if ignore else ""
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}){tail}"
+
+
+@dataclass(frozen=True)
+class _Unit(Generic[T]):
+    point: Point
+    work: Callable[[Tx], T]
+    durable: bool
+    done: "asyncio.Future[T]"
+
+
+class _Thread(aiosqlite.Connection):
+    """aiosqlite's thread, taking whole functions: one hop for a unit instead of one for each statement."""
+
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        execute: Any = self._execute
+        return cast("T", await execute(function, self._conn, *arguments))
+
+    async def __aenter__(self) -> "_Thread":
+        """With its connection. A cancelled opener waits for it: the thread would report to a loop that is closed."""
+        opening = asyncio.ensure_future(super().__aenter__())
+        try:
+            await _ended(opening)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        opening.result()
+        return self
+
+
+def _open_thread(path: Path, *, read_only: bool) -> _Thread:
+    return _Thread(lambda: cast("Any", connect(path, read_only=read_only)), iter_chunk_size=64)
+
+
+def _translate(error: BaseException) -> BaseException:
+    """Our own name for the failures that a caller can do something about; any other is a defect and stays as it is."""
+    match result_code(error):
+        case Code.BUSY | Code.LOCKED:
+            return DatabaseBusy(f"another program holds the database: {error}")
+        case Code.FULL | Code.IOERR:
+            return DatabaseFull(f"the disk does not take the write: {error}")
+        case _:
+            return error
+
+
+@dataclass
+class _Reader:
+    """A connection that only reads, and how many wait for it or use it."""
+
+    thread: _Thread
+    busy: int = 0
+
+    async def run(self, work: Callable[[Rows], T]) -> T:
+        self.busy += 1
+        try:
+            return await self.thread.run(_read, work)
+        finally:
+            self.busy -= 1
+
+
+def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
+    """Run it in one transaction: its statements all see the file at the same moment, and lock it once."""
+    raw.execute("BEGIN")
+    try:
+        return work(Rows(raw))
+    finally:
+        if raw.in_transaction:  # a damaged file ends it by itself
+            raw.execute("COMMIT")
+
+
+def _run_units(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
+    """Their results in order; an exception is a result too, but of one that stands alone: it breaks the transaction."""
+    results, tx = list[Any](), Tx(raw, kept)
+    if len(units) == 1:
+        return [units[0].work(tx)]
+    for unit in units:
+        raw.execute("SAVEPOINT unit")
+        try:
+            results.append(unit.work(tx))
+        except Exception as error:
+            if not raw.in_transaction:  # SQLite rolled everything back (full disk, interrupt)
+                raise
+            raw.execute("ROLLBACK TO unit")
+            kept.clear()
+            results.append(error)
+        raw.execute("RELEASE unit")
+    return results
+
+
+def _commit(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
+    level = "FULL" if any(unit.durable for unit in units) else "NORMAL"
+    if level != kept.level:
+        raw.execute(f"PRAGMA synchronous={level}")
+        kept.level = level
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        kept.at_version(raw.execute("PRAGMA data_version").fetchall()[0][0])
+        results = _run_units(raw, kept, units)
+        for unit in units:
+            faults.reach(unit.point, "before")
+        raw.execute("COMMIT")
+    except BaseException:
+        kept.clear()
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+    for unit in units:
+        faults.reach(unit.point, "after")
+    return results
+
+
+def _do_later(kept: Kept, asked: Collection[Later], tx: Tx) -> None:
+    """Do what units asked to be done after their commit; all of it again when the group is done again, one by one."""
+    for work in asked:
+        kept.later.pop(work, None)
+        work(tx)
+
+
+class Database:
+    """One open SQLite file."""
+
+    def __init__(self, path: Path, writer: _Thread, readers: Sequence[_Thread]) -> None:
+        self.path = path
+        self._writer = writer
+        self._readers = [_Reader(thread) for thread in readers]
+        self._kept = Kept()
+        self._waiting: list[_Unit[Any]] = []
+        self._arrived = asyncio.Event()
+        self._closing = False
+        self._catching = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.committed = asyncio.Event()
+        """Set after every commit; who waits for the next one clears it first."""
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path) -> AsyncIterator["Database"]:
+        """Open an existing, migrated file; on leaving, what is waiting is committed first."""
+        async with AsyncExitStack() as stack:
+            writer = await stack.enter_async_context(_open_thread(path, read_only=False))
+            readers = [await stack.enter_async_context(_open_thread(path, read_only=True)) for _ in range(_READERS)]
+            database = cls(path, writer, readers)
+            flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
+            try:
+                yield database
+            finally:
+                database._closing = True
+                database._arrived.set()
+                await _ended(flusher)
+
+    def submit(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
+        """Queue a unit of work now, in order; await the result when it suits.
+
+        `durable` makes the commit survive a power cut (one fsync, about 4 ms on a laptop's disk, shared by the
+        whole group); without it the commit survives the death of the process.
+        """
+        if self._closing:
+            raise RuntimeError(f"{self.path.name} is closing")
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Unit(point, work, durable, done))
+        self._arrived.set()
+        return done
+
+    async def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> T:
+        """Run a unit of work; when this returns, it is committed. A cancelled caller does not undo it."""
+        # Needs no shield: who is cancelled cancels the future alone, and the unit runs without it.
+        return await self.submit(point, work, durable=durable)
+
+    async def read(self, work: Callable[[Rows], T], *, indexed: bool = False) -> T:
+        """Run `work` on a reader's thread; it sees everything that was committed before.
+
+        A search wants it `indexed` as well: what units left for later is done first, if the writer can do it within
+        `_PATIENCE` seconds.
+        """
+        if indexed and (self._kept.later or self._catching) and not self._closing:
+            await asyncio.wait([self._catch_up()], timeout=_PATIENCE)
+        try:
+            return await min(self._readers, key=lambda reader: reader.busy).run(work)
+        except driver.OperationalError as error:
+            raise _translate(error) from error
+
+    async def maintain(self, work: Callable[[Connection], T]) -> T:
+        """Run what cannot stand in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
+
+        def alone(raw: Connection) -> T:
+            self._kept.clear()
+            return work(raw)
+
+        try:
+            return await self._writer.run(alone)
+        except driver.OperationalError as error:
+            raise _translate(error) from error
+
+    async def hurry(self) -> None:
+        """From now on wait for another program that holds the file only for a moment: the service is about to end."""
+        with suppress(DatabaseBusy, DatabaseFull):
+            await self.maintain(lambda raw: raw.execute(f"PRAGMA busy_timeout={_HURRIED_MS}"))
+
+    def _late_unit(self) -> _Unit[None]:
+        """What was left for later, as a unit; where it fails it is tried again after the next commit."""
+        asked = dict(self._kept.later)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._catching += 1
+
+        def ended(_: object) -> None:
+            self._catching -= 1
+            if done.cancelled() or done.exception() is not None:
+                self._kept.later.update(asked)
+
+        done.add_done_callback(ended)
+        return _Unit(_LATER, lambda tx: _do_later(self._kept, asked, tx), False, done)
+
+    def _catch_up(self) -> "asyncio.Future[None]":
+        unit = self._late_unit()
+        self._waiting.append(unit)
+        self._arrived.set()
+        return unit.done
+
+    def _catch_up_soon(self) -> None:
+        """Unless that is arranged already."""
+        if self._kept.later and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LATE, self._in_time)
+
+    def _in_time(self) -> None:
+        self._timer = None
+        if self._kept.later and not self._closing:
+            self._catch_up()
+
+    async def _flush(self) -> None:
+        try:
+            while not self._closing or self._waiting:
+                await self._arrived.wait()
+                self._arrived.clear()
+                while self._waiting:
+                    units, self._waiting = self._waiting, []
+                    await self._commit_group(units)
+                    self.committed.set()
+                    self._catch_up_soon()
+            if self._kept.later:
+                await self._commit_group([self._late_unit()])
+        finally:  # cancelled, with the loop: nobody shall wait for what will not be done
+            self._closing = True
+            if self._timer is not None:
+                self._timer.cancel()
+            for unit in self._waiting:
+                unit.done.cancel()
+
+    async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
+        try:
+            results = await self._writer.run(_commit, self._kept, units)
+        except asyncio.CancelledError:
+            # The thread goes on and may commit them all: running them again could do it twice.
+            for unit in units:
+                unit.done.cancel()
+            raise
+        except BaseException as error:
+            why = _translate(error)
+            if len(units) == 1 or isinstance(why, DatabaseBusy):  # each alone would only wait as long again
+                for unit in units:
+                    _settle(unit, why)
+                return
+            for unit in units:  # one of them broke the group: each for itself
+                await self._commit_group([unit])
+            return
+        for unit, result in zip(units, results, strict=True):
+            _settle(unit, result)
+
+
+async def _ended(task: asyncio.Task[Any]) -> None:
+    """Wait for a task to end, however often the waiting one is cancelled meanwhile."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+def _settle(unit: _Unit[Any], result: Any) -> None:
+    if unit.done.done():
+        return
+    if isinstance(result, BaseException):
+        unit.done.set_exception(_translate(result))
+    else:
+        unit.done.set_result(result)

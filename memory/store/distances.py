@@ -1,0 +1,89 @@
+"""Distances between vectors, as functions that SQL can call.
+
+The extension sqlite-vec brings them where it can be loaded: 100,000 vectors in 20 to 30 ms, without holding Python up.
+Elsewhere (musl, a Python that loads no extensions) Python computes the same, ten times slower: fit for 10,000.
+Only the extension's functions are used and none of its tables, so a file means the same with it and without.
+"""
+
+import importlib.util
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+from operator import mul
+from pathlib import Path
+from typing import Any, Protocol
+
+EXTENSION = "sqlite_vec"
+
+
+class Connection(Protocol):
+    """What is needed of a connection to give it functions; some drivers cannot load extensions."""
+
+    def create_function(self, name: str, arguments: int, function: Callable[..., Any], /) -> object: ...
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How SQL asks for distances: two expressions, each with two places for vectors.
+
+    `reason` says why it is Python that computes them; empty when the extension does.
+    """
+
+    bits: str
+    cosine: str
+    reason: str = ""
+
+
+NATIVE = Distances("vec_distance_hamming(vec_bit({}), vec_bit({}))", "vec_distance_cosine({}, {})")
+PYTHON = Distances("carina_hamming({}, {})", "carina_cosine({}, {})", "it was not tried")
+
+
+def provide(raw: Connection, cannot: type[Exception], extension: str = EXTENSION) -> str:
+    """Give a connection both kinds of functions; why those of the extension are not there, empty when they are.
+
+    `cannot` is what the driver raises for an extension that does not load.
+    """
+    raw.create_function("carina_hamming", 2, _hamming)
+    raw.create_function("carina_cosine", 2, cosine_distance)
+    found = importlib.util.find_spec(extension)
+    if found is None or found.origin is None:
+        return f"{extension.replace('_', '-')} is not installed"
+    try:
+        _load(raw, str(Path(found.origin).with_name("vec0")))  # its module is not imported: it brings numpy
+    except AttributeError:
+        return "this Python's SQLite loads no extensions"
+    except cannot as error:
+        return f"{extension.replace('_', '-')} does not load: {error}"
+    return ""
+
+
+def _load(raw: Any, path: str) -> None:
+    raw.enable_load_extension(True)
+    try:
+        raw.load_extension(path)
+    finally:
+        raw.enable_load_extension(False)  # or SQL itself could load code
+
+
+def _hamming(left: bytes, right: bytes) -> int:
+    return (int.from_bytes(left) ^ int.from_bytes(right)).bit_count()
+
+
+def cosine_distance(left: bytes, right: bytes) -> float:
+    """The distance: 0 for the same direction, 1 for nothing in common."""
+    mine, (theirs, length) = _floats(left), _with_length(right)
+    both = sqrt(sum(map(mul, mine, mine))) * length
+    return 1.0 - sum(map(mul, mine, theirs)) / both if both else 1.0
+
+
+def _floats(blob: bytes) -> "array[float]":
+    return array("f", blob)
+
+
+@lru_cache(maxsize=8)
+def _with_length(blob: bytes) -> "tuple[array[float], float]":
+    """The vector that is asked for, which is the same for every row."""
+    values = _floats(blob)
+    return values, sqrt(sum(map(mul, values, values)))

@@ -1,0 +1,52 @@
+"""A list of erasures beside the databases: what was erased stays erased when an older copy is put back.
+
+One line of JSON for each, appended and flushed to the disk before anything is erased. Ids and times, never words.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from memory.store.folder import private_file
+from memory.store.ids import ErasureId, PersonId
+
+NAME = "erasures.jsonl"
+
+
+@dataclass(frozen=True)
+class Entry:
+    id: ErasureId
+    person: PersonId
+    asked_by: PersonId
+    begun_at: str
+
+
+def entries(folder: Path) -> list[Entry]:
+    """Every erasure that was noted, in order; the beginning of a line that was cut off by a crash is left out."""
+    path = folder / NAME
+    found: dict[int, Entry] = {}
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        try:
+            kept = json.loads(line)
+            entry = Entry(ErasureId(kept["id"]), PersonId(kept["person"]), PersonId(kept["asked_by"]), kept["begun_at"])
+        except (ValueError, KeyError, TypeError):
+            continue
+        found[entry.id] = entry
+    return list(found.values())
+
+
+def note(folder: Path, entry: Entry) -> None:
+    """Write an erasure down; when this returns it survives a power cut. Writing it again changes nothing."""
+    if any(each.id == entry.id for each in entries(folder)):
+        return
+    path = private_file(folder / NAME)
+    with path.open("r+b") as file:
+        file.seek(0, os.SEEK_END)
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            torn = file.read(1) != b"\n"
+            file.write(b"\n" if torn else b"")
+        file.write(f"{json.dumps(asdict(entry))}\n".encode())
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,175 @@
+"""The data folder: where everything that Carina keeps stands, readable by its owner only.
+
+One service uses a folder at a time. The lock is the operating system's, so it ends with the process that holds it,
+however that ends; the file's content only tells people who that is. The lock file is never deleted: another
+process could hold the deleted one.
+"""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memory.store.errors import FolderLocked, StoreError
+from memory.store.ids import ConstellationId
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _LOCKED_BYTE = 1 << 20  # beyond the content: a locked byte cannot be read by others
+
+    def _try_lock(descriptor: int) -> bool:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        return True
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+_FOLDER_MODE = 0o700
+_FILE_MODE = 0o600
+_LOCK_SECONDS = 1.0
+"""How long to try: another command may be looking at the lock at this moment."""
+
+
+class DataFolder:
+    """Names of what stands in the folder `path`, and its lock. Nothing is created before `prepare`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+
+    @property
+    def global_db(self) -> Path:
+        return self.path / "global.db"
+
+    @property
+    def control_socket(self) -> Path:
+        return self.path / "control.sock"
+
+    @property
+    def control_path(self) -> Path:
+        """Holds where the control socket stands when it cannot stand in this folder."""
+        return self.path / "control.path"
+
+    def control_address(self) -> Path:
+        """Where the control socket stands."""
+        if self.control_path.exists():
+            return Path(self.control_path.read_text("utf-8"))
+        return self.control_socket
+
+    @property
+    def terminal_journal(self) -> Path:
+        return self.path / "terminal.journal"
+
+    @property
+    def bluesky_session(self) -> Path:
+        """Holds the session of the account on Bluesky."""
+        return self.path / "bluesky.session"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.path / "carina.lock"
+
+    def constellation_db(self, constellation: ConstellationId) -> Path:
+        """The database of one constellation. Raises StoreError for an id that is no plain name."""
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", constellation):
+            raise StoreError(f"{constellation!r} cannot be the id of a constellation")
+        return self.path / "constellations" / constellation / "carina.db"
+
+    def prepare(self) -> None:
+        """Make the folder, for its owner only. Raises StoreError when that cannot be done."""
+        try:
+            private_folder(self.path)
+            private_folder(self.path / "constellations")
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise StoreError(
+                f"the data folder {self.path} cannot be made ({reason}); set CARINA_HOME to a folder you can write"
+            ) from error
+
+    def open_to_others(self) -> bool:
+        """Whether other users of this machine can look into the folder (it stood there before Carina)."""
+        return sys.platform != "win32" and bool(self.path.stat().st_mode & 0o077)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Be the only service of this folder. Raises FolderLocked, naming the process that is."""
+        descriptor = self._open_lock()
+        try:
+            self._wait_for_lock(descriptor)
+            os.truncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            with suppress(OSError):  # on a full disk nobody is told who holds it; it is held all the same
+                os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
+            yield
+            os.truncate(descriptor, 0)
+        finally:
+            os.close(descriptor)
+
+    def holder(self) -> int | None:
+        """The id of the process whose service uses the folder (0 when it cannot be told), None when none does."""
+        if not self.lock_file.exists():
+            return None
+        descriptor = self._open_lock()
+        try:
+            return None if _try_lock(descriptor) else _written_pid(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _open_lock(self) -> int:
+        try:
+            return os.open(self.lock_file, os.O_RDWR | os.O_CREAT, _FILE_MODE)
+        except OSError as error:
+            raise StoreError(f"the lock file {self.lock_file} cannot be opened: {error.strerror}") from error
+
+    def _wait_for_lock(self, descriptor: int) -> None:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while not _try_lock(descriptor):
+            if time.monotonic() > deadline:
+                pid = _written_pid(descriptor)
+                who = f"process {pid}" if pid else "another process"
+                raise FolderLocked(
+                    f"{who} already uses the data folder {self.path}; stop it, or set CARINA_HOME to another folder"
+                )
+            time.sleep(0.05)
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder, and what is missing above it, for its owner only; one that stands there is left as it is."""
+    if not path.is_dir():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+        path.chmod(_FOLDER_MODE)
+    return path
+
+
+def private_file(path: Path) -> Path:
+    """Make a file for its owner only, before anybody writes into it (SQLite gives -wal and -shm the same rights)."""
+    private_folder(path.parent)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
+    if path.stat().st_mode & 0o077:
+        path.chmod(_FILE_MODE)
+    return path
+
+
+def _written_pid(descriptor: int) -> int:
+    """The process id that the lock file names; 0 when it names none."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    text = os.read(descriptor, 32).decode("ascii", "replace").strip()
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,218 @@
+"""Text for FTS5: what is indexed, and MATCH expressions that no user text can break out of.
+
+SQLite's tokenizer folds accents and stems English, but takes a run of Chinese, Japanese, Korean or Thai as one
+word. Such runs are indexed as overlapping pairs of characters and asked for in the same way, so that the file
+needs no tokenizer of ours and any SQLite can read it.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import regex
+
+from memory.store.patterns import UnicodePattern
+
+Mode: TypeAlias = Literal["any", "all"]
+
+MAX_INDEXED = 100_000
+"""Characters of a text that are indexed, and of what is stored for the index."""
+
+_MAX_ASKED = 4_000  # characters of a question that are looked at
+_MAX_TERMS = 16  # bm25 costs by matched rows: 16 words are still milliseconds over 100,000 messages
+
+# Not strftime's: those follow the locale of the process.
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_RUN = UnicodePattern(rf"[{_UNSPACED}]+\p{{M}}*")  # a mark left behind would join what comes after the run
+# Within a run each script is a word of its own: Japanese writes its particles in Hiragana between the words.
+_WORD = UnicodePattern(
+    rf"""(?V1)
+    (?P<katakana>\p{{Katakana}}[\p{{Katakana}}ー]*)
+    | (?P<hiragana>\p{{Hiragana}}[\p{{Hiragana}}ー]*)
+    | (?P<unspaced>\p{{Han}}+|\p{{Hangul}}+|\p{{Thai}}+|\p{{Lao}}+|\p{{Khmer}}+|\p{{Myanmar}}+)
+    | (?P<spaced>[[\p{{L}}\p{{N}}]--[{_UNSPACED}]][[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]*)
+    """,
+    regex.VERBOSE,
+)
+_MARKS = UnicodePattern(r"\p{M}+")
+# SQLite's tables are older: it takes some symbols as letters, and a soft hyphen as the end of a word.
+_INVISIBLE = UnicodePattern(r"(?V1)[\p{Cf}--\u200b]+")
+_BETWEEN = UnicodePattern(r"[^\p{L}\p{N}\p{M}]+\p{M}*|^\p{M}+")
+_ASCII_FOLDED = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(1, 128)} | {0: None}
+_UNSTORABLE = UnicodePattern(r"[\x00\ud800-\udfff]")
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(unicodedata.normalize("NFKC", words).casefold().split())
+
+
+_ENGLISH = _listed(
+    """a about above after again against all am an and any are aren as at be because been before being below between
+    both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had
+    hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself
+    just ll m me more most my myself no nor not now of off on once only or other our ours ourselves out over own re
+    s same she should shouldn so some such t than that the their theirs them themselves then there these they this
+    those through to too under until up ve very was wasn we were weren what when where which while who whom why will
+    with won would wouldn you your yours yourself yourselves
+    hello hey hi ok okay please thank thanks thx yeah yep yes"""
+)
+_GERMAN = _listed(
+    """aber alle allem allen aller alles als andere anderen auch auf aus bei beim bis bist da dabei damit dann das
+    dass dein deine deinem deinen deiner dem denn der des dich diese diesem diesen dieser dieses dir doch dort du
+    durch ein eine einem einen einer eines er es etwas euch euer eure für gegen habe haben hatte hatten hier ihm ihn
+    ihnen ihr ihre ihrem ihren ihrer ich im ist ja jede jedem jeden jeder jedes jetzt kann kannst kein keine keinen
+    können machen mein meine meinem meinen meiner mich mir mit muss nach nein nicht nichts noch nur ob oder ohne
+    sehr sein seine seinem seinen seiner seit sich sie sind soll sollte sondern sonst über um und uns unser unsere
+    unter vom von vor wann waren warst weil welche welchen welcher welches wenn wer werde werden wie wieder wir wird
+    wirst wo worden wurde wurden würde während zu zum zur zwar zwischen
+    bitte danke hallo"""
+)
+# German stop words that are words worth finding in English; dropped only beside an unmistakable German one.
+_GERMAN_OR_ENGLISH = frozenset(["also", "bin", "den", "die", "dies", "hab", "hat", "man", "nun", "war"])
+_CHINESE_KOREAN = frozenset(
+    ["的", "了", "吗", "呢", "是", "我", "你", "什么", "怎么", "么样", "谢谢", "好的", "네", "것", "감사합니다"]
+)
+# Possessive: a run of particles is decided in one pass, however it could be cut.
+_PARTICLES = UnicodePattern(
+    r"(?>ありがとう|ございます|でしょう|ください|ですか|でした|ました|ません|だった|という|から|まで|より|です|ます|"
+    r"した|する|して|いる|いた|ある|あった|なに|どう|どこ|いつ|だれ|これ|それ|あれ|この|その|あの|こと|もの|って|"
+    r"たい|ない|はい|うん|は|が|を|に|へ|と|で|も|の|や|か|ね|よ|な|だ|い|く|た|て)*+"
+)
+
+
+@dataclass(frozen=True)
+class Term:
+    """One thing to look for: the word as a person would read it, and the MATCH expression that finds it."""
+
+    word: str
+    match: str
+
+
+@dataclass(frozen=True)
+class _Word:
+    text: str
+    kind: str  # the group of _WORD
+
+
+def storable(text: str) -> str:
+    """The text as SQLite can keep it: without NUL, which ends a text in C, and without halves of characters."""
+    return _UNSTORABLE.sub("", text)
+
+
+def index_text(text: str) -> str:
+    """What goes into a `search_text` column for `text`; at most 100,000 characters."""
+    folded = _folded(text[:MAX_INDEXED])
+    if folded.isascii():
+        return folded
+    return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], last=True))} ", folded)[:MAX_INDEXED]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of `index_text`, each once; for comparing many texts."""
+    if text.isascii() and len(text) <= MAX_INDEXED:
+        return frozenset(text.translate(_ASCII_FOLDED).split())
+    return frozenset(index_text(text).split())
+
+
+def date_words(moment: datetime) -> str:
+    """A date for the index, as people may ask for it: "2026-11-22 22 November 2026", in UTC."""
+    return _day_words(moment.astimezone(UTC).date())
+
+
+@lru_cache(maxsize=64)  # nearly always it is today
+def _day_words(day: date) -> str:
+    return f"{day:%Y-%m-%d} {day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def terms(text: str, *, mode: Mode) -> list[Term]:
+    """What to look for when a person writes `text`, at most 16 terms.
+
+    Stop words are left out unless nothing else remains. With "all", a run of characters without spaces is
+    looked for as it stands; with "any", by its pairs, since it may hold several words.
+    """
+    words = list(_words(text[:_MAX_ASKED]))
+    found = [term for word in _without_stops(words) or words for term in _terms_of(word, mode)]
+    return list(dict.fromkeys(found))[:_MAX_TERMS]
+
+
+def match_query(text: str, *, mode: Mode) -> str | None:
+    """A MATCH expression for `text`, safe for any text; None when there is no word in it."""
+    matches = [term.match for term in terms(text, mode=mode)]
+    return (" OR " if mode == "any" else " AND ").join(matches) or None
+
+
+def content_words(text: str) -> list[str]:
+    """The words of `text` that carry content, folded to lower case, in order; unspaced scripts by their pairs.
+
+    Empty for "ok thanks", not for "What's my dog's name?".
+    """
+    found: list[str] = []
+    for word in _without_stops(list(_words(text[:MAX_INDEXED]))):
+        found += [word.text] if word.kind == "spaced" else _pairs(word.text)
+    return found
+
+
+def all_words(text: str) -> list[str]:
+    """The words of a question as they stand in it, stop words too, folded to lower case."""
+    return [word.text for word in _words(text[:_MAX_ASKED])]
+
+
+def _folded(text: str) -> str:
+    """Words alone, in one form for what people take as the same: width, case (also of ß), composed or not."""
+    if text.isascii():  # the same words at a tenth of the time: a block is indexed at every edit
+        return " ".join(text.translate(_ASCII_FOLDED).split())
+    folded = unicodedata.normalize("NFKC", storable(text)).casefold()
+    return _BETWEEN.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFKC", folded)))
+
+
+def _words(text: str) -> Iterator[_Word]:
+    for match in _WORD.finditer(_folded(text)):
+        kind = match.lastgroup or "spaced"
+        # The tokenizer would cut at the vowel signs of Thai and its neighbours; pairs are of letters only.
+        word = match[0] if kind == "spaced" else _MARKS.sub("", match[0])
+        if word:
+            yield _Word(word, kind)
+
+
+def _without_stops(words: list[_Word]) -> list[_Word]:
+    german = any(word.text in _GERMAN and word.text not in _ENGLISH for word in words)
+    return [word for word in words if not _is_stop(word, german=german)]
+
+
+def _is_stop(word: _Word, *, german: bool) -> bool:
+    if word.kind == "hiragana":
+        return len(word.text) == 1 or _PARTICLES.fullmatch(word.text) is not None
+    if word.kind != "spaced":
+        return word.text in _CHINESE_KOREAN
+    return word.text in _ENGLISH or word.text in _GERMAN or (german and word.text in _GERMAN_OR_ENGLISH)
+
+
+def _pairs(run: str, *, last: bool = False) -> list[str]:
+    """Overlapping pairs; with `last` also the last character alone, so that a prefix finds it."""
+    letters = _MARKS.sub("", run)
+    pairs = [letters[at : at + 2] for at in range(len(letters) - 1)]
+    return [*pairs, letters[-1]] if letters and (last or not pairs) else pairs
+
+
+def _terms_of(word: _Word, mode: Mode) -> Iterator[Term]:
+    if word.kind == "spaced":
+        yield Term(word.text, _quoted(word.text))
+    elif len(word.text) == 1:
+        yield Term(word.text, f"{_quoted(word.text)}*")
+    elif mode == "all" or word.kind == "katakana":  # a run of Katakana is one word
+        yield Term(word.text, _quoted(" ".join(_pairs(word.text))))
+    else:
+        for pair in _pairs(word.text):
+            yield Term(pair, _quoted(pair))
+
+
+def _quoted(words: str) -> str:
+    """A phrase; inside quotes FTS5 knows no syntax but the quote itself."""
+    return '"' + words.replace('"', '""') + '"'

@@ -1,0 +1,231 @@
+"""Bringing a database file to the version this program needs, and refusing one it cannot read.
+
+Migrations are plain SQL files under `migrations/<kind>/NNNN_name.sql`; the first makes the whole schema of the
+version that it is numbered with. They are applied in order, each in one transaction with its number in
+`PRAGMA user_version` and its SHA-256 in `migration_checksums`, so that a file whose history was edited is noticed. A
+missing file is created up to date; an older one is only touched by `migrate`, which copies it first.
+"""
+
+import functools
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+
+from memory.store.clock import to_text
+from memory.store.errors import DatabaseBusy, DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
+from memory.store.sqlite import Code, Connection, connect, driver, result_code
+
+_CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
+
+_ROOM = 1_000_000  # bytes that SQLite needs to open a file: its log's index alone takes 32 KB
+
+
+class Kind(StrEnum):
+    """Which of the two schemas a file has; also the folder of its migrations."""
+
+    GLOBAL = "global"
+    CONSTELLATION = "constellation"
+
+
+@dataclass(frozen=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a file stands to the program: equal versions mean it can be opened."""
+
+    path: Path
+    version: int
+    needed: int
+    oldest: int = 0
+    """What older files have cannot be brought up to date."""
+
+
+@functools.cache
+def migrations(kind: Kind) -> tuple[Migration, ...]:
+    """The program's migrations for one kind of file, oldest first."""
+    found = []
+    for entry in (files("migrations") / kind.value).iterdir():
+        number, _, rest = entry.name.partition("_")
+        if entry.name.endswith(".sql"):
+            found.append(Migration(int(number), rest.removesuffix(".sql"), entry.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+def status(path: Path, kind: Kind) -> Status:
+    """Read the version of an existing file. Raises DatabaseCorrupt for what is no database of ours."""
+    known = migrations(kind)
+    try:
+        raw = connect(path, read_only=True)
+        try:
+            row = raw.execute("PRAGMA user_version").fetchone()
+            version = int(row[0]) if row else 0
+            if version:
+                _check_history(raw, path, kind)
+        finally:
+            raw.close()
+    except driver.DatabaseError as error:
+        found = unreadable(path, error)
+        raise (_damaged(path, error) if found is error else found) from error  # a file of another program's
+    return Status(path, version, known[-1].version, known[0].version)
+
+
+def unreadable(path: Path, error: Exception) -> Exception:
+    """Why a file cannot be opened: what its disk does to it is no fault of the file, which may be sound.
+
+    The error itself where it is neither of the disk nor of the file: that is a defect of ours.
+    """
+    match result_code(error):
+        case Code.FULL | Code.IOERR:
+            full = shutil.disk_usage(path.parent).free < _ROOM
+            why = "its disk is full: free some space" if full else "its disk gives errors: look at the system's log"
+            return DatabaseFull(f"{path} cannot be opened ({error}); {why}, then try again. The file was not changed")
+        case Code.BUSY | Code.LOCKED:
+            return DatabaseBusy(f"{path} cannot be opened ({error}): another program holds it; try again")
+        case Code.CORRUPT | Code.NOTADB | Code.CANTOPEN:
+            return _damaged(path, error)
+        case _:
+            return error
+
+
+def unreadable_tables(path: Path, error: Exception) -> Exception:
+    """The same for a file whose version is ours: there a statement that does not fit the tables says it is damaged."""
+    return _damaged(path, error) if result_code(error) == Code.ERROR else unreadable(path, error)
+
+
+def _damaged(path: Path, error: Exception) -> DatabaseCorrupt:
+    return DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup")
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """What the disk does to a file that is written is said in words; what a migration does wrong is not."""
+    try:
+        yield
+    except driver.OperationalError as error:
+        found = unreadable(path, error)
+        raise found if isinstance(found, DatabaseFull) else error from error
+
+
+def prepare(path: Path, kind: Kind) -> None:
+    """Make sure the file can be opened: create it when missing, refuse it when it is older or newer.
+
+    Raises DatabaseFull when the disk does not take a new one.
+    """
+    if not path.exists() or path.stat().st_size == 0:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+        _apply(path, kind)
+        return
+    found = status(path, kind)
+    if found.version == 0 and _is_blank(path):  # the first start was interrupted
+        _apply(path, kind)
+        return
+    check(found)
+
+
+def check(found: Status) -> None:
+    """Refuse a file that is older or newer. Raises DatabaseOutdated or DatabaseTooNew."""
+    if 0 < found.version < found.oldest:
+        raise DatabaseOutdated(
+            f"{found.path} has version {found.version}, and this program can bring files up to date from version "
+            f"{found.oldest} on: use the Carina that made it"
+        )
+    if found.version < found.needed:
+        raise DatabaseOutdated(
+            f"{found.path} has version {found.version} and this program needs {found.needed}: run `carina db migrate`"
+        )
+    if found.version > found.needed:
+        raise DatabaseTooNew(
+            f"{found.path} has version {found.version}; this program knows versions up to {found.needed}: "
+            f"install a Carina that knows version {found.version}"
+        )
+
+
+def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
+    """Bring an older file up to date; gives the path of the copy made first, None when nothing was to do.
+
+    Raises DatabaseFull when the disk does not take the copy or the change; the file is then as it was.
+    """
+    found = status(path, kind)
+    if found.version == found.needed:
+        return None
+    if found.version > found.needed or found.version < found.oldest:
+        check(found)
+    stamp = to_text(now).replace(":", "").replace(".", "")
+    copy = path.with_name(f"{path.name}.before-{found.needed}-{stamp}")
+    with _writing(path):
+        _copy(path, copy)
+    _apply(path, kind)
+    return copy
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """Copy it, or leave nothing behind."""
+    copy.touch(mode=0o600)
+    try:
+        with closing(connect(path, read_only=True)) as source, closing(connect(copy)) as target:
+            source.backup(target)
+    except driver.OperationalError:
+        for left in (copy, Path(f"{copy}-wal"), Path(f"{copy}-shm")):
+            left.unlink(missing_ok=True)
+        raise
+
+
+def _is_blank(path: Path) -> bool:
+    """Whether nothing stands in the file yet but what comes before the first migration."""
+    raw = connect(path, read_only=True)
+    try:
+        return not raw.execute("SELECT 1 FROM sqlite_schema WHERE name <> 'migration_checksums' LIMIT 1").fetchall()
+    finally:
+        raw.close()
+
+
+def _apply(path: Path, kind: Kind) -> None:
+    with _writing(path), closing(connect(path)) as raw:
+        row = raw.execute("PRAGMA user_version").fetchone()
+        version = int(row[0]) if row else 0
+        raw.execute(_CHECKSUMS)
+        for migration in migrations(kind):
+            if migration.version > version:
+                _apply_one(raw, migration)
+
+
+def _apply_one(raw: Connection, migration: Migration) -> None:
+    record = f"({migration.version}, '{migration.name}', '{migration.sha256}')"
+    try:
+        raw.executescript(
+            f"BEGIN IMMEDIATE;\n{migration.sql}\n;INSERT INTO migration_checksums VALUES {record};"
+            f"PRAGMA user_version={migration.version};COMMIT;"
+        )
+    except BaseException:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+
+
+def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
+    known = {migration.version: migration for migration in migrations(kind)}
+    for row in raw.execute("SELECT version, name, sha256 FROM migration_checksums").fetchall():
+        migration = known.get(row["version"])
+        # Of another name is one that stands in the first file now.
+        if migration is not None and migration.name == row["name"] and migration.sha256 != row["sha256"]:
+            raise DatabaseCorrupt(
+                f"{path} was made with another text of migration {migration.version} ({row['name']}): "
+                "the history of migrations must not be edited; use the Carina that made it, or restore a backup"
+            )

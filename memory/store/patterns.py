@@ -1,0 +1,52 @@
+"""Regular expressions that are compiled on first use: a command that reads no text pays for none of them."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+import regex
+
+Match: TypeAlias = re.Match[str]
+
+
+class Pattern:
+    """A pattern of `re`, used as a compiled one is."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.pattern = pattern
+        self.flags = flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, self.flags)
+
+    def search(self, text: str, pos: int = 0) -> Match | None:
+        return self.compiled.search(text, pos)
+
+    def match(self, text: str, pos: int = 0) -> Match | None:
+        return self.compiled.match(text, pos)
+
+    def fullmatch(self, text: str) -> Match | None:
+        return self.compiled.fullmatch(text)
+
+    def finditer(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Iterator[Match]:
+        return self.compiled.finditer(text, pos, endpos)
+
+    def findall(self, text: str) -> list[Any]:
+        return self.compiled.findall(text)
+
+    def split(self, text: str, maxsplit: int = 0) -> list[Any]:
+        return self.compiled.split(text, maxsplit)
+
+    def sub(self, by: str | Callable[[Match], str], text: str, count: int = 0) -> str:
+        return self.compiled.sub(by, text, count)
+
+
+class UnicodePattern(Pattern):
+    """A pattern of `regex`, which knows Unicode's classes."""
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return cast("re.Pattern[str]", regex.compile(self.pattern, self.flags))

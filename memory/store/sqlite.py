@@ -1,0 +1,107 @@
+"""Connections to SQLite files: which driver, how they are opened, and how SQL asks for distances between vectors.
+
+This is the only module that touches sqlite3.
+"""
+
+import importlib
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from memory.store.distances import NATIVE, PYTHON, Distances, provide
+
+_BUSY_MS = 5_000
+"""How long a connection waits for another program that holds the file."""
+_DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
+
+
+class Cursor(Protocol):
+    rowcount: int
+
+    def fetchall(self) -> list[Any]: ...
+    def fetchone(self) -> Any: ...
+
+
+class Connection(Protocol):
+    """What Carina uses of a driver's connection."""
+
+    row_factory: Any
+    in_transaction: bool
+
+    def execute(self, sql: str, parameters: Any = ..., /) -> Cursor: ...
+    def executescript(self, sql: str, /) -> Cursor: ...
+    def backup(self, target: "Connection", /) -> None: ...
+    def create_function(self, name: str, arguments: int, function: Callable[..., Any], /) -> object: ...
+    def close(self) -> None: ...
+
+
+class _Driver(Protocol):
+    sqlite_version: str
+    Row: Any
+    OperationalError: type[Exception]
+    DatabaseError: type[Exception]
+    IntegrityError: type[Exception]
+
+    def connect(self, database: str, **options: Any) -> Connection: ...
+
+
+class Code(IntEnum):
+    """Result codes of SQLite (https://www.sqlite.org/rescode.html) that somebody can do something about."""
+
+    ERROR = 1
+    """A statement that does not fit the tables; of a file whose version is ours it says that the file is damaged."""
+    BUSY = 5
+    LOCKED = 6
+    IOERR = 10
+    CORRUPT = 11
+    FULL = 13
+    CANTOPEN = 14
+    NOTADB = 26
+
+
+def result_code(error: BaseException) -> int:
+    """The primary result code that SQLite gave with an error; 0 for an error that is not SQLite's.
+
+    Its words are no help: they hold names and texts of the statement.
+    """
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF if isinstance(code, int) else 0
+
+
+def _choose_driver() -> _Driver:
+    """The first module of the two that can load extensions; else the standard one, which says so itself."""
+    standard = importlib.import_module("sqlite3")
+    if hasattr(standard.Connection, "enable_load_extension"):
+        return cast("_Driver", standard)
+    with suppress(ImportError):
+        return cast("_Driver", importlib.import_module("pysqlite3"))
+    return cast("_Driver", standard)
+
+
+def _choose_distances() -> Distances:
+    raw = driver.connect(":memory:")
+    with closing(raw):
+        reason = provide(raw, driver.OperationalError)
+    return replace(PYTHON, reason=reason) if reason else NATIVE
+
+
+driver = _choose_driver()
+distances = _choose_distances()
+"""How SQL on a connection of this module asks for distances between vectors."""
+
+
+def connect(path: Path, *, read_only: bool = False) -> Connection:
+    """Open a file outside the service: for migrations, backups and read-only commands. Not for the event loop."""
+    mode = "ro" if read_only else "rwc"
+    raw = driver.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+    raw.row_factory = driver.Row
+    provide(raw, driver.OperationalError)
+    raw.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    if read_only:
+        return raw
+    for pragma in _DECLARED:
+        raw.execute(pragma)
+    return raw

@@ -1,0 +1,133 @@
+"""The turns of sleeptime groups, which nobody watches: which there were, why, and what they said and arranged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.people.audience import Audience, Scope
+from memory.store.clock import from_text, to_text
+from memory.store.database import Rows
+from memory.store.ids import AgentId, PlaceId, TurnId
+
+UNDONE = "night_undone"
+"""In the details of the event that a night was taken back: its name."""
+_ROOT = """SELECT t.id FROM turns t LEFT JOIN agent_groups g ON g.id = t.group_id WHERE t.parent_id IS NULL
+    AND t.person_id IS NULL AND (g.pattern_type = 'sleeptime'
+      OR EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.source = 'sleeptime'))"""
+
+
+@dataclass(frozen=True)
+class NightTurn:
+    """A turn that nobody watched. `why` is what its agent was told: the triggers, with what they were about."""
+
+    id: TurnId
+    agent: AgentId
+    agent_name: str
+    group_name: str
+    place: PlaceId
+    audience: Audience
+    status: str
+    started_at: datetime
+    why: str
+    said: tuple[str, ...]
+    """What it said out loud, as it stands."""
+    arranged: tuple[str, ...]
+    """What else it left, in words of the activity: tasks, notes."""
+    parts: tuple[TurnId, ...] = ()
+    """Turns of others that it caused."""
+
+    @property
+    def all(self) -> tuple[TurnId, ...]:
+        """It and its parts."""
+        return (self.id, *self.parts)
+
+
+def is_of_night(rows: Rows, turn: TurnId) -> bool:
+    """Whether a turn, or the one that caused it, is one that nobody watches."""
+    sql = f"""WITH RECURSIVE up (id, parent) AS (SELECT id, parent_id FROM turns WHERE id = ?
+              UNION SELECT t.id, t.parent_id FROM turns t JOIN up ON t.id = up.parent)
+              SELECT 1 FROM up WHERE id IN ({_ROOT} AND t.id IN (SELECT id FROM up))"""
+    return rows.one(sql, (turn,)) is not None
+
+
+def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> list[NightTurn]:
+    """Those that began in a time and that the scope may know, the first one first."""
+    condition, parameters = scope.sql("t.audience")
+    sql = f"""SELECT t.*, coalesce(a.name, t.agent_id) AS agent_name, coalesce(g.name, '') AS group_name FROM turns t
+              LEFT JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
+              WHERE t.started_at >= ? AND t.started_at < ? AND {condition} AND t.id IN ({_ROOT}) ORDER BY t.id"""
+    found = rows.all(sql, (to_text(start), to_text(end), *parameters))
+    return [
+        NightTurn(
+            id=TurnId(row["id"]),
+            agent=AgentId(row["agent_id"]),
+            agent_name=row["agent_name"],
+            group_name=row["group_name"],
+            place=PlaceId(row["place_id"]),
+            audience=Audience(row["audience"]),
+            status=row["status"],
+            started_at=from_text(row["started_at"]),
+            why=_why(rows, TurnId(row["id"]), scope),
+            said=_said(rows, TurnId(row["id"]), scope),
+            arranged=_arranged(rows, TurnId(row["id"]), scope),
+            parts=_parts(rows, TurnId(row["id"])),
+        )
+        for row in found
+    ]
+
+
+def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
+    """When those began that began since then and that the scope may know, the newest first."""
+    condition, parameters = scope.sql("t.audience")
+    sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND {condition} AND t.id IN ({_ROOT})
+              ORDER BY t.id DESC"""
+    return [from_text(row["started_at"]) for row in rows.all(sql, (to_text(since), *parameters))]
+
+
+def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[NightTurn]) -> int:
+    """How many more there were that the scope of those may not know."""
+    sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND t.id IN ({_ROOT})"
+    row = rows.one(sql, (to_text(start), to_text(end)))
+    return (0 if row is None else int(row[0])) - len(known)
+
+
+def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:
+    """When a night was taken back, as far as the scope may know, and what was written of that; the last time first."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT at, words FROM activity_events WHERE event_type = 'notable' AND {condition}
+              AND json_extract(details, '$.{UNDONE}') = ? ORDER BY id DESC"""
+    return [(from_text(row["at"]), row["words"]) for row in rows.all(sql, (*parameters, name))]
+
+
+def _why(rows: Rows, turn: TurnId, scope: Scope) -> str:
+    condition, parameters = scope.sql("m.audience")
+    sql = f"""SELECT m.content FROM messages m WHERE m.id IN (SELECT message_id FROM inbox WHERE turn_id = ?)
+              AND {condition} AND m.role = 'system' ORDER BY m.id LIMIT 1"""
+    row = rows.one(sql, (turn, *parameters))
+    return "" if row is None else str(row["content"])
+
+
+def _said(rows: Rows, turn: TurnId, scope: Scope) -> tuple[str, ...]:
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT content FROM outbox WHERE turn_id = ? AND kind <> 'preview' AND {condition} ORDER BY id"
+    return tuple(row["content"] for row in rows.all(sql, (turn, *parameters)) if row["content"])
+
+
+def _arranged(rows: Rows, turn: TurnId, scope: Scope) -> tuple[str, ...]:
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT words FROM activity_events WHERE turn_id = ? AND {condition}
+              AND event_type IN ('task_assigned', 'handoff_initiated', 'notable') ORDER BY id"""
+    return tuple(row["words"] for row in rows.all(sql, (turn, *parameters)))
+
+
+def _parts(rows: Rows, turn: TurnId) -> tuple[TurnId, ...]:
+    sql = """WITH RECURSIVE down (id) AS (SELECT ? UNION SELECT t.id FROM turns t JOIN down ON t.parent_id = down.id)
+             SELECT id FROM down WHERE id <> ? ORDER BY id"""
+    return tuple(TurnId(row["id"]) for row in rows.all(sql, (turn, turn)))
+
+
+def changed_blocks(rows: Rows, since: datetime) -> list[str]:
+    """The living blocks, but logs, that were changed since then, by whomever: where to look for changes of turns."""
+    sql = """SELECT id FROM memory_blocks WHERE updated_at >= ? AND deleted_at IS NULL AND block_type <> 'log'
+             ORDER BY n"""
+    return [row["id"] for row in rows.all(sql, (to_text(since),))]

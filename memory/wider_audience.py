@@ -1,0 +1,172 @@
+"""Letting more people know a block, or an archival entry: by whom its words are, as it stands and without its past.
+
+What it says may be made known more widely only by the one person who said it: the person of the direct messages that
+it was written in, or the owner for what was written in the owner's places. Nobody widens another's words, so what
+somebody else had a hand in stays where it is. The wider block is a new one: what stood in it earlier, and was taken
+out, is not made known with it. An entry keeps its id, by which it goes when the words do that it was learned from.
+"""
+
+import json
+from collections.abc import Collection
+from dataclasses import replace
+
+from memory import activity
+from memory.activity import Kind, NewEvent
+from memory.blocks import Block, BlockType, NewBlock, create_block
+from memory.blocks.changes import SYSTEM, Change, person_writer
+from memory.blocks.history import Past
+from memory.blocks.replay import TEXT
+from memory.blocks.revert import Hand
+from memory.blocks.rows import WarmBlocks
+from memory.blocks.schemas import ListSchema, TextSchema
+from memory.blocks.store import open_block
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.errors import BlockRefused, Refused
+from memory.store.ids import PersonId, TurnId
+
+
+def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:
+    """Whether this person may let those of an audience know the block. `past` is the block's, as it is now.
+
+    Raises BlockRefused with the reason: the words are not theirs alone, or the audience is no wider one.
+    """
+    if block.type is BlockType.LOG:
+        raise BlockRefused(f"block {block.label} is a log: it says what happened in one place")
+    what = f"block {block.label}"
+    if refused := _not_theirs_to_tell(rows, hand, what, block.audience, to):
+        raise BlockRefused(refused)
+    missing = len(past.steps) != past.version or past.start
+    if missing:
+        raise BlockRefused(f"it is not known any more who wrote all of block {block.label}: there are {past.range}")
+    foreign = [step.change for step in past.steps if not _is_own(rows, step.change, hand.known, block.audience)]
+    if foreign:
+        made = ", ".join(str(change.seq) for change in foreign[:5])
+        raise BlockRefused(
+            f"block {block.label} holds more than your words: {foreign[0].writer} made change {made}. Write what "
+            "others may know into another block"
+        )
+    turns = {step.change.turn for step in past.steps if step.change.turn is not None}
+    if refused := _of_others(rows, turns, what, block.audience, to):
+        raise BlockRefused(refused)
+
+
+def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> Block:
+    """Make a block with the same text for a wider audience, and take the old one away; gives the new one.
+
+    Raises as `require_widening`; BlockExists where that audience has a block of that label, and Refused for a block
+    that was damaged and has to be set right first.
+    """
+    require_widening(tx, hand, block, past, to)
+    content, values = _content(tx, hand, block)
+    trust = min(block.trust, hand.trust)
+    new = NewBlock(
+        block.owner, block.label, block.description, to, trust, block.type, block.permission, block.char_limit,
+        block.pinned, block.about, content=content, schema=block.schema, values=values,
+    )  # fmt: skip
+    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(hand.now), block.id))
+    tx.kept(WarmBlocks).take(block.id)
+    made = create_block(tx, new, person_writer(hand.person), hand.now)
+    tx.run("UPDATE shared_block_agents SET block_id = ? WHERE block_id = ?", (made.id, block.id))
+    words, details = f"let more people know the block {block.label}", {"label": block.label, "change": "widen"}
+    # Told where the block was: that it came from there is nothing that the others need to know.
+    event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
+    activity.note(tx, event, hand.now)
+    return made
+
+
+def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
+    """The text, or the values, of a block as it is."""
+    document = open_block(tx, block.id, person_writer(hand.person), hand.now).document
+    found = document.parts()
+    if found is None or isinstance(block.schema, TextSchema):
+        return document.text(), {}
+    if found.values[TEXT]:
+        raise Refused(f"block {block.label} was damaged: set its fields again, and empty `recovered`, first")
+    return "", {"items": found.whole} if isinstance(block.schema, ListSchema) else dict(found.whole)
+
+
+def _is_own(rows: Rows, change: Change, known: Collection[PersonId], audience: Audience) -> bool:
+    """Whether a change is this person's: by hand, or by an agent in a turn of theirs alone; or the form it began as."""
+    if change.turn is None and (change.writer == SYSTEM or (change.seq == 1 and change.writer.startswith("agent:"))):
+        return True
+    if change.writer in {person_writer(each) for each in known}:
+        return True
+    return change.turn is not None and _is_own_turn(rows, change.turn, known, audience)
+
+
+def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
+    """Let those of an audience know an entry too; gives it as it is known there. Raises as `require_widening_entry`."""
+    require_widening_entry(tx, hand, entry, to)
+    made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
+    words = f"let more people know the entry {archival.shown_name(entry.label, entry.id)}"
+    details = {"entry": entry.id, "change": "widen"}
+    event = NewEvent(Kind.NOTABLE, words, entry.audience, hand.trust, person=hand.person, details=details)
+    activity.note(tx, event, hand.now)
+    return made
+
+
+def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -> None:
+    """Whether this person may let those of an audience know the entry.
+
+    Raises Refused with the reason: the words are not theirs alone, the audience is no wider one, or it has an entry of
+    that label.
+    """
+    what = f"entry {archival.shown_name(entry.label, entry.id)}"
+    if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
+        raise Refused(refused)
+    if not archival.stands(rows, entry.id):
+        raise Refused(f"{what} was put away: only what stands can be made known more widely")
+    if not entry.people or not set(entry.people) <= set(hand.known):
+        raise Refused(f"{what} holds more than your words: store what others may know as an entry of its own")
+    if archival.is_of_upkeep(rows, entry.id):
+        raise Refused(f"{what} was written by upkeep out of others: store what others may know as an entry of its own")
+    turns = archival.turns_that_wrote(rows, entry)
+    if any(not _is_own_turn(rows, each, hand.known, entry.audience) for each in turns):
+        raise Refused(f"{what} was written in turns that were not yours alone: store what others may know anew")
+    if refused := _of_others(rows, turns, what, entry.audience, to):
+        raise Refused(refused)
+    if entry.label is not None:
+        archival.require_free(rows, entry.agent, entry.label, to)
+
+
+# ------------------------------------------------------------------------------------------------- for both of them
+
+
+def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, to: Audience) -> str:
+    """Why this person cannot let `to` know what is of that audience; empty when they can, as far as that goes."""
+    own = audience == OWNER and hand.is_owner
+    if not own and audience not in {f"person:{each}" for each in hand.known}:
+        return (
+            f"{what} may hold words of several people: only what one person wrote or said to an agent alone can be "
+            "made known more widely, by that person"
+        )
+    if to == OWNER or to.startswith("person:"):
+        return f"{to} is not wider than {audience}: name a server, a channel or everybody"
+    if to != PUBLIC and not hand.scope.may_use(to):
+        return f"you cannot see {to} from here, so it is not yours to tell there"
+    if to != PUBLIC and rows.one("SELECT 1 FROM places WHERE audience = ? LIMIT 1", (to,)) is None:
+        return f"there is no place of the audience {to}"
+    return ""
+
+
+def _is_own_turn(rows: Rows, turn: TurnId, known: Collection[PersonId], audience: Audience) -> bool:
+    row = rows.one("SELECT person_id, audience FROM turns WHERE id = ?", (turn,))
+    return row is not None and row["person_id"] in known and row["audience"] == audience
+
+
+def _of_others(rows: Rows, turns: Collection[TurnId], what: str, audience: Audience, to: Audience) -> str:
+    """Why what these turns wrote cannot go there: the agent had before it what may not be known there; else empty."""
+    named = json.dumps(sorted(turns))
+    sql = "SELECT DISTINCT audience FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?)) ORDER BY audience"
+    for row in rows.all(sql, (named,)):
+        source = Audience(row["audience"])
+        if source != audience and not Scope(to).may_use(source):
+            return (
+                f"when {what} was written the agent had before it what only {source} may know, and it may hold some "
+                "of it: write what others may know anew, by itself"
+            )
+    return ""

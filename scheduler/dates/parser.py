@@ -1,0 +1,327 @@
+"""Reading a time that somebody said, on their clocks. Pure: text, a moment and a zone go in, a trigger comes out.
+
+A small grammar of our own: the libraries for it take a tenth of a second and more, know no repetition, and read
+明日の午後3時 as another hour. What is understood is always said back as a date, so a mistake is seen at once.
+"""
+
+import calendar
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from dateutil.relativedelta import relativedelta
+
+from memory.store.errors import Refused
+from scheduler.dates.grammar import Grammar, grammar
+from scheduler.descriptions import rule_words
+from scheduler.triggers import At, Recurring, Trigger, next_run, require
+from scheduler.zones import instant, zone_of
+
+_LONGEST = 2_000
+_MORNING = 9
+_ISO = r"\b\d{4}-\d\d-\d\d(?:[Tt ]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:[Zz]|[+-]\d\d:?\d\d)?)?"
+_RULE = r"(?i)\b(?:RRULE:)?(FREQ=[A-Z0-9=;,+-]*[A-Z0-9])"
+_RULE_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
+_NTHS = ("first", "second", "third", "fourth", "last")
+_LEAP_YEARS = 8  # the most between two 29 February
+_SHORTER = ("seconds", "minutes")
+_AFTERNOON = ("pm", "p.m.", "午後", "夜", "夜の")
+_FORENOON = ("am", "a.m.", "午前", "朝", "朝の")
+_EXAMPLES = '"in 20 minutes", "tomorrow at 9", "every monday at 8" or 2026-12-31 18:00'
+_SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
+"""Before a second time: a word that joins, right behind the blanks in place of the first."""
+_FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"
+"""Likewise behind one that stands before the time that was read."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A time in a text: when; the text without it; that without what may be left of a time; the words of the time.
+
+    `dated` says whether the day is said, too: a time of day alone is of the next day on which it is still to come.
+    """
+
+    trigger: Trigger
+    rest: str
+    left: str
+    said: str
+    dated: bool = True
+
+
+def read_when(text: str, now: datetime, zone: str) -> Trigger:
+    """A text that is nothing but a time. Raises Refused, in words, for anything else and for what is past."""
+    found = _whole(text, now, zone) or _whole(f"in {text}", now, zone)  # "20 min" alone is said of a span, too
+    if found is None:
+        raise Refused(f'"{text.strip()[:80]}" is no time that I understand; it is like {_EXAMPLES}')
+    require(found.trigger, now)
+    return found.trigger
+
+
+def _whole(text: str, now: datetime, zone: str) -> Found | None:
+    """The time, where a text is nothing else."""
+    found = find_when(text, now, zone)
+    return None if found is None or any(letter.isalnum() for letter in found.left) else found
+
+
+def find_when(text: str, now: datetime, zone: str, code: str = "") -> Found | None:
+    """The time that a text speaks of, in the language that makes most of it; None when it names none.
+
+    `code` is the language of the speaker, which is asked first, and alone where it finds one. Raises Refused for a
+    day that does not exist, and for two times at once.
+    """
+    text = unicodedata.normalize("NFKC", text[:_LONGEST])
+    codes = _codes(text, code)
+    if rule := re.search(_RULE, text):
+        return _Reading(text, grammar(codes[0])).by(rule, now, zone)
+    if found := re.search(_ISO, text):
+        rest = _without(text, found)
+        return Found(_iso(found[0], zone_of(zone)), rest, grammar(codes[0]).filler.sub(" ", rest), found[0])
+    best: Found | None = None
+    for each in codes:
+        words = grammar(each)
+        read = _Reading(words.in_figures(text), words).read(now, zone)
+        if read is not None and (best is None or _size(read) < _size(best)):
+            best = read
+        if best is not None and (each == code or not _size(best)):
+            break
+    return best
+
+
+def _codes(text: str, code: str) -> list[str]:
+    """The languages that a text may be in, in the order in which they are asked."""
+    written = ["ja", "en", "de"] if any("\u3041" <= letter <= "\u9fff" for letter in text) else ["en", "de"]
+    return sorted(written, key=lambda each: each != code)
+
+
+def _size(found: Found) -> int:
+    """How much of a text is left over."""
+    return len("".join(found.left.split()))
+
+
+def shown(trigger: Trigger, now: datetime, zone: str) -> str:
+    """When it is due next, on the clocks of a zone, and how it repeats."""
+    moment = next_run(trigger, now)
+    if moment is None:
+        return "never again"
+    again = f", {rule_words(trigger.rule)}" if isinstance(trigger, Recurring) else ""
+    return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M} ({zone}{again})"
+
+
+def _iso(text: str, zone: tzinfo) -> At:
+    try:
+        moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{_MORNING:02}:00")
+    except ValueError:
+        raise Refused(f"{text} is no day or time that exists") from None
+    return At(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
+
+
+def _without(text: str, found: re.Match[str]) -> str:
+    """The text with blanks in place of what was read."""
+    return f"{text[: found.start()]}{' ' * len(found[0])}{text[found.end() :]}"
+
+
+class _Reading:
+    """One text in one language; what was read is taken out of it, piece by piece."""
+
+    def __init__(self, text: str, table: Grammar) -> None:
+        self._whole = text
+        self._text = text
+        self._table = table
+
+    def read(self, now: datetime, zone: str) -> Found | None:
+        """The time as it is said in words; None where there is none."""
+        local = now.astimezone(zone_of(zone))
+        span = self._span(local, zone_of(zone))
+        if span is not None:
+            return self._found(At(span))
+        if rule := self._rule():
+            return self._repeating(rule, local.replace(tzinfo=None), zone)
+        day = self._day(local.date())
+        clock, guessed = self._clock(named=day is not None)
+        if day is None and clock is None:
+            return None
+        wall = _wall(local.replace(tzinfo=None), day, clock, guessed=guessed)
+        return self._found(At(instant(wall, zone_of(zone))), dated=day is not None)
+
+    def by(self, rule: re.Match[str], now: datetime, zone: str) -> Found:
+        """A rule of RFC 5545, with the day and the time of day that stand beside it."""
+        self._text = _without(self._text, rule)
+        local = now.astimezone(zone_of(zone)).replace(tzinfo=None)
+        if begins := self._take(re.compile(_ISO)):
+            start = _iso(begins[0], zone_of(zone)).when.astimezone(zone_of(zone)).replace(tzinfo=None)
+            return self._found(Recurring(rule[1].upper(), start, zone))
+        return self._repeating(rule[1].upper(), local, zone)
+
+    def _repeating(self, rule: str, local: datetime, zone: str) -> Found:
+        """From a day and a time of day on, which hold for every time: nothing is guessed from what the time is now."""
+        day = self._day(local.date())
+        clock, _ = self._clock(named=True)
+        if "FREQ=HOURLY" in rule and day is None and clock is None:
+            return self._found(Recurring(rule, local.replace(microsecond=0), zone))
+        wall = datetime.combine(day or local.date(), clock or time(_MORNING))
+        if wall <= local and "BY" not in rule:
+            wall += timedelta(days=1)
+        return self._found(Recurring(rule, wall, zone))
+
+    def _found(self, trigger: Trigger, *, dated: bool = True) -> Found:
+        self._refuse_a_second_time()
+        said = "".join(" " if one == left else one for one, left in zip(self._whole, self._text, strict=True))
+        left = self._table.filler.sub(" ", self._text)
+        return Found(trigger, " ".join(self._text.split()), left, " ".join(said.split()), dated)
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        found = pattern.search(self._text)
+        if found is not None:
+            self._text = _without(self._text, found)
+        return found
+
+    def _refuse_a_second_time(self) -> None:
+        table = self._table
+        for pattern in (*table.dates, table.weekday, *(day for day, _ in table.days), *table.times):
+            found = pattern.search(self._text)
+            if found is None:
+                continue
+            before, behind = self._text[: found.start()], self._text[found.end() :]
+            if re.search(_SECOND_TIME, before) or re.search(_FIRST_TIME, behind):
+                raise Refused("that names more than one time; say each by itself")
+
+    def _span(self, local: datetime, zone: tzinfo) -> datetime | None:
+        for pattern in self._table.spans:
+            if found := self._take(pattern):
+                groups = found.groupdict()
+                number, unit = self._table.number(found["n"]), self._table.unit(found["unit"])
+                number += 0.5 if groups.get("half") else 0
+                more = timedelta()
+                if groups.get("n2"):
+                    more = timedelta(**{self._table.unit(groups["unit2"]): self._table.number(groups["n2"])})
+                wall = local.replace(tzinfo=None)
+                if unit in ("seconds", "minutes", "hours"):
+                    return instant(wall, zone) + timedelta(**{unit: number}) + more
+                if unit == "months":
+                    wall += relativedelta(months=int(number)) + timedelta(days=15 if number % 1 else 0)
+                else:
+                    wall += timedelta(**{unit: number})
+                clock, _ = self._clock(named=True)
+                return instant(wall if clock is None else datetime.combine(wall.date(), clock), zone) + more
+        return None
+
+    def _rule(self) -> str:
+        for pattern, rule in self._table.repeats:
+            if found := self._take(pattern):
+                return str(rule).format(**self._rule_parts(found.groupdict()))
+        return ""
+
+    def _rule_parts(self, groups: dict[str, str | None]) -> dict[str, object]:
+        """What was found, as a rule says it."""
+        parts: dict[str, object] = {"day": groups.get("day")}
+        if days := groups.get("days"):
+            parts["days"] = ",".join(_RULE_DAYS[day] for day in dict.fromkeys(self._table.weekdays_of(days)))
+        if number := groups.get("n"):
+            parts["n"] = int(self._table.number(number))
+        if unit := groups.get("unit"):
+            parts["frequency"] = self._frequency(unit)
+        if nth := next((each for each in _NTHS if groups.get(each)), ""):
+            parts["nth"] = -1 if nth == "last" else _NTHS.index(nth) + 1
+        return parts
+
+    def _frequency(self, said: str) -> str:
+        if (unit := self._table.unit(said)) in _SHORTER:
+            raise Refused("what repeats does so by hours at the shortest")
+        return _FREQUENCIES[unit]
+
+    def _day(self, today: date) -> date | None:
+        """The day that is named first."""
+        named: list[tuple[re.Pattern[str], int | str | None]]
+        named = [(pattern, None) for pattern in (*self._table.dates, self._table.weekday)]
+        found = [
+            (match.start(), order, match, days)
+            for order, (pattern, days) in enumerate((*named, *self._table.days))
+            if (match := pattern.search(self._text))
+        ]
+        if not found:
+            return None
+        _, _, match, days = min(found, key=lambda each: each[:2])
+        self._text = _without(self._text, match)
+        if isinstance(days, str):
+            return _last_of_month(today if days == "month" else today.replace(month=12, day=1))
+        if days is not None:
+            return today + timedelta(days=days)
+        if "weekday" not in match.groupdict():
+            return _date(match, self._table, today)
+        (weekday,) = self._table.weekdays_of(match["weekday"])
+        if match.groupdict().get("week"):
+            return today + timedelta(days=7 - today.weekday() + weekday)
+        return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
+
+    def _clock(self, *, named: bool) -> tuple[time | None, bool]:
+        """The time of day, and whether the half of the day was left open; `named`: a day was said."""
+        for pattern in self._table.times:
+            found = pattern.search(self._text)
+            if found is None:
+                continue
+            self._text = _without(self._text, found)
+            groups = found.groupdict()
+            hour, minute = int(groups["hour"]), int(groups.get("minute") or groups.get("minute2") or 0)
+            half, ampm = groups.get("half"), (groups.get("ampm") or "").casefold()
+            if half:  # halb zehn is 9:30, 9時半 too
+                hour, minute = (hour - 1, 30) if half == half.casefold() == "halb" else (hour, 30)
+            part = next((hours for part, hours in self._table.parts if self._take(part)), 0)
+            late = ampm in _AFTERNOON or (part >= 12 and hour <= 11 and part != 24)
+            hour = hour % 12 + 12 if late and hour <= 12 else 0 if ampm in _FORENOON and hour == 12 else hour
+            open_half = not ampm and not part and not half and hour <= 12 and not groups.get("minute")
+            if open_half and named and self._table.afternoon and 1 <= hour <= 6:
+                hour += 12
+            if hour > 24 or minute > 59 or (hour == 24 and minute):
+                raise Refused(f"there is no time {hour}:{minute:02}")
+            return time(hour % 24, minute), open_half
+        for pattern, hours in self._table.parts:
+            if self._take(pattern):
+                return time(hours % 24), False
+        return None, False
+
+
+def _date(found: re.Match[str], table: Grammar, today: date) -> date:
+    """The day of a date; without a year, or without a month, the next one that there is."""
+    groups, day = found.groupdict(), int(table.number(found["day"]))
+    if not groups.get("month"):
+        months = (today.replace(day=1) + relativedelta(months=ahead) for ahead in range(3))
+        coming = [each for first in months if (each := _existing(first.year, first.month, day)) and each > today]
+        if not coming:
+            raise Refused(f"there is no day {day} in a month")
+        return coming[0]
+    month = groups["month"].casefold()
+    names = table.months
+    number = int(month) if month.isdigit() else next(i for i, name in enumerate(names, 1) if name[:3] == month[:3])
+    if number > 12 >= day:  # 24/12 where 12/24 is usual
+        number, day = day, number
+    years = [int(groups["year"])] if groups.get("year") else range(today.year, today.year + _LEAP_YEARS + 1)
+    for year in years:
+        if (named := _existing(year, number, day)) and (groups.get("year") or named >= today):
+            return named
+    raise Refused(f"there is no day {found['day']} {groups['month']} in {years[0]}")
+
+
+def _last_of_month(today: date) -> date:
+    return today.replace(day=calendar.monthrange(today.year, today.month)[1])
+
+
+def _existing(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _wall(now: datetime, day: date | None, clock: time | None, *, guessed: bool) -> datetime:
+    """On clocks: the day that was said, or the next day on which that time is still to come."""
+    if day is not None:
+        return datetime.combine(day, clock or time(_MORNING))
+    wall = datetime.combine(now.date(), clock or time(_MORNING))
+    if wall > now:
+        return wall
+    later = wall + timedelta(hours=12)
+    if guessed and later > now and later.date() == now.date():
+        return later
+    return wall + timedelta(days=1)

@@ -1,0 +1,99 @@
+"""Times and rules for repeating in words, in the language of who hears them. The words stand in `wording.toml`."""
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from scheduler.zones import zone_of
+
+_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_WORKDAYS = "MO,TU,WE,TH,FR"
+_SAID = {"FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYMONTH", "COUNT", "UNTIL", "WKST", "BYHOUR", "BYMINUTE"}
+_SOON = timedelta(hours=1)
+_NEAR = timedelta(days=300)  # from then on the year is said
+
+
+@functools.cache
+def _words(code: str) -> Mapping[str, Any]:
+    listed = tomllib.loads(Path(__file__).with_name("wording.toml").read_text("utf-8"))
+    return dict(listed[code])
+
+
+def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
+    """When something will be, on somebody's clocks: "at 20:28 (in 2 minutes)", "Mo., 23.11., 09:00"."""
+    words, there, here = _words(code), moment.astimezone(zone_of(zone)), now.astimezone(zone_of(zone))
+    minutes, days = round((moment - now).total_seconds() / 60), (there.date() - here.date()).days
+    shape = "today" if timedelta() <= moment - now < _SOON else {0: "later_today", 1: "tomorrow"}.get(days, "other")
+    shape = "far" if abs(moment - now) >= _NEAR else shape
+    return str(words[shape]).format(
+        time=f"{there:%H:%M}",
+        soon=words["soon"][minutes != 1].format(n=minutes),
+        weekday=words["days"].split()[there.weekday()],
+        day=there.day,
+        month=words["months"].split()[there.month - 1],
+        number=there.month,
+        year=there.year,
+    )
+
+
+def rule_words(rule: str, code: str = "en") -> str:
+    """A rule of RFC 5545 for a person: "every Monday and Thursday", "every 2 months on the last Friday, 5 times".
+
+    Where words are not shorter than the rule it stays as it is. The time of day is not said: whoever shows a rule
+    shows the next time beside it.
+    """
+    parts, words = dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part), _words(code)
+    several = any("," in parts.get(name, "") for name in ("BYHOUR", "BYMINUTE"))
+    if parts.get("FREQ") not in words["units"] or several or not parts.keys() <= _SAID:
+        return rule
+    days = _days(parts.get("BYDAY", ""), words)
+    if days is None:
+        return rule
+    said = _often(parts, days, words)
+    if parts.get("BYMONTHDAY"):
+        named = [_day_of_month(day, words) for day in parts["BYMONTHDAY"].split(",")]
+        said = words["on"].format(often=said, days=_listed(named, words))
+    if parts.get("BYMONTH"):
+        months = words["months"].split()
+        named = [months[int(month) - 1] for month in parts["BYMONTH"].split(",")]
+        said += words["in_months"].format(months=_listed(named, words))
+    if "COUNT" in parts:
+        said += words["count"][parts["COUNT"] != "1"].format(n=parts["COUNT"])
+    if "UNTIL" in parts:
+        until = parts["UNTIL"]
+        said += words["until"].format(date=f"{until[:4]}-{until[4:6]}-{until[6:8]}")
+    return said
+
+
+def _often(parts: Mapping[str, str], days: list[str], words: Mapping[str, Any]) -> str:
+    count, (one, several) = int(parts.get("INTERVAL", "1")), words["units"][parts["FREQ"]]
+    if days and count == 1 and parts["FREQ"] in ("DAILY", "WEEKLY"):
+        each = words["each"].format(days=_listed(days, words))
+        return str(words["workdays"] if parts["BYDAY"] == _WORKDAYS else each)
+    often = str(words["one"].format(unit=one) if count == 1 else words["several"].format(n=count, unit=several))
+    return str(words["on"].format(often=often, days=_listed(days, words))) if days else often
+
+
+def _days(text: str, words: Mapping[str, Any]) -> list[str] | None:
+    """Weekdays by name, "the last Friday" for -1FR; None for one that has no name here."""
+    found = []
+    for each in filter(None, text.split(",")):
+        number, day = each[:-2].lstrip("+"), each[-2:]
+        if day not in _DAYS or (number and number not in words["ordinals"]):
+            return None
+        name = words["days"].split()[_DAYS.index(day)]
+        found.append(words["nth"].format(nth=words["ordinals"][number], day=name) if number else name)
+    return found
+
+
+def _day_of_month(day: str, words: Mapping[str, Any]) -> str:
+    if day in ("-1", "-2"):
+        return str(words["last_day"].format(nth=words["ordinals"][day]))
+    return str(words["day"].format(n=day))
+
+
+def _listed(found: list[str], words: Mapping[str, Any]) -> str:
+    return str(words["and"]).join(filter(None, (str(words["comma"]).join(found[:-1]), found[-1])))

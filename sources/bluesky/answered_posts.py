@@ -1,0 +1,131 @@
+"""Posts whose words memory holds: who takes one back is not answered any more, and what was kept of it is forgotten.
+
+A post that waits for its answer is looked for every few seconds, one that was answered less and less often the older it
+is. The server that shows posts leaves out also what it only hides (of somebody who blocks us, say): before an answered
+post counts as deleted its record is asked for.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from memory.people.audience import PUBLIC
+from memory.store.ids import PlaceId
+from sources.base import Deliver, Place, PlaceKind
+from sources.bluesky.failures import CallFailed, Refused
+from sources.bluesky.keys import NAME, uri_and_cid
+from sources.bluesky.notifications import deletion
+from sources.bluesky.records import Post, post
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.wiring import Held, Wiring
+
+AT_MOST = 900.0
+"""Seconds for which an answer is waited for."""
+_AT_ONCE = 25
+"""Posts that the server takes in one question."""
+EVERY = 3.0
+_SOONEST, _LATEST, _SHARE = 20.0, 86_400.0, 0.5
+"""An answered post is looked for again after this share of its age, within these seconds."""
+_MOST = 5_000
+"""Posts that are watched, the newest."""
+_NO_RECORD = ("could not locate record", "record not found", "could not find repo", "repo not found")
+
+
+@dataclass(frozen=True)
+class _Watch:
+    held: Held
+    due: float
+    """When it is looked for: not at once, since it was read a moment ago and its answer may come first."""
+    until: float
+    """Until when its answer is waited for; 0 when it was answered."""
+
+
+class Watched:
+    """The posts that memory holds."""
+
+    def __init__(self, session: BlueskySession, wiring: Wiring) -> None:
+        self._session = session
+        self._wiring = wiring
+        self._posts: dict[str, _Watch] = {}
+        self._gone: list[Held] = []
+        self._loaded = False
+
+    def add(self, found: Post, place: Place) -> None:
+        now = time.monotonic()
+        self._posts[found.id] = _Watch(Held(found.id, place.id, found.at), now + EVERY, now + AT_MOST)
+
+    def answered(self, message: str) -> None:
+        """Its deletion may have been a moment too late for us to see."""
+        if (found := self._posts.get(message)) is not None:
+            self._posts[message] = replace(found, due=time.monotonic() + EVERY, until=0.0)
+
+    def awaits(self, place: PlaceId) -> bool:
+        """Whether an answer is being made there."""
+        now = time.monotonic()
+        return any(each.until > now and each.held.place == place for each in self._posts.values())
+
+    def gone(self, message: str) -> None:
+        """It was found deleted."""
+        if (found := self._posts.pop(message, None)) is not None:
+            self._gone.append(found.held)
+
+    def knows(self, uri: str) -> bool:
+        """Whether a post is among them."""
+        return any(message.startswith(f"{uri}#") for message in self._posts)
+
+    async def posts(self, uris: Sequence[str]) -> dict[str, Post]:
+        """Those of these posts that exist and can be seen, as they are now. Raises CallFailed."""
+        answer = await self._session.query("app.bsky.feed.getPosts", {"uris": list(uris)})
+        listed = answer.get("posts")
+        found = [post(each) for each in listed] if isinstance(listed, list) else []
+        return {each.uri: each for each in found if each is not None}
+
+    async def look(self, deliver: Deliver) -> None:
+        """Tell of posts that were deleted since. Raises CallFailed."""
+        if not self._loaded:
+            await self._load()
+        now = time.monotonic()
+        due = [(message, each) for message, each in self._posts.items() if each.due <= now]
+        asked = sorted(due, key=lambda pair: (pair[1].until == 0.0, -pair[1].held.at.timestamp()))[:_AT_ONCE]
+        if asked:
+            there = await self.posts([uri_and_cid(message)[0] for message, _ in asked])
+            for message, each in asked:
+                self._posts[message] = replace(each, due=now + self._pause(each, now))
+                if uri_and_cid(message)[0] not in there and (each.until > now or await self._deleted(message)):
+                    self.gone(message)
+        gone, self._gone = self._gone, []
+        for held in gone:
+            await self.take_back(held, deliver)
+
+    async def take_back(self, held: Held, deliver: Deliver) -> None:
+        """A post is not there any more: what it led to is followed, and our answer with it."""
+        await self._wiring.withdraw(held.message)
+        where = Place(held.place, PlaceKind.THREAD, PUBLIC, bindings=(held.place, NAME))
+        deliver(deletion(held.message, where, self._wiring.clock()))
+
+    async def _load(self) -> None:
+        """What was held before this start; looked for soon, the newest first, a few at a time."""
+        now = time.monotonic()
+        for each in await self._wiring.held(_MOST):
+            if uri_and_cid(each.message)[0]:
+                self._posts.setdefault(each.message, _Watch(each, now + EVERY, 0.0))
+        self._loaded = True
+
+    def _pause(self, each: _Watch, now: float) -> float:
+        if each.until > now:
+            return EVERY
+        age = (self._wiring.clock() - each.held.at) / timedelta(seconds=1)
+        return min(max(age * _SHARE, _SOONEST), _LATEST)
+
+    async def _deleted(self, message: str) -> bool:
+        """Whether the record of a post that is not shown is gone, as far as its server says so."""
+        _, _, did, collection, key = uri_and_cid(message)[0].split("/")
+        try:
+            asked = {"repo": did, "collection": collection, "rkey": key}
+            await self._session.query("com.atproto.repo.getRecord", asked)
+        except Refused as why:
+            return why.error == "RecordNotFound" or any(words in why.message.casefold() for words in _NO_RECORD)
+        except CallFailed:
+            return False
+        return False

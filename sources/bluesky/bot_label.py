@@ -1,0 +1,72 @@
+"""Being known for what one is: the account's profile says that it is a bot, and whose."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memory.store.faults import call_point
+from sources.bluesky import richtext
+from sources.bluesky.failures import Refused
+from sources.bluesky.session import BlueskySession
+from sources.text import one_line
+
+_PROFILE = call_point("bluesky.profile")
+
+PROFILE = "app.bsky.actor.profile"
+_LABELS = "com.atproto.label.defs#selfLabels"
+_BOT = "bot"
+MOST_DESCRIPTION = 256
+
+
+async def owner_line(session: BlueskySession, owner: str) -> str:
+    """Whose bot it is, in words for the profile; `owner` is a DID, or empty. Raises CallFailed."""
+    if not owner:
+        return 'Automated account, run with Carina. Reply "stop" and it never answers you again.'
+    handle = (await session.query("app.bsky.actor.getProfile", {"actor": owner})).get("handle", owner)
+    return f'Automated account of @{handle}, run with Carina. Reply "stop" and it never answers you again.'
+
+
+async def set_up(session: BlueskySession, line: str) -> list[str]:
+    """Label the account as a bot and put the line into its profile; gives what was changed. Raises CallFailed."""
+    record, cid = await _profile(session)
+    changed, values = [], _values(record)
+    if _BOT not in values:
+        record["labels"] = {"$type": _LABELS, "values": [{"val": each} for each in (*values, _BOT)]}
+        changed.append("labelled as a bot")
+    described = str(record.get("description", ""))
+    if line not in described:
+        text = f"{described}\n\n{line}".strip()
+        if richtext.graphemes(text) > MOST_DESCRIPTION:
+            raise Refused(
+                400, "TooLong", f"with {one_line(line)!r} the profile's description would be over 256 characters"
+            )
+        record["description"] = text
+        changed.append("owner line added to the profile")
+    if changed:
+        data = {"repo": session.did, "collection": PROFILE, "rkey": "self", "record": record}
+        swap = {"swapRecord": cid} if cid else {}  # somebody may be changing the profile at this moment
+        await session.procedure("com.atproto.repo.putRecord", {**data, **swap}, _PROFILE)
+    return changed
+
+
+async def is_labelled(session: BlueskySession) -> bool:
+    """Whether the account says that it is a bot. Raises CallFailed."""
+    record, _ = await _profile(session)
+    return _BOT in _values(record)
+
+
+async def _profile(session: BlueskySession) -> tuple[dict[str, Any], str]:
+    await session.open()
+    asked = {"repo": session.did, "collection": PROFILE, "rkey": "self"}
+    try:
+        found = await session.query("com.atproto.repo.getRecord", asked)
+    except Refused as why:
+        if why.error != "RecordNotFound":
+            raise
+        return {"$type": PROFILE}, ""
+    return dict(found["value"]), str(found.get("cid", ""))
+
+
+def _values(record: Mapping[str, Any]) -> list[str]:
+    labels = record.get("labels")
+    values = labels.get("values", []) if isinstance(labels, dict) else []
+    return [str(each["val"]) for each in values if isinstance(each, dict) and "val" in each]

@@ -1,0 +1,360 @@
+"""Direct messages on Bluesky, which a service of their own carries (chat.bsky.convo), where there is one.
+
+The owner and people whom the owner let in are heard there; from anybody else only an answer to a question that was put
+to them, and that they want out. What was read is known as with notifications: from the inbox and what was passed over,
+with a mark up to which everything is decided.
+"""
+
+import re
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from memory.people.audience import OWNER, Trust, person_audience
+from memory.requests import Verdict, code
+from memory.store.clock import from_text, to_text
+from memory.store.faults import call_point
+from memory.store.ids import OutboxId
+from memory.store.logs import Log
+from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
+from sources.bluesky import richtext
+from sources.bluesky.failures import CallFailed, RateLimited, Unreachable
+from sources.bluesky.filters import Why, opting
+from sources.bluesky.keys import NAME, direct_place, moment, person_id
+from sources.bluesky.notifications import speaker_of
+from sources.bluesky.records import Account, account
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.wiring import Wiring
+from sources.outgoing import outgoing
+from sources.recent import Recent
+from sources.text import flatten, sendable, visible
+
+log = Log(__name__)
+
+_SAY = call_point("bluesky.direct")
+CHAT = "did:web:api.bsky.chat#bsky_chat"
+_PAGE, _MOST_PAGES = 50, 10
+_MOST_GRAPHEMES = 1_000
+"""Of one direct message."""
+_MARGIN = timedelta(minutes=5)
+_SKEW = timedelta(seconds=30)
+"""How far the clocks of this machine and of the service may be apart."""
+_AGAIN, _SOON = 900.0, 30.0
+"""Seconds until it is tried again: where there is no such service, and where it was out of reach."""
+_MOST_TRIES = 3
+_SELDOM = 4
+"""Looks at what addresses the account for one at this."""
+_LONG_AGO = "1970-01-01T00:00:00.000Z"
+_VERDICTS = {"yes": Verdict.ONCE, "hour": Verdict.HOUR, "always": Verdict.ALWAYS, "no": Verdict.DENY}
+_ANSWER = re.compile(r"\s*(yes|hour|always|no)(?:\s+#?(\d{1,19}))?\s*[.!]?\s*", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One direct message in a conversation of two."""
+
+    convo: str
+    key: str
+    sender: str
+    other: Account
+    """Who talks with us there."""
+    text: str
+    at: datetime
+
+    @property
+    def id(self) -> str:
+        return message_id(self.convo, self.key)
+
+
+def message_id(convo: str, key: str) -> str:
+    """A direct message as the inbox and the outbox name it."""
+    return f"chat:{convo}:{key}"
+
+
+class DirectMessages:
+    """Hears and says direct messages; where the service has none, `trouble` says so."""
+
+    def __init__(self, settings: BlueskySettings, session: BlueskySession, wiring: Wiring) -> None:
+        self._settings = settings
+        self._session = session
+        self._wiring = wiring
+        self._low: str | None = None
+        self._next = 0.0
+        self._decided: Recent[str, None] = Recent(5_000)
+        self._tries: Recent[str, int] = Recent(1_000)
+        self._convos: Recent[str, str] = Recent(1_000)
+        self._claimed: Recent[str, OutboxId] = Recent(1_000)
+        self.served = False
+        self.trouble = ""
+        """Why there are none at the moment."""
+
+    @property
+    def words(self) -> str:
+        """How they stand, for the owner."""
+        if not self._settings.direct:
+            return "direct messages are switched off (`direct_messages` in [bluesky])"
+        if self.served:
+            return "direct messages are served"
+        why = self.trouble or "it was not asked yet"
+        hint = "the server has none, or the app password was made without access to them"
+        return f"direct messages are not served: {why} ({hint})"
+
+    @property
+    def known_to_be_missing(self) -> bool:
+        """Whether the service was looked for, and was never there."""
+        return bool(self.trouble) and self._low is None
+
+    # ------------------------------------------------------------------ hearing
+
+    async def look(self, deliver: Deliver) -> None:
+        """Read what is new. What is in the way of that stands in `trouble`, and is in the way of nothing else."""
+        now = time.monotonic()
+        if not self._settings.direct or now < self._next:
+            return
+        try:
+            await self._read(deliver)
+        except CallFailed as why:
+            soon = isinstance(why, Unreachable) or self._low is not None
+            if self.served or not self.trouble:
+                log.info("bluesky_direct_not_served", reason=why.reason)
+            self.served, self.trouble = False, why.reason
+            self._next = now + (why.seconds if isinstance(why, RateLimited) else _SOON if soon else _AGAIN)
+        else:
+            self.served, self.trouble = True, ""
+            self._next = now + self._settings.poll_seconds * _SELDOM
+
+    async def _read(self, deliver: Deliver) -> None:
+        page = await self._ask("chat.bsky.convo.listConvos", {"limit": _PAGE})
+        convos = [last for each in _items(page.get("convos")) if (last := _convo(each, self._session.did))]
+        low = self._low or await self._wiring.direct_mark()
+        newest = max([from_text(low or _LONG_AGO), *(last.at for last in convos)])  # never back: old ones are not news
+        back = (newest if low is None else from_text(low)) - _MARGIN
+        found = [
+            each
+            for last in convos
+            if last.at > back and last.id not in self._decided
+            for each in await self._messages(last, back)
+        ]
+        fresh = await self._fresh(found)
+        if low is None:
+            await self._pass_over({each.id: Why.BEFORE for each in fresh})
+            self._low = to_text(newest)
+        else:
+            self._low = to_text(await self._hear(fresh, deliver, newest))
+        if self._low != low:
+            await self._wiring.set_direct_mark(self._low)
+
+    async def _messages(self, last: Said, back: datetime) -> list[Said]:
+        """The messages of a conversation since then, the oldest first."""
+        found: list[Said] = []
+        cursor = ""
+        for _ in range(_MOST_PAGES):
+            asked = {"convoId": last.convo, "limit": _PAGE, "cursor": cursor}
+            page = await self._ask("chat.bsky.convo.getMessages", asked)
+            views = _items(page.get("messages"))
+            found += [each for view in views if (each := _said(last.convo, view, last.other)) is not None]
+            cursor = str(page.get("cursor") or "")
+            if not cursor or not views or moment(str(views[-1].get("sentAt"))) <= back:
+                break
+        return sorted((each for each in found if each.at > back), key=lambda each: (each.at, each.key))
+
+    async def _fresh(self, found: Sequence[Said]) -> list[Said]:
+        unknown = [each for each in found if each.id not in self._decided]
+        seen = await self._wiring.seen([each.id for each in unknown]) if unknown else set()
+        for each in unknown:
+            if each.id in seen or each.sender == self._session.did:
+                self._decided.put(each.id, None)
+        return [each for each in unknown if each.id not in self._decided]
+
+    async def _hear(self, fresh: Sequence[Said], deliver: Deliver, newest: datetime) -> datetime:
+        """Deliver what is to be heard; gives up to when everything is decided and stored."""
+        passed: dict[str, Why] = {}
+        heard: list[Said] = []
+        for each in fresh:
+            why = await self._why_not(each)
+            if why is None:
+                heard.append(each)
+            else:
+                passed[each.id] = why
+        await self._pass_over(passed)
+        last = {each.convo: each.id for each in heard}
+        for each in heard:
+            deliver(self._notification(each, answer=last[each.convo] == each.id))
+        await self._tell_waiting([each for each in fresh if passed.get(each.id) is Why.NOT_LET_IN])
+        if not heard:
+            return newest
+        await self._wiring.settled()
+        seen = await self._wiring.seen([each.id for each in heard])
+        for identifier in seen:
+            self._decided.put(identifier, None)
+        await self._tell_waiting([each for each in heard if each.id in seen])
+        missing = await self._not_stored([each for each in heard if each.id not in seen])
+        return min([newest, *(each.at for each in missing)])
+
+    async def _tell_waiting(self, said: Sequence[Said]) -> None:
+        """Who said a bare "yes" is told what waits for them. Once: after it is stored, also what the agent hears."""
+        for each in said:
+            if (answer := _ANSWER.fullmatch(each.text)) is not None:
+                await self._decide(each, "", _VERDICTS[answer[1].lower()])
+
+    async def _not_stored(self, missing: Sequence[Said]) -> list[Said]:
+        for each in missing:
+            self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
+        hopeless = {each.id: Why.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= _MOST_TRIES}
+        await self._pass_over(hopeless)
+        return [each for each in missing if each.id not in hopeless]
+
+    async def _why_not(self, each: Said) -> Why | None:
+        """Why a message is not heard; what it says to the house itself is done here."""
+        person, did, filters = person_id(each.other.did), each.other.did, self._settings.filters
+        if (wants_out := opting(each.text)) is not None:
+            await self._wiring.opt(person, wants_out)
+            return Why.OPTING
+        if self._wiring.denied(person) or did in filters.exclude_dids:
+            return Why.EXCLUDED_PERSON
+        if self._wiring.withheld(person):
+            return Why.OPTED_OUT
+        if each.other.blocked or each.other.muted:
+            return Why.BLOCKED
+        if (answer := _ANSWER.fullmatch(each.text)) is not None and answer[2]:
+            await self._decide(each, answer[2], _VERDICTS[answer[1].lower()])
+            return Why.DECIDED
+        if self._wiring.paused():
+            return Why.PAUSED
+        if each.at < self._wiring.clock() - timedelta(days=self._settings.read_back_days):
+            return Why.TOO_OLD
+        return None if self._lets_in(did) else Why.NOT_LET_IN
+
+    def _lets_in(self, did: str) -> bool:
+        return did in (self._settings.owner, *self._settings.direct_dids) or self._wiring.allowed(person_id(did))
+
+    async def _decide(self, each: Said, code: str, verdict: Verdict) -> None:
+        words = await self._wiring.decide(person_id(each.other.did), flatten(each.other.handle), code, verdict)
+        if words:
+            await self._send(each.convo, words)
+
+    async def _pass_over(self, found: Mapping[str, Why]) -> None:
+        if found:
+            await self._wiring.pass_over({each: str(why) for each, why in found.items()})
+            for each in found:
+                self._decided.put(each, None)
+            log.info("bluesky_passed_over", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
+
+    def _notification(self, each: Said, *, answer: bool) -> Notification:
+        place, speaker = direct_place(each.other.did), self._speaker(each.other)
+        audience = OWNER if speaker.trust is Trust.OWNER else person_audience(speaker.id)
+        name = f"direct messages with {speaker.name} on Bluesky"
+        return Notification(
+            source=NAME,
+            external_id=each.id,
+            kind=Kind.MESSAGE,
+            place=Place(place, PlaceKind.DIRECT, audience, name=name, bindings=(place, NAME)),
+            speaker=speaker,
+            subject=each.id,
+            at=each.at,
+            text=sendable(each.text),
+            answer=answer,
+        )
+
+    def _speaker(self, who: Account) -> Speaker:
+        speaker = speaker_of(who, self._settings)
+        trust = max(speaker.trust, Trust.APPROVED)  # nobody else is heard there
+        return Speaker(speaker.id, speaker.name, speaker.username, trust=trust)
+
+    # ------------------------------------------------------------------ saying
+
+    async def send(self, delivery: Delivery, did: str) -> str:
+        """Say it, unless it was said before. Raises CallFailed, DeliveryFailed."""
+        text = _fitting(outgoing(delivery.text).strip(), delivery)
+        if not visible(text):
+            raise DeliveryFailed("there is nothing to say")
+        convo = await self._convo_with(did)
+        if delivery.again and (there := await self._there(convo, delivery.id, text, delivery.created_at)):
+            return there
+        return self._claim(message_id(convo, await self._send(convo, text)), delivery.id)
+
+    async def find(self, deliveries: Sequence[Delivery], did: str, taken: Collection[str]) -> dict[OutboxId, str]:
+        """Which of these stand there. Raises CallFailed."""
+        convo, found = await self._convo_with(did), dict[OutboxId, str]()
+        for each in deliveries:
+            text = _fitting(outgoing(each.text).strip(), each)
+            there = await self._there(convo, each.id, text, each.created_at)
+            if there is not None and there not in taken:
+                found[each.id] = there
+        return found
+
+    async def _there(self, convo: str, row: OutboxId, text: str, since: datetime) -> str | None:
+        """Our own message with these words since then that became no other row."""
+        us = Account(self._session.did)
+        for each in await self._messages(Said(convo, "", us.did, us, "", since), since - _SKEW):
+            if each.sender == us.did and each.text == text and self._claimed.get(each.id) in (None, row):
+                return self._claim(each.id, row)
+        return None
+
+    def _claim(self, message: str, row: OutboxId) -> str:
+        self._claimed.put(message, row)
+        return message
+
+    async def _convo_with(self, did: str) -> str:
+        if (known := self._convos.get(did)) is not None:
+            return known
+        found = await self._ask("chat.bsky.convo.getConvoForMembers", {"members": [did]})
+        return self._convos.put(did, str(_mapping(found.get("convo")).get("id", "")))
+
+    async def _send(self, convo: str, text: str) -> str:
+        message: dict[str, Any] = {"text": text}
+        if facets := richtext.facets(text, {}):
+            message["facets"] = facets
+        data = {"convoId": convo, "message": message}
+        answer = await self._session.procedure("chat.bsky.convo.sendMessage", data, _SAY, proxy=CHAT)
+        return str(answer.get("id", ""))
+
+    async def _ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        return await self._session.query(method, params, proxy=CHAT)
+
+
+def _fitting(text: str, delivery: Delivery) -> str:
+    """The text as one message takes it; a question with how to answer it, since there are no buttons."""
+    how = ""
+    if delivery.buttons is not None and delivery.buttons.kind == "permit":
+        names = {verdict.value: word for word, verdict in _VERDICTS.items()}
+        number = code(int(delivery.buttons.request))
+        offers = ", ".join(f"{names[each]} {number}" for each in delivery.buttons.offers)
+        how = f"\n\nAnswer with one of: {offers}"
+    room = _MOST_GRAPHEMES - richtext.graphemes(how)
+    if richtext.graphemes(text) > room:
+        cut = "… (cut off: `carina permits show` has the whole)" if how else "…"
+        text = richtext.shortened(text, room - len(cut)) + cut
+    return text + how
+
+
+def _convo(view: Any, us: str) -> Said | None:
+    """The last message of a conversation of two, without its words: it may be one that was deleted."""
+    view = _mapping(view)
+    members = [account(each) for each in _items(view.get("members"))]
+    others = [each for each in members if each.did != us]
+    last = _mapping(view.get("lastMessage"))
+    if len(others) != 1 or len(members) > 2 or not last.get("id"):
+        return None
+    return Said(str(view.get("id", "")), str(last["id"]), "", others[0], "", moment(str(last.get("sentAt", ""))))
+
+
+def _said(convo: str, view: Any, other: Account) -> Said | None:
+    """A message; None for one that was deleted, or is of the service itself."""
+    view = _mapping(view)
+    sender = str(_mapping(view.get("sender")).get("did", ""))
+    text, key = view.get("text"), view.get("id")
+    if not sender or not isinstance(text, str) or not isinstance(key, str):
+        return None
+    return Said(convo, key, sender, other, text, moment(str(view.get("sentAt", ""))))
+
+
+def _mapping(data: Any) -> Mapping[str, Any]:
+    return data if isinstance(data, Mapping) else {}
+
+
+def _items(data: Any) -> list[Any]:
+    return data if isinstance(data, list) else []

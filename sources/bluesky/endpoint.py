@@ -1,0 +1,410 @@
+"""Saying things on Bluesky: each outbox row is one record with a key of its own, so it is there once or not at all."""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from memory.store.clock import to_text
+from memory.store.faults import call_point
+from memory.store.ids import OutboxId, PersonId, PlaceId
+from memory.store.logs import Log
+from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Form, HistoryUnreadable
+from sources.bluesky import richtext
+from sources.bluesky.answered_posts import Watched
+from sources.bluesky.direct_messages import DirectMessages
+from sources.bluesky.failures import SOON, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
+from sources.bluesky.filters import Us
+from sources.bluesky.keys import (
+    POSTS,
+    author_of,
+    direct_place,
+    message_id,
+    person_id,
+    record_key,
+    root_of,
+    uri_and_cid,
+    user_of,
+)
+from sources.bluesky.lookups import BlueskyReader
+from sources.bluesky.records import Account, Post, Reference, account, post
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.write_budget import CREATE, DELETE, Budget
+from sources.outgoing import outgoing
+from sources.recent import Recent
+from sources.text import visible
+
+log = Log(__name__)
+
+WRITE = call_point("bluesky.write")
+_REMOVE = call_point("bluesky.remove")
+_MOST_LANGUAGES = 3
+_LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{1,8}){0,4}")
+_HANDLE_SECONDS = 60.0
+"""For so long a handle is somebody's without asking again: handles change hands."""
+_UPLOAD = call_point("bluesky.upload")
+_QUOTE, _QUOTE_MEDIA, _IMAGES = "app.bsky.embed.record", "app.bsky.embed.recordWithMedia", "app.bsky.embed.images"
+_ACTS = {
+    "like": "app.bsky.feed.like",
+    "repost": "app.bsky.feed.repost",
+    "follow": "app.bsky.graph.follow",
+    "quote": POSTS,
+    "reply": POSTS,
+    "post": POSTS,
+}
+
+
+class BlueskyEndpoint:
+    """Speaks for the Bluesky source."""
+
+    max_length = richtext.MOST_GRAPHEMES
+    has_previews = False
+    has_nonce = True
+    nonce_seconds = 1_800.0
+    """A record's key is good for ever; after this long it is looked up whether the record is there."""
+
+    def __init__(
+        self,
+        settings: BlueskySettings,
+        session: BlueskySession,
+        watched: Watched,
+        direct: DirectMessages,
+        us: Callable[[], Us],
+    ) -> None:
+        self._settings = settings
+        self._session = session
+        self._watched = watched
+        self._direct = direct
+        self._us = us
+        self._done: Recent[OutboxId, str] = Recent(5_000)
+        self._roots: Recent[str, tuple[Reference, tuple[str, ...]]] = Recent(1_000)
+        self._handles: Recent[str, tuple[str, float]] = Recent(1_000)
+        self.reader = BlueskyReader(settings, session, us)
+        self.form = Form(settings.most_posts, takes_files=False)
+        self.budget = Budget(settings.points_per_hour, settings.points_per_day)
+
+    @property
+    def account(self) -> str:
+        """The account's DID; empty before the first login."""
+        return self._session.did
+
+    def split(self, text: str) -> list[str]:
+        return richtext.posts(outgoing(text), numbered=self._settings.numbered)
+
+    async def send(self, delivery: Delivery) -> str:
+        if (already := self._done.get(delivery.id)) is not None:
+            return already
+        try:
+            await self._session.open()
+            if did := user_of(delivery.place):
+                said = await self._say(delivery, did)
+            else:
+                said = await (self._act(delivery) if delivery.act else self._reply(delivery))
+        except CallFailed as why:
+            raise as_delivery(why) from why
+        except DeliveryFailed as why:
+            if delivery.act and why.withheld:  # somebody was asked for it, and is told
+                raise DeliveryFailed(str(why)) from why
+            raise
+        return self._done.put(delivery.id, said)
+
+    async def _say(self, delivery: Delivery, did: str) -> str:
+        """A direct message."""
+        if not self._settings.direct:
+            raise DeliveryFailed("direct messages on Bluesky are switched off")
+        self._check_person(Account(did))
+        try:
+            return await self._direct.send(delivery, did)
+        except NoAnswer as why:
+            if self._direct.known_to_be_missing:
+                raise DeliveryFailed(f"direct messages are not served there: {why.reason}") from why
+            raise
+
+    async def _reply(self, delivery: Delivery) -> str:
+        root, parent, languages = await self._answered(delivery)
+        record = await self._record(delivery, languages)
+        record["reply"] = {"root": root.data(), "parent": parent.data()}
+        said = await self._create(delivery, record)
+        self._roots.put(said, (root, languages))
+        self._watched.answered(delivery.reply_to)
+        return said
+
+    async def _act(self, delivery: Delivery) -> str:
+        """Post; like, repost, quote or answer a post, or follow somebody; or take that back."""
+        if delivery.act == "post":
+            return await self._create(delivery, await self._record(delivery, ()))
+        if delivery.act in ("unlike", "unfollow", "delete"):
+            return await self._undo(delivery)
+        made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
+        if delivery.act == "follow":
+            who = await self._followed(delivery.target)
+            standing = await self._standing(delivery, who.followed)
+            return standing or await self._create(delivery, {**made, "subject": delivery.target})
+        found = (await self._watched.posts([delivery.target])).get(delivery.target)
+        if found is None:
+            raise DeliveryFailed("the post was deleted, or cannot be seen by us")
+        if delivery.act == "reply":
+            return await self._create(delivery, await self._elsewhere(delivery, found))
+        self._check_person(found.author)
+        subject = Reference(found.uri, found.cid).data()
+        if delivery.act != "quote":
+            standing = await self._standing(delivery, found.liked if delivery.act == "like" else found.reposted)
+            return standing or await self._create(delivery, {**made, "subject": subject})
+        record = await self._record(delivery, ())
+        return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
+
+    async def _undo(self, delivery: Delivery) -> str:
+        """Remove our record, of whatever row or client; one that is not there needs nothing."""
+        if delivery.act == "delete":
+            records = [delivery.target]
+        elif delivery.act == "unfollow":
+            who = account(await self._session.query("app.bsky.actor.getProfile", {"actor": delivery.target}))
+            records = [who.followed, *(self._uri("follow", row) for row in delivery.earlier)]
+        else:
+            found = (await self._watched.posts([delivery.target])).get(delivery.target)
+            records = [found.liked if found is not None else "", *(self._uri("like", row) for row in delivery.earlier)]
+        for uri in dict.fromkeys(each for each in records if author_of(each) == self._session.did):
+            await self._remove(uri)
+        return ""
+
+    async def _remove(self, uri: str) -> None:
+        """Remove a record of ours; it may be gone already. Raises CallFailed."""
+        _, _, did, collection, key = uri.split("/")
+        await self._session.procedure(
+            "com.atproto.repo.deleteRecord", {"repo": did, "collection": collection, "rkey": key}, _REMOVE
+        )
+        self.budget.spend(DELETE)
+
+    async def _standing(self, delivery: Delivery, seen: str) -> str | None:
+        """The record that does the same already, as a message: of an earlier row, or made by hand as the server `seen`.
+
+        What was removed, in whatever client, is not there on our own server, though another may show it for a while.
+        """
+        made = [self._uri(delivery.act, row) for row in delivery.earlier]
+        for uri in dict.fromkeys([*made, *([seen] if author_of(seen) == self._session.did else [])]):
+            with suppress(Refused):
+                return _message(await self._get(uri))
+        return None
+
+    async def _elsewhere(self, delivery: Delivery, found: Post) -> dict[str, Any]:
+        """A reply to a post that did not address us."""
+        self._check(found)
+        filters = self._settings.filters
+        if found.author.is_bot and found.author.did not in filters.friends and not self._settings.bot_answers_per_day:
+            raise DeliveryFailed("the person is a bot by its own word, and `bot_answers_per_day` is 0")
+        record = await self._record(delivery, _languages(found))
+        parent = Reference(found.uri, found.cid)
+        return {**record, "reply": {"root": found.root.data(), "parent": parent.data()}}
+
+    # ------------------------------------------------------------------ what is answered
+
+    async def _answered(self, delivery: Delivery) -> tuple[Reference, Reference, tuple[str, ...]]:
+        """The thread's first post, the post that is answered, and its languages. Raises DeliveryFailed."""
+        if delivery.follows:
+            return await self._own(delivery.follows)
+        root = root_of(delivery.place)
+        uri, _ = uri_and_cid(delivery.reply_to)
+        if delivery.turn is not None and delivery.later and not uri:
+            # The thread's first author may never have spoken to us.
+            raise DeliveryFailed("the post that it goes on from was not delivered")
+        if not root:
+            raise DeliveryFailed(f"{delivery.place} is no thread on Bluesky")
+        found = (await self._watched.posts([uri or root])).get(uri or root)
+        if found is None:
+            self._watched.gone(delivery.reply_to)
+            raise DeliveryFailed("the post that it would answer was deleted, or cannot be seen by us", withheld=True)
+        self._check(found)
+        return found.root, Reference(found.uri, found.cid), _languages(found)
+
+    def _check(self, found: Post) -> None:
+        """Raise DeliveryFailed where an answer is not wanted."""
+        if found.author.did == self._session.did:
+            raise DeliveryFailed("it would answer a post of our own", withheld=True)
+        self._check_person(found.author)
+        if found.replies_closed:
+            raise DeliveryFailed("the thread's author lets only others reply", withheld=True)
+
+    def _check_person(self, who: Account) -> None:
+        """Raise DeliveryFailed for somebody with whom we have nothing to do, by their choice or by ours."""
+        if self._us().withheld(person_id(who.did)):
+            raise DeliveryFailed("the person wants nothing of us (opted out)", withheld=True)
+        if who.did in self._settings.filters.exclude_dids:
+            raise DeliveryFailed("the person is excluded by the configuration", withheld=True)
+        if self._us().denied(person_id(who.did)):
+            raise DeliveryFailed("the person was shut out (`carina people deny`)", withheld=True)
+        if who.blocked:
+            raise DeliveryFailed("one of the two accounts has blocked the other", withheld=True)
+        if who.muted:
+            raise DeliveryFailed("our account has muted the person", withheld=True)
+
+    async def _followed(self, did: str) -> Account:
+        """Somebody of whom no post is at hand, with the same checks."""
+        if did == self._session.did:
+            raise DeliveryFailed("the account cannot follow itself")
+        self._check_person(Account(did))
+        who = account(await self._session.query("app.bsky.actor.getProfile", {"actor": did}))
+        self._check_person(who)
+        return who
+
+    async def _own(self, message: str) -> tuple[Reference, Reference, tuple[str, ...]]:
+        """The same for a post of ours that goes on: from its own record, which our server has at once."""
+        uri, cid = uri_and_cid(message)
+        known = self._roots.get(message)
+        if known is None:
+            found = await self._get(uri)
+            own = post({**found, "record": found.get("value")})
+            if own is None:
+                raise DeliveryFailed("the post that it goes on from was deleted")
+            known = own.root, own.languages
+        return known[0], Reference(uri, cid), known[1]
+
+    # ------------------------------------------------------------------ the record
+
+    async def _record(self, delivery: Delivery, languages: tuple[str, ...]) -> dict[str, Any]:
+        """The post; the same for every try, down to its time."""
+        text = outgoing(delivery.text).strip()
+        if not visible(text):
+            raise DeliveryFailed("there is nothing to say")
+        if not richtext.fits(text):
+            raise DeliveryFailed(f"the text has {richtext.graphemes(text)} characters, and a post takes 300")
+        record: dict[str, Any] = {
+            "$type": POSTS,
+            "text": text,
+            "createdAt": to_text(delivery.created_at),
+            "langs": list(languages or self._settings.languages),
+        }
+        if facets := richtext.facets(text, await self._resolved(text, delivery.may_mention)):
+            record["facets"] = facets
+        return record
+
+    async def _resolved(self, text: str, may_mention: Collection[PersonId]) -> Mapping[str, str]:
+        """The DIDs of the handles that a text mentions, of those who may be woken by it."""
+        found = {}
+        for handle in richtext.handles(text)[:10]:
+            did, known_at = self._handles.get(handle) or ("", float("-inf"))
+            if time.monotonic() - known_at > _HANDLE_SECONDS:
+                try:
+                    answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
+                    did = str(answer.get("did", ""))
+                except Refused:
+                    did = ""
+                self._handles.put(handle, (did, time.monotonic()))
+            if did and person_id(did) in may_mention:
+                found[handle] = did
+        return found
+
+    async def _create(self, delivery: Delivery, record: Mapping[str, Any]) -> str:
+        """Make the record under the row's own key, or find that it was made before."""
+        if (wait := self.budget.wait(CREATE)) > 0:
+            raise RateLimited(wait)
+        if delivery.images:
+            record = {**record, "embed": await self._embed(delivery, record.get("embed"))}
+        key = record_key(delivery.id)
+        collection = record["$type"]
+        data = {"repo": self._session.did, "collection": collection, "rkey": key, "record": dict(record)}
+        try:
+            answer = await self._session.procedure("com.atproto.repo.createRecord", data, WRITE)
+        except (Unreachable, RateLimited):
+            raise
+        except CallFailed:
+            if (there := await self._there(delivery)) is not None:
+                return there
+            raise
+        self.budget.spend(CREATE)
+        return _message(answer)
+
+    async def _embed(self, delivery: Delivery, quoted: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The pictures, with what is quoted. A file that is brought twice is one file."""
+        images = []
+        for each in delivery.images:
+            try:
+                blob = await self._session.upload(each.content, each.content_type, _UPLOAD)
+            except NoAnswer as why:  # nothing was posted yet
+                raise DeliveryFailed(why.reason, retry_after=SOON) from why
+            images.append({"image": blob, "alt": each.alt})
+        media = {"$type": _IMAGES, "images": images}
+        return media if quoted is None else {"$type": _QUOTE_MEDIA, "record": dict(quoted), "media": media}
+
+    async def _there(self, delivery: Delivery) -> str | None:
+        """The row's record as a message, when it is there."""
+        try:
+            found = await self._get(self._uri(delivery.act, delivery.id))
+        except Refused:
+            return None
+        return _message(found)
+
+    def _uri(self, act: str, row: OutboxId) -> str:
+        """Where the record of a row stands, if it does."""
+        return f"at://{self._session.did}/{_ACTS.get(act, POSTS)}/{record_key(row)}"
+
+    async def _get(self, uri: str) -> dict[str, Any]:
+        """A record of ours, from our own server."""
+        _, _, did, collection, key = uri.split("/")
+        asked = {"repo": did, "collection": collection, "rkey": key}
+        return await self._session.query("com.atproto.repo.getRecord", asked)
+
+    # ------------------------------------------------------------------ afterwards
+
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
+        """Each by its own key, which no two rows share; direct messages by their words."""
+        found = {}
+        if deliveries and (did := user_of(deliveries[0].place)):
+            try:
+                await self._session.open()
+                return await self._direct.find(deliveries, did, taken)
+            except CallFailed as why:
+                raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
+        for delivery in deliveries:
+            try:
+                await self._session.open()
+                there = self._done.get(delivery.id) or await self._there(delivery)
+            except CallFailed as why:
+                raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
+            if there is not None and there not in taken:
+                found[delivery.id] = there
+        return found
+
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        if did := user_of(place):
+            await self._say_after(did, external_id, text)
+            return
+        what = f"{len(text)} characters{' with buttons' if buttons else ''}"
+        raise DeliveryFailed(f"posts on Bluesky cannot be changed: {external_id} in {place} to {what}")
+
+    async def _say_after(self, did: str, external_id: str, text: str) -> None:
+        """A direct message cannot be changed: what its end says now is said after it."""
+        number = OutboxId(int(hashlib.sha256(external_id.encode()).hexdigest()[:15], 16))
+        last, at = text.strip().rpartition("\n")[2].strip("*"), datetime.now(UTC)
+        try:
+            await self._direct.send(Delivery(number, direct_place(did), last, at, again=True), did)
+        except CallFailed as why:
+            raise DeliveryFailed(why.reason, retry_after=SOON) from why
+
+    async def withdraw(self, place: PlaceId, external_id: str) -> None:
+        uri, _ = uri_and_cid(external_id)
+        if author_of(uri) != self._session.did:
+            raise DeliveryFailed(f"{external_id} in {place} is no post of ours")
+        try:
+            await self._remove(uri)
+        except CallFailed as why:
+            raise DeliveryFailed(why.reason, retry_after=5, reached=False) from why
+
+    async def show(self, activity: Activity) -> None:
+        """Bluesky shows nobody that somebody writes."""
+
+
+def _languages(answered: Post) -> tuple[str, ...]:
+    """Those of a post that an answer may name: servers refuse a record with anything else, and authors write it."""
+    return tuple(each for each in answered.languages if _LANGUAGE.fullmatch(each))[:_MOST_LANGUAGES]
+
+
+def _message(record: Mapping[str, Any]) -> str:
+    """What a server says of a record, as a message of ours."""
+    uri, cid = record.get("uri"), record.get("cid")
+    if not isinstance(uri, str) or not isinstance(cid, str):
+        raise NoAnswer("Bluesky's answer names no record")
+    return message_id(uri, cid)

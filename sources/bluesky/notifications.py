@@ -1,0 +1,188 @@
+"""What was heard, as notifications: pure."""
+
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memory.people.audience import PUBLIC, Trust
+from memory.store.ids import PersonId
+from sources.base import Attachment, BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
+from sources.bluesky.filters import Us, answers, excluded_word
+from sources.bluesky.keys import NAME, person_id, thread_place
+from sources.bluesky.records import Account, Post
+from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.threads import Thread, lines, person_profile, thread_profile
+from sources.text import flatten, sendable
+
+_MOST_LABEL = 100
+
+
+def place_of(thread: Thread, hidden: Callable[[Post], bool]) -> Place:
+    """A thread, which everybody can read; named after who began it, unless their posts are not shown."""
+    place, first = thread_place(thread.post.root.uri), thread.first
+    named = first is not None and (first is thread.post or not hidden(first))
+    name = f"a thread of {first.author.shown} on Bluesky" if first is not None and named else "a thread on Bluesky"
+    return Place(place, PlaceKind.THREAD, PUBLIC, name=name, bindings=(place, NAME))
+
+
+def speaker_of(who: Account, settings: BlueskySettings) -> Speaker:
+    trust = Trust.STRANGER
+    if who.did == settings.owner:
+        trust = Trust.OWNER
+    elif who.did in settings.filters.friends or who.did in settings.filters.dids:
+        trust = Trust.APPROVED
+    return Speaker(person_id(who.did), who.shown, flatten(who.handle), trust=trust, unshown=who.shy)
+
+
+def hidden_from(us: Us, settings: BlueskySettings) -> Callable[[Post], bool]:
+    """Whose posts are not shown around another: by their own choice, or by ours."""
+
+    def hidden(post: Post) -> bool:
+        if post.author.did == us.did:
+            return False
+        return _shut(post.author, us, settings) or excluded_word(post, settings.filters)
+
+    return hidden
+
+
+def _with_answers(
+    thread: Thread, us: Us, hidden: Callable[[Post], bool], speaking: Collection[str]
+) -> Callable[[Post], bool]:
+    """The same with our answers to such posts, which may say again what stands there; but for who speaks to us now."""
+    gone = {each.uri for each in thread.posts if each.author.did not in speaking and hidden(each)}
+
+    def too(post: Post) -> bool:
+        return hidden(post) or (post.author.did == us.did and post.parent is not None and post.parent.uri in gone)
+
+    return too
+
+
+def _shut(who: Account, us: Us, settings: BlueskySettings) -> bool:
+    """Whether what somebody writes is shown only when they themselves say it to us."""
+    if who.did == us.did:
+        return False
+    excluded = who.did in settings.filters.exclude_dids
+    return excluded or who.blocked or who.muted or who.shy or us.shuts_out(person_id(who.did))
+
+
+def as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
+    """A post without words that it quotes of somebody whose own posts are not shown."""
+
+    def shown(post: Post) -> Post:
+        who = post.quoted_by
+        return post.unquoted() if who is not None and _shut(who, us, settings) else post
+
+    return shown
+
+
+def notifications(
+    posts: Sequence[Post],
+    thread: Thread,
+    us: Us,
+    settings: BlueskySettings,
+    known: Callable[[Post], bool] = lambda _post: False,
+) -> list[Notification]:
+    """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all.
+
+    A post is taken as the thread shows it: what we are notified of has neither quoted words nor addresses of pictures.
+    Of the thread around them what is `known` already is left out.
+    """
+    shown = as_shown(us, settings)
+    thread = thread.changed(shown)
+    hidden = _with_answers(thread, us, hidden_from(us, settings), {each.author.did for each in posts})
+    place = place_of(thread, hidden)
+    by_uri = {each.uri: each for each in thread.posts}
+    viewed = {each.id: each for each in thread.posts}
+    posts = [viewed.get(each.id) or shown(each) for each in posts]
+    around = replace(thread, parents=tuple(each for each in thread.parents if each not in posts))
+    newest = next((each for each in reversed(posts) if answers(each, us)), None)
+    found = []
+    for each in posts:
+        last = each is newest
+        found.append(
+            Notification(
+                source=NAME,
+                external_id=each.id,
+                kind=Kind.MESSAGE,
+                place=place,
+                speaker=speaker_of(each.author, settings),
+                subject=each.id,
+                at=each.at,
+                text=_text(each, us),
+                answer=last,
+                quoted=_quoted(each, by_uri, us, hidden),
+                attachments=_pictures(each),
+                background=lines(around, us.did, hidden, lambda one: one in posts or known(one)) if last else (),
+                blocks=_blocks(each, by_uri.get(each.uri, each), thread, us, hidden),
+                mentioned=_mentioned(each, us),
+            )
+        )
+    return found
+
+
+def deletion(message: str, place: Place, at: datetime) -> Notification:
+    """A post that is not there any more; `at` is when it was posted, or found gone."""
+    return Notification(
+        source=NAME,
+        external_id=f"{message}!",
+        kind=Kind.DELETE,
+        place=place,
+        speaker=None,
+        subject=message,
+        at=at,
+        answer=False,
+    )
+
+
+def _text(post: Post, us: Us) -> str:
+    """What the post says, without the call to us that it begins with."""
+    words, call = post.text.lstrip(), post.mentions.get(us.did, "")
+    if call and words.startswith(call):
+        words = words[len(call) :].lstrip(" ,:")
+    return sendable("\n".join(line for line in (words, *post.extras) if line))
+
+
+def _quoted(post: Post, by_uri: dict[str, Post], us: Us, hidden: Callable[[Post], bool]) -> Quoted | None:
+    parent = by_uri.get(post.parent.uri) if post.parent is not None else None
+    if parent is None or hidden(parent):
+        return None
+    return Quoted(parent.id, parent.author.shown, parent.words, by_us=parent.author.did == us.did)
+
+
+def _pictures(post: Post) -> tuple[Attachment, ...]:
+    """Pictures that have an address; what they show in words stands in the text."""
+    return tuple(
+        Attachment(f"image {number}", image.content_type, image.size, url=image.url)
+        for number, image in enumerate(post.images, 1)
+        if image.url.startswith("https://")
+    )
+
+
+def _mentioned(post: Post, us: Us) -> dict[PersonId, str]:
+    return {person_id(did): flatten(words) for did, words in post.mentions.items() if did != us.did}
+
+
+def _label(kind: str, identifier: str) -> str:
+    """A block's label; of an identifier that is too long for one (a DID may have 2,000 characters), its digest."""
+    label = f"{kind}:{identifier}"
+    if len(label) <= _MOST_LABEL:
+        return label
+    return f"{kind}:{hashlib.sha256(identifier.encode()).hexdigest()[:32]}"
+
+
+def _blocks(post: Post, view: Post, thread: Thread, us: Us, hidden: Callable[[Post], bool]) -> tuple[BlockSpec, ...]:
+    """The blocks of the thread and of the person, keyed by record and DID, so that a rename keeps them."""
+    return (
+        BlockSpec(
+            label=_label("bluesky_thread", thread.post.root.uri),
+            description="Notes on this Bluesky thread; everybody may know them.",
+            profile=thread_profile(thread, us.did, hidden),
+        ),
+        BlockSpec(
+            label=_label("bluesky_user", post.author.did),
+            description="Notes on the person who is speaking; everybody may know them.",
+            profile=person_profile(view.author, f"{post.at:%Y-%m-%d %H:%M} UTC"),
+            about=person_id(post.author.did),
+        ),
+    )

@@ -1,0 +1,254 @@
+"""Hearing people who do not speak to us, by subscription: posts of authors, of members of lists, and with keywords.
+
+A Jetstream server (version 2 of its protocol: `network.bsky.jetstream.subscribeEvents`) sends posts as they are made.
+What is not looked for is dropped here, before anything is asked or stored of it. The cursor moves once everything
+before it is decided, so that a crash or a broken connection leaves no gap that the server can still fill.
+"""
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+
+from memory.store.faults import call_point, outside
+from memory.store.logs import Log
+from memory.store.plurals import many
+from sources.base import SourceRefused
+from sources.bluesky.failures import CallFailed
+from sources.bluesky.filters import Us, answers, contains, passed_over
+from sources.bluesky.keys import POSTS, moment
+from sources.bluesky.records import Notified, post
+from sources.bluesky.session import BlueskySession
+from sources.bluesky.settings import BlueskySettings
+
+log = Log(__name__)
+
+_CONNECT = call_point("bluesky.subscribe")
+
+SUBSCRIBED = "subscribed"
+"""Why we are told of a post: as the reason of a notification."""
+_METHOD, _PROTOCOL = "network.bsky.jetstream.subscribeEvents", "xrpc.v1.json"
+_LARGEST = 1 << 20
+"""Bytes of one frame; a post takes a few thousand."""
+_QUEUE = 500
+_PER_MINUTE = 60
+"""Posts that are taken on in a minute; each costs a question to the server."""
+_MOST_NAMED = 300
+"""People that are named to the server; of more everybody's posts come, and are sorted out here."""
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
+_CONNECT_SECONDS, _SILENCE = 15.0, 30.0
+_LISTS_SECONDS = 3_600.0
+"""How long the members of lists are known."""
+_SAVE_SECONDS = 5.0
+
+
+class Subscription:
+    """Reads the stream; what is looked for waits until it is taken. `news` is called when something does."""
+
+    def __init__(
+        self,
+        settings: BlueskySettings,
+        session: BlueskySession,
+        us: Callable[[], Us],
+        marks: tuple[Callable[[], Awaitable[str | None]], Callable[[str], Awaitable[None]]],
+        news: Callable[[], None],
+        held: Callable[[str], bool],
+    ) -> None:
+        self._settings = settings
+        self._session = session
+        self._us = us
+        self._mark, self._set_mark = marks
+        self._news = news
+        self._held = held
+        self._found: asyncio.Queue[tuple[int, Notified]] = asyncio.Queue(_QUEUE)
+        self._removed: list[str] = []
+        self._pending: dict[str, int] = {}
+        self._read = self._saved = 0
+        self._saved_at = 0.0
+        self._taken: deque[float] = deque()
+        self._people: frozenset[str] = frozenset()
+        self._failures = 0
+        self._dropped = 0
+        self.trouble = "not connected yet"
+        """Why nothing comes; empty while the stream is read."""
+
+    @property
+    def words(self) -> str:
+        """How it stands, for the owner."""
+        if not self._settings.jetstream:
+            return "no subscription (`jetstream` in [bluesky])"
+        dropped = f", {many(self._dropped, 'post')} dropped, too many in a minute" if self._dropped else ""
+        return f"subscription: {self.trouble or 'connected'}{dropped}"
+
+    # ------------------------------------------------------------------ what waits
+
+    def take(self) -> list[Notified]:
+        """What came since the last time, in order."""
+        found = []
+        while not self._found.empty():
+            seq, each = self._found.get_nowait()
+            self._pending[each.id] = seq
+            found.append(each)
+        return found
+
+    def removed(self) -> list[str]:
+        """Posts of followed people that were deleted since the last time, by URI."""
+        found, self._removed = self._removed, []
+        return found
+
+    async def settle(self, undecided: Callable[[str], bool]) -> None:
+        """Move the cursor to where everything is decided and stored."""
+        self._pending = {each: seq for each, seq in self._pending.items() if undecided(each)}
+        if not self._found.empty() or self._removed:
+            return
+        cursor = min(self._pending.values(), default=self._read + 1)
+        if cursor != self._saved and self._read and time.monotonic() - self._saved_at > _SAVE_SECONDS:
+            self._saved, self._saved_at = cursor, time.monotonic()
+            await self._set_mark(str(cursor))
+
+    # ------------------------------------------------------------------ reading
+
+    async def run(self) -> None:
+        """Read until cancelled, connecting again and again."""
+        while True:
+            try:
+                await self._session.open()
+                await self._connected()
+                why = "the server closed the connection"
+            except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+                why = self._not_connected(error)
+            except CallFailed as error:
+                why = error.reason
+            except SourceRefused:
+                return  # the source ends with that, and says so
+            if not self.trouble:
+                log.warning("bluesky_subscription_lost", reason=why)
+            self.trouble = why
+            wait = min(_FIRST_WAIT * 2.0 ** min(self._failures, 10), _LONGEST_WAIT)
+            self._failures += 1
+            await asyncio.sleep(wait)
+
+    def _not_connected(self, error: Exception) -> str:
+        server = self._settings.jetstream
+        match error:
+            case aiohttp.WSServerHandshakeError():
+                return f"{server} answered {error.status}: is `jetstream` in [bluesky] right?"
+            case aiohttp.ClientConnectorError() | TimeoutError():
+                return f"{server} cannot be reached: is the network up, and `jetstream` in [bluesky] right?"
+            case _:
+                return f"the connection to {server} broke ({type(error).__name__})"
+
+    async def _connected(self) -> None:
+        """One connection, until it ends or the lists are to be read again."""
+        self._people = self._settings.follow_dids | await self._members()
+        url = f"{self._settings.jetstream.rstrip('/')}/{_METHOD}?{urlencode(await self._asked(), doseq=True)}"
+        limits = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_connect=_CONNECT_SECONDS)
+        async with aiohttp.ClientSession(timeout=limits, cookie_jar=aiohttp.DummyCookieJar()) as http:
+            opening = http.ws_connect(url, protocols=(_PROTOCOL,), heartbeat=_SILENCE, max_msg_size=_LARGEST)
+            stream = await outside(_CONNECT, opening, _CONNECT_SECONDS)
+            async with stream:
+                self.trouble = ""
+                log.info("bluesky_subscribed", people=len(self._people))
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LISTS_SECONDS if self._settings.follow_lists else None):
+                        await self._follow(stream)
+
+    async def _follow(self, stream: aiohttp.ClientWebSocketResponse) -> None:
+        async for frame in stream:
+            if frame.type is not aiohttp.WSMsgType.TEXT:
+                continue
+            told = _mapping(_json(frame.data))
+            if told.get("$type") == "error":
+                await self._refused(str(told.get("error", "")))
+                return
+            self._failures = 0
+            await self._event(_mapping(told.get("payload")))
+
+    async def _refused(self, error: str) -> None:
+        log.warning("bluesky_subscription_refused", error=error)
+        if error == "CursorTooOld":  # what the server does not have any more cannot be had
+            self._read = self._saved = 0
+            await self._set_mark("")
+
+    async def _asked(self) -> dict[str, Any]:
+        asked: dict[str, Any] = {"kinds": ["commit"], "collections": [POSTS], "maxMessageSizeBytes": _LARGEST}
+        if not self._settings.follow_keywords and len(self._people) <= _MOST_NAMED:
+            asked["dids"] = sorted(self._people)
+        stored = self._saved or int(await self._mark() or 0)
+        return {**asked, "cursor": stored} if stored else asked
+
+    async def _members(self) -> frozenset[str]:
+        """The members of all lists that are followed. Raises CallFailed."""
+        found = set()
+        for uri in self._settings.follow_lists:
+            cursor = ""
+            while True:
+                page = await self._session.query(
+                    "app.bsky.graph.getList", {"list": uri, "limit": 100, "cursor": cursor}
+                )
+                items = page.get("items")
+                for each in items if isinstance(items, list) else []:
+                    found.add(str(_mapping(_mapping(each).get("subject")).get("did", "")))
+                cursor = str(page.get("cursor") or "")
+                if not cursor or not items:
+                    break
+        return frozenset(found - {""})
+
+    async def _event(self, told: Mapping[str, Any]) -> None:
+        seq = told.get("seq")
+        if not isinstance(seq, int):
+            return  # the server says something about the stream itself
+        uri = f"at://{told.get('did', '')}/{POSTS}/{told.get('rkey', '')}"
+        deleted = told.get("operation") == "delete" and told.get("collection") == POSTS
+        if deleted and (told.get("did") in self._people or self._held(uri)):
+            self._removed.append(uri)
+            self._news()
+        found = self._looked_for(told)
+        if found is not None:
+            if answers(found.post, self._us()):
+                self._news()  # the notifications have it, or will in a moment
+            elif self._has_room():
+                await self._found.put((seq, found))
+                self._news()
+            else:
+                self._dropped += 1
+        self._read = seq
+
+    def _looked_for(self, told: Mapping[str, Any]) -> Notified | None:
+        """The post of an event, when it is one that is to be heard, as far as its own words say."""
+        if told.get("operation") != "create" or told.get("collection") != POSTS:
+            return None
+        did, words = str(told.get("did", "")), str(_mapping(told.get("record")).get("text", ""))
+        if did not in self._people and not contains(words, self._settings.follow_keywords):
+            return None
+        view = {"uri": f"at://{did}/{POSTS}/{told.get('rkey', '')}", "cid": told.get("cid"), "author": {"did": did}}
+        made = post({**view, "record": told.get("record"), "indexedAt": told.get("time")})
+        if made is None or passed_over(made, self._us(), self._settings.filters) is not None:
+            return None
+        return Notified(SUBSCRIBED, moment(str(told.get("time", ""))), made)
+
+    def _has_room(self) -> bool:
+        now = time.monotonic()
+        while self._taken and self._taken[0] < now - 60:
+            self._taken.popleft()
+        if len(self._taken) >= _PER_MINUTE:
+            return False
+        self._taken.append(now)
+        return True
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _mapping(data: Any) -> Mapping[str, Any]:
+    return data if isinstance(data, Mapping) else {}

@@ -1,0 +1,35 @@
+"""How far the clock of this machine is from a server's, by the Date of its answer."""
+
+import time
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from memory.store.faults import call_point, outside
+from sources.diagnostics import Finding, State
+
+_ASK = call_point("clock.ask")
+_SECONDS = 10.0
+_TOLERATED = 30.0
+"""Seconds. Tokens of Bluesky are refused past a minute; Date has whole seconds, and the way there takes some too."""
+
+
+async def examine_clock(url: str) -> Finding:
+    """Compare clocks with the server of a URL; nothing there is changed, and what it answers does not matter."""
+    try:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http:
+            before = time.time()
+            answer = await outside(_ASK, http.get(url, allow_redirects=False), _SECONDS)
+            middle = (before + time.time()) / 2
+            answer.release()
+        server = parsedate_to_datetime(answer.headers["date"]).timestamp() + 0.5
+    except (aiohttp.ClientError, OSError, TimeoutError, KeyError, ValueError) as why:
+        return Finding("clock", State.DOUBT, f"it could not be compared: {type(why).__name__}", "see to the network")
+    off = middle - server
+    host = urlsplit(url).hostname
+    if abs(off) <= _TOLERATED:
+        return Finding("clock", State.GOOD, f"within {_TOLERATED:.0f} seconds of {host}")
+    side = "ahead of" if off > 0 else "behind"
+    words = f"{abs(off):.0f} seconds {side} {host}: reminders come at wrong times, sessions are refused"
+    return Finding("clock", State.PROBLEM, words, "have the system set its clock by the network (NTP)")

@@ -1,0 +1,392 @@
+"""What was missed: read after a start, and after a reconnect that could not resume.
+
+A place that cannot be read at that moment becomes a gap, noted before anything that is said there live is let in: the
+live message moves the place's cursor on. Gaps are read again, with pauses that grow, until they are read or cannot be.
+Direct messages of people who never wrote before have no cursor and stand in no list of Discord's: each of them is such
+a gap from the start, and is opened by its person's id.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import discord
+
+from memory.queue.gaps import Gap, Span
+from memory.store.clock import Clock
+from memory.store.errors import StoreError
+from memory.store.faults import call_point, outside
+from memory.store.ids import PersonId, PlaceId
+from memory.store.logs import Log
+from sources.discord.channel_queues import Job
+from sources.discord.listener import Equipment, GatewayListener
+from sources.discord.notifications import Author, readable, text_mark
+from sources.discord.payloads import author_of, heard_of, said_by_a_person
+from sources.discord.places import channel_number, direct_place, history_readable, place_id, spot_of, user_number
+from sources.discord.settings import Mode
+from sources.discord.shared_state import REFUSED
+
+log = Log(__name__)
+
+HISTORY = call_point("discord.history")
+DIRECT = call_point("discord.open_unread")
+
+SECONDS = 20.0
+ASK_SECONDS = 30.0
+AT_ONCE = 4
+MAX_PLACES = 100
+MAX_NEW_PLACES = 50
+MAX_DIRECT = 100
+DIRECT_EVERY = 1.0
+"""Seconds between two direct channels that are opened: Discord takes many at once for spam."""
+IDLE_SECONDS, AGAIN_SECONDS = 3600.0, 5.0
+CLOCK_MARGIN = timedelta(minutes=1)
+"""How far our clock may be behind Discord's."""
+
+GONE = {
+    10003: "the channel does not exist any more",
+    10004: "the server does not exist any more, or the bot left it",
+    10013: "there is no such person",
+    50001: "the bot may not see the channel",
+    50007: "this person takes no direct messages from the bot",
+    50013: "the bot may not read the channel's history",
+    50033: "this person takes no direct messages from the bot",
+}
+"""Answers after which another try is useless, by Discord's codes."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A stored message of a place: its external id, and `text_mark` of the text as it is stored now."""
+
+    external_id: str
+    mark: str
+
+
+Cursors: TypeAlias = Callable[[], Awaitable[Mapping[PlaceId, str]]]
+"""Gives the last seen message id of every Discord place."""
+
+RecentlyStored: TypeAlias = Callable[[PlaceId], Awaitable[Sequence[Known]]]
+"""Gives the last few stored messages of persons in a place."""
+
+NeverWrote: TypeAlias = Callable[[], Awaitable[Mapping[PersonId, datetime | None]]]
+"""Gives the people to whom the bot belongs or who were let in, as far as none of their direct messages was heard.
+
+The time is when somebody was let in: nothing that they wrote before is looked at."""
+
+
+class GapStore(Protocol):
+    """Where gaps are kept over restarts. What it is told is durable when it returns."""
+
+    async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None: ...
+
+    async def due(self) -> Sequence[Gap]: ...
+
+    async def wait(self) -> float | None:
+        """Seconds until a gap is to be read; None while there is none."""
+        ...
+
+    async def failed(self, span: Span, reason: str) -> None: ...
+
+    async def fill(self, span: Span) -> None:
+        """It was read; noted only when what was heard is stored."""
+        ...
+
+    async def close(self, span: Span, reason: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was heard and stored so far, and what is still to be read.
+
+    `begun` is the message id at which the bot began to listen at all, if that is known; `deaf` says that what is heard
+    is not taken at the moment.
+    """
+
+    cursors: Cursors
+    recent: RecentlyStored
+    never_wrote: NeverWrote
+    gaps: GapStore
+    begun: int | None
+    clock: Clock
+    deaf: Callable[[], bool]
+
+
+class Unreadable(Exception):
+    """A place cannot be read, for now or for good."""
+
+    def __init__(self, reason: str, *, for_good: bool) -> None:
+        super().__init__(reason)
+        self.for_good = for_good
+
+
+class Readback:
+    """Reads back, place by place, each in its queue before anything that arrived meanwhile."""
+
+    def __init__(self, client: discord.Client, record: Record, ears: GatewayListener, equipment: Equipment) -> None:
+        self._client = client
+        self._record = record
+        self._ears = ears
+        self._queues, self._lookout, self._link = equipment.queues, equipment.lookout, equipment.link
+        self._settings = equipment.settings
+        self._gate = asyncio.Semaphore(AT_ONCE)
+        self._noted = asyncio.Event()
+
+    async def run(self) -> None:
+        """Decide where to read, queue that, and let go of what was held, whatever happens.
+
+        While the database refuses, what arrives stays held: let go, it would move the cursors that were not read yet.
+        """
+        first: dict[int, Job] = {}
+        hold = self._queues.held
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(ASK_SECONDS):
+                        first = await self._decide()
+                    break
+                except (StoreError, TimeoutError) as why:
+                    log.warning("readback_waits", reason=str(why) or "the database does not answer")
+                    await asyncio.sleep(AGAIN_SECONDS)
+        except Exception:
+            log.exception("what was seen last could not be had; some places are not read back")
+        finally:
+            self._queues.release(first, hold)
+
+    async def _decide(self) -> dict[int, Job]:
+        """What is read before anything that arrived meanwhile, by channel; the rest is noted, to be read after it."""
+        record = self._record
+        first: dict[int, Job] = {}
+        now = record.clock()
+        floor = discord.utils.time_snowflake(now - timedelta(days=self._settings.read_back_days))
+        until = str(discord.utils.time_snowflake(now + CLOCK_MARGIN))
+        seen = _numbers(await record.cursors())
+        newest = max(seen.values(), default=record.begun)
+        if newest is None:
+            return {}
+        places = list(self._worth(seen, newest, floor))
+        people = list((await record.never_wrote()).items())[:MAX_DIRECT]
+        later = [Span(place_id(one), str(max(last, floor)), until) for one, last in _beyond(places)]
+        for person, let_in in people:
+            after = max(newest, floor, 0 if let_in is None else discord.utils.time_snowflake(let_in))
+            later.append(Span(direct_place(user_number(person) or 0), str(after), until))
+        await self._owe(later, "it was not read yet")
+        for channel, last in _within(places):
+            known = _marks(await record.recent(place_id(channel)), floor)
+            if known or self._moved(channel, last):
+                span = Span(place_id(channel), str(max(last, floor)), until)
+                first[channel] = partial(self._read_first, channel, span, known)
+        return first
+
+    async def keep_reading(self) -> None:
+        """Read gaps when they are due, as long as the connection stands."""
+        while True:
+            try:
+                seconds = await self._read_due()
+            except StoreError as error:
+                log.warning("gaps_not_read", reason=str(error))
+                seconds = AGAIN_SECONDS
+            except Exception:
+                log.exception("gaps_not_read")
+                seconds = AGAIN_SECONDS
+            self._noted.clear()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._noted.wait()
+            except TimeoutError:
+                continue
+
+    async def _read_due(self) -> float:
+        """Read what is due; gives the seconds until there is more."""
+        if self._record.deaf():
+            return AGAIN_SECONDS
+        for gap in await self._record.gaps.due():
+            await self._read_gap(gap.span)
+        wait = await self._record.gaps.wait()
+        return IDLE_SECONDS if wait is None else min(max(wait, 1.0), IDLE_SECONDS)
+
+    async def _owe(self, spans: Sequence[Span], reason: str, *, at_once: bool = True) -> None:
+        await self._record.gaps.note(spans, reason, at_once=at_once)
+        self._noted.set()
+
+    def _worth(self, seen: Mapping[int, int], newest: int, floor: int) -> Iterable[tuple[int, int, bool]]:
+        """The channels to read, after which message, and whether they are new; the newest cursors first.
+
+        Channels without a cursor are read when something newer than everything seen so far stands in them; while
+        nothing was ever seen, something newer than the beginning.
+        """
+        for channel, last in sorted(seen.items(), key=lambda one: -one[1]):
+            if last > floor or self._moved(channel, last):
+                yield channel, last, False
+        for guild in self._client.guilds:
+            channels: list[Any] = [*guild.text_channels, *guild.voice_channels, *guild.threads]
+            for found in channels:
+                if found.id not in seen and (found.last_message_id or 0) > max(newest, floor) and self._on(found):
+                    yield found.id, newest, True
+
+    def _moved(self, channel: int, last: int) -> bool:
+        found: Any = self._client.get_channel(channel)
+        return found is None or (getattr(found, "last_message_id", None) or 0) > last
+
+    def _on(self, channel: Any) -> bool:
+        return self._settings.mode(spot_of(channel).chain) is not Mode.OFF
+
+    async def _read_first(self, channel: int, span: Span, known: Mapping[int, str]) -> None:
+        """Read a place in its queue, or remember that it is to be read before anything else of the queue is heard."""
+        try:
+            found = await self._messages(channel, span, known)
+        except Unreadable as why:
+            if why.for_good:
+                await self._record.gaps.close(span, str(why))
+            else:
+                await self._owe([span], str(why), at_once=False)
+            return
+        await self._hear(channel, span, found, known)
+
+    async def _read_gap(self, span: Span) -> None:
+        """Read what could not be read before. The channel's queue does not wait for the request, only for the rest."""
+        gaps = self._record.gaps
+        try:
+            channel = channel_number(span.place) or await self._open(user_number(span.place))
+            recent = await self._record.recent(place_id(channel))
+            known = {one: mark for one, mark in _marks(recent, 0).items() if one < int(span.before)}
+            found = await self._messages(channel, span, known)
+        except Unreadable as why:
+            await (gaps.close(span, str(why)) if why.for_good else gaps.failed(span, str(why)))
+            return
+        heard = asyncio.Event()
+
+        async def hear() -> None:
+            try:
+                await self._hear(channel, span, found, known)
+            finally:
+                heard.set()
+
+        self._queues.put(channel, hear)
+        await heard.wait()
+        if not self._record.deaf():  # else it was not taken, and is read again
+            await gaps.fill(span)
+
+    async def _open(self, person: int | None) -> int:
+        """The channel of the direct messages with a person. Raises Unreadable."""
+        if person is None:
+            raise Unreadable("it names no place on Discord", for_good=True)
+        await asyncio.sleep(DIRECT_EVERY)
+        opening = self._client.create_dm(discord.Object(person))
+        return int((await _asked(outside(DIRECT, opening, SECONDS))).id)
+
+    async def _messages(self, channel: int, span: Span, known: Mapping[int, str]) -> list[discord.Message]:
+        """The newest messages of the span and of what is known, oldest first: as many as are read, and one more.
+
+        Raises Unreadable.
+        """
+        start = min([int(span.after), *(one - 1 for one in known)])
+        async with self._gate:
+            place = await _asked(self._lookout.resolve(channel))
+            if not history_readable(place):
+                raise Unreadable(GONE[50013], for_good=not _unavailable(place))
+            reading = outside(HISTORY, self._history(place, start, int(span.before)), SECONDS)
+            found: list[discord.Message] = await _asked(reading)
+            return found
+
+    async def _history(self, place: Any, after: int, before: int) -> list[discord.Message]:
+        limit = self._settings.read_back_messages + 1
+        since, until = discord.Object(after), discord.Object(before)
+        lines = place.history(limit=limit, after=since, before=until, oldest_first=False)
+        return [message async for message in lines][::-1]
+
+    async def _hear(self, channel: int, span: Span, found: Sequence[discord.Message], known: Mapping[int, str]) -> None:
+        limit = self._settings.read_back_messages
+        messages = found[-limit:]
+        if messages:
+            self._link.saw(channel, messages[-1].id)
+        await self._compare(channel, messages, known)
+        for message in messages:
+            if message.id > int(span.after) and said_by_a_person(message):
+                try:
+                    author = await self._author(message)
+                    await _now(None if author is None else self._ears.hear(message, author))
+                except Exception:
+                    log.exception("missed_message_left_out", channel=channel, message=message.id)
+        if len(found) > limit and found[0].id > int(span.after):
+            await self._record.gaps.close(span, f"only the newest {limit} missed messages were read")
+
+    async def _compare(self, channel: int, messages: Sequence[discord.Message], known: Mapping[int, str]) -> None:
+        """Tell what was edited and deleted while nobody listened, as far as was read."""
+        standing = {message.id: message for message in messages}
+        full = len(messages) >= self._settings.read_back_messages
+        since = messages[0].id if full else 0
+        for one, mark in sorted(known.items()):
+            message = standing.get(one)
+            if message is None:
+                if one >= since:
+                    await _now(self._ears.hear_deletion(one, channel, None))
+            elif message.edited_at and text_mark(readable(heard_of(message, self._link), self._link.me)) != mark:
+                author = await self._author(message)
+                if author is not None:
+                    await _now(self._ears.hear_edit(message, author))
+
+    async def _author(self, message: discord.Message) -> Author | None:
+        """History does not say which roles people have; ask where the cache does not know.
+
+        None when a role could have denied them and nobody knows whether they have it.
+        """
+        member = message.author
+        if message.guild is not None and not isinstance(member, discord.Member):
+            member = await self._lookout.member(message.guild, member.id) or member
+            if not isinstance(member, discord.Member) and self._settings.denies_roles:
+                why = "the roles of who wrote it are unknown, and some roles are shut out"
+                log.warning("missed_message_left_out", channel=message.channel.id, message=message.id, reason=why)
+                return None
+        return author_of(member)
+
+
+async def _asked(asking: Awaitable[Any]) -> Any:
+    """What Discord answers. Raises Unreadable."""
+    try:
+        return await asking
+    except REFUSED as why:
+        if isinstance(why, discord.HTTPException) and why.code in GONE:
+            raise Unreadable(GONE[why.code], for_good=True) from why
+        raise Unreadable(str(why) or "Discord did not answer in time", for_good=False) from why
+    except Exception as why:
+        log.exception("discord_answer_not_understood")
+        raise Unreadable("Discord's answer is not understood, as the log has it", for_good=False) from why
+
+
+async def _now(waiting: Awaitable[None] | None) -> None:
+    if waiting is not None:
+        await waiting
+
+
+def _unavailable(place: Any) -> bool:
+    """Whether the place's server is out of order or not known yet, so that nobody can tell what the bot may do."""
+    guild = getattr(place, "guild", None)
+    return guild is None or getattr(guild, "unavailable", False) or getattr(guild, "me", None) is None
+
+
+def _within(places: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """The places that are read before anything that arrived meanwhile."""
+    known = [(channel, last) for channel, last, new in places if not new]
+    fresh = [(channel, last) for channel, last, new in places if new]
+    return known[:MAX_PLACES] + fresh[:MAX_NEW_PLACES]
+
+
+def _beyond(places: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """Those that are too many for that: they are read after it, one by one."""
+    chosen = set(_within(places))
+    return [(channel, last) for channel, last, _new in places if (channel, last) not in chosen]
+
+
+def _numbers(cursors: Mapping[PlaceId, str]) -> dict[int, int]:
+    pairs = ((channel_number(place), last) for place, last in cursors.items())
+    return {channel: int(last) for channel, last in pairs if channel is not None and last.isdecimal()}
+
+
+def _marks(known: Sequence[Known], floor: int) -> dict[int, str]:
+    return {
+        int(one.external_id): one.mark for one in known if one.external_id.isdecimal() and int(one.external_id) > floor
+    }

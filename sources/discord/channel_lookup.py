@@ -1,0 +1,195 @@
+"""What has to be looked up before something heard is understood: channels, memberships, recent lines."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import discord
+
+from memory.people.access import Rule
+from memory.store.faults import call_point, outside
+from memory.store.logs import Log
+from sources.base import PlaceKind
+from sources.discord.notifications import admitted, background_line, readable
+from sources.discord.payloads import author_of, heard_of
+from sources.discord.places import Spot, person_id, spot_of
+from sources.discord.settings import DiscordSettings
+from sources.discord.shared_state import REFUSED, Link
+from sources.recent import Recent
+from sources.text import flatten
+
+log = Log(__name__)
+
+CHANNEL = call_point("discord.channel")
+MEMBER = call_point("discord.member")
+LINES = call_point("discord.lines")
+THREAD = call_point("discord.thread")
+
+SECONDS = 5.0
+LINES_SECONDS = 3.0
+REMEMBER_SECONDS = 60.0
+MAX_GUILDS = 20
+ALREADY_A_THREAD = 160004
+
+UNREAD_LINES = "(what was said here before could not be read)"
+
+Then: TypeAlias = Callable[[Spot, tuple[int, ...]], Awaitable[None] | None]
+
+
+class ChannelLookup:
+    """Answers from the cache at once; what the cache does not know is fetched, and then remembered for a minute."""
+
+    def __init__(self, client: discord.Client, link: Link, settings: DiscordSettings) -> None:
+        self._client = client
+        self._link = link
+        self._settings = settings
+        self._channels: Recent[int, tuple[float, Any]] = Recent(500)
+        self._members: Recent[tuple[int, int], tuple[float, discord.Member | None]] = Recent(5_000)
+
+    def partial(self, channel: int, guild: int | None) -> Any:
+        return self._client.get_channel(channel) or self._client.get_partial_messageable(channel, guild_id=guild)
+
+    def locate(self, channel: Any, person: int | None, then: Then) -> Awaitable[None] | None:
+        """Call `then` with the channel as it is now and the guilds shared with its person: at once if possible."""
+        known = self._known(channel)
+        if known is not None:
+            spot = self._spot(known, person)
+            shared = self._shared(spot)
+            if shared is not None and (not spot.direct or spot.person is not None):
+                return then(spot, shared)
+        return self._locate(channel, person, then)
+
+    async def resolve(self, channel: int, guild: int | None = None) -> Any:
+        """A channel by its id. Raises what asking Discord for it raises."""
+        known = self._known(self.partial(channel, guild))
+        if known is not None and not isinstance(known, discord.PartialMessageable):
+            return known
+        found = await outside(CHANNEL, self._client.fetch_channel(channel), SECONDS)
+        return self._channels.put(channel, (self._now(), found))[1]
+
+    async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
+        """The guilds shared with the person of direct messages; none where what they say would not be heard."""
+        spot = self._spot(channel, user.id)
+        if not spot.direct or spot.person != user.id or self._link.withheld(person_id(user.id)):
+            return ()
+        shared = self._shared(spot)
+        if shared is None:
+            shared = await self._fetch_shared(spot)
+        return shared if admitted(author_of(user), spot, self._settings, shares_guild=bool(shared)) else ()
+
+    async def _locate(self, channel: Any, person: int | None, then: Then) -> None:
+        spot = self._spot(self._known(channel) or await self._fetch(channel), person)
+        shared = self._shared(spot)
+        if shared is None:
+            shared = await self._fetch_shared(spot)
+        waiting = then(spot, shared)
+        if waiting is not None:
+            await waiting
+
+    def _spot(self, channel: Any, person: int | None) -> Spot:
+        """The channel as plain values; a thread has the id of the message it was begun on, and that may be ours."""
+        spot = spot_of(channel, person)
+        return replace(spot, ours=True) if spot.kind is PlaceKind.THREAD and spot.id in self._link.sent else spot
+
+    def _known(self, channel: Any) -> Any:
+        """The channel as the cache has it; None when it must be fetched."""
+        cached = self._client.get_channel(channel.id)
+        if cached is not None:
+            return cached
+        if isinstance(channel, discord.DMChannel):
+            return channel
+        fetched = self._channels.get(channel.id)
+        fresh = fetched is not None and self._now() - fetched[0] < REMEMBER_SECONDS
+        return fetched[1] if fetched and fresh else None
+
+    async def _fetch(self, channel: Any) -> Any:
+        try:
+            found = await outside(CHANNEL, self._client.fetch_channel(channel.id), SECONDS)
+        except (*REFUSED, discord.InvalidData):
+            log.warning("a channel could not be looked up", channel=channel.id)
+            found = channel
+        return self._channels.put(channel.id, (self._now(), found))[1]
+
+    def _shared(self, spot: Spot) -> tuple[int, ...] | None:
+        """Guilds in which the person of direct messages is; None when that must be asked."""
+        if not spot.direct or spot.person is None or spot.person == self._settings.owner_id:
+            return ()
+        counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
+        if self._client.intents.members:
+            seen = tuple(guild.id for guild in counted if guild.get_member(spot.person) is not None)
+            if seen or all(guild.chunked for guild in counted):
+                return seen
+        shared = []
+        for guild in counted[:MAX_GUILDS]:
+            asked = self._members.get((guild.id, spot.person))
+            if asked is None or self._now() - asked[0] >= REMEMBER_SECONDS:
+                return None
+            if asked[1] is not None:
+                shared.append(guild.id)
+        return tuple(shared)
+
+    async def _fetch_shared(self, spot: Spot) -> tuple[int, ...]:
+        person = spot.person or 0
+        counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
+        if len(counted) > MAX_GUILDS:
+            hint = "grant the intent Server Members, and all are known; or let people in by name"
+            log.warning("memberships_not_all_asked", servers=len(counted), asked=MAX_GUILDS, hint=hint)
+            counted = counted[:MAX_GUILDS]
+        members = await asyncio.gather(*(self.member(guild, person) for guild in counted))
+        return tuple(guild.id for guild, member in zip(counted, members, strict=True) if member is not None)
+
+    async def member(self, guild: discord.Guild, person: int) -> discord.Member | None:
+        """Somebody as a member of a guild, asked at most once a minute; None when they are not, or nobody knows."""
+        known = guild.get_member(person) if self._client.intents.members else None
+        if known is not None:
+            return known
+        asked = self._members.get((guild.id, person))
+        if asked is not None and self._now() - asked[0] < REMEMBER_SECONDS:
+            return asked[1]
+        try:
+            found = await outside(MEMBER, guild.fetch_member(person), SECONDS)
+        except REFUSED:
+            found = None
+        return self._members.put((guild.id, person), (self._now(), found))[1]
+
+    async def recent_lines(self, message: discord.Message) -> tuple[str, ...]:
+        """The lines before a message, oldest first; when they cannot be had quickly, one that says so."""
+        try:
+            before = await outside(LINES, self._before(message), LINES_SECONDS)
+        except REFUSED:
+            log.info("recent lines could not be read", channel=message.channel.id)
+            return (UNREAD_LINES,)
+        return tuple(line for line in map(self._line, reversed(before)) if line)
+
+    async def _before(self, message: discord.Message) -> list[discord.Message]:
+        lines = message.channel.history(limit=self._settings.background_lines, before=message)
+        return [line async for line in lines]
+
+    def _line(self, message: discord.Message) -> str:
+        denied = message.author.id in self._settings.deny.persons
+        denied = denied or self._settings.decided.says(Rule.DENY, message.author.id)
+        if denied or self._link.withheld(person_id(message.author.id)):
+            return ""
+        text = readable(heard_of(message, self._link), self._link.me)
+        return background_line(message.author.display_name, text) if text else ""
+
+    async def open_thread(self, message: discord.Message, name: str) -> discord.Thread | None:
+        """The thread for a message, opened if there is none yet; None when that is not possible."""
+        if message.thread is not None:
+            return message.thread
+        title = flatten(message.clean_content, 60) or f"With {name}"
+        try:
+            return await outside(THREAD, message.create_thread(name=title), SECONDS)
+        except discord.HTTPException as why:
+            if why.code == ALREADY_A_THREAD:
+                found = await self._fetch(discord.Object(message.id))
+                return found if isinstance(found, discord.Thread) else None
+            log.warning("no thread could be opened", channel=message.channel.id, reason=str(why))
+        except REFUSED as why:
+            log.warning("no thread could be opened", channel=message.channel.id, reason=str(why))
+        return None
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()

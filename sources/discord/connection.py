@@ -1,0 +1,174 @@
+"""How the connection to Discord stands, each state logged once, and how long to wait before the next try."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import aiohttp
+import discord
+from discord.gateway import ReconnectWebSocket
+
+from memory.store.clock import Clock
+from memory.store.faults import call_point, outside
+from memory.store.logs import Log
+
+log = Log("sources.discord")
+
+STARTS = call_point("discord.session_starts")
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+STARTS_SECONDS = 15.0
+SPARE_STARTS = 5
+"""Session starts that are left for whoever starts the service by hand: Discord resets the token of a bot that uses up
+its allowance of a day (1,000 for most)."""
+
+
+class Stage(StrEnum):
+    CONNECTING = "connecting"
+    WAITING = "waiting"
+    """The last try failed; the next one comes at a known time."""
+    INTERRUPTED = "interrupted"
+    """It stood, and the library is resuming the session."""
+    CONNECTED = "connected"
+
+
+@dataclass(frozen=True)
+class State:
+    """How the connection stands, since when, why, and until when if that is known."""
+
+    stage: Stage
+    since: datetime
+    reason: str = ""
+    until: datetime | None = None
+    tries: int = 0
+    """Tries that failed since the connection last stood."""
+
+    @property
+    def words(self) -> str:
+        """For people who look after the service; empty when it is connected."""
+        match self.stage:
+            case Stage.CONNECTED:
+                return ""
+            case Stage.INTERRUPTED:
+                return f"not connected since {_clock(self.since)}: {self.reason}; it is resuming"
+            case Stage.WAITING if self.until is not None:
+                count = f"{self.tries} tries" if self.tries > 1 else "1 try"
+                return f"not connected: {self.reason}; next try at {_clock(self.until)} ({count} so far)"
+            case _:
+                return f"not connected: {self.reason}; trying again" if self.reason else "not connected: connecting"
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment:%H:%M:%S} UTC"
+
+
+class Connection:
+    """Keeps the state of one source's connection and logs every change of it once.
+
+    A try that fails for the same reason as the one before is no change: the state has it, the log has it already.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._down_since = clock()
+        self._said = ""
+        self.state = State(Stage.CONNECTING, self._down_since)
+
+    @property
+    def stands(self) -> bool:
+        return self.state.stage is Stage.CONNECTED
+
+    def connecting(self) -> None:
+        """A try begins."""
+        state = self.state
+        if not state.tries:
+            log.info("discord_connecting")
+        self.state = State(Stage.CONNECTING, self._clock(), state.reason, tries=state.tries)
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        """A try failed; the next one comes so many seconds later."""
+        self.ended()
+        now = self._clock()
+        until = now + timedelta(seconds=seconds)
+        if reason != self._said:
+            self._said = reason
+            shown = until.isoformat(timespec="seconds")
+            log.warning("discord_waiting", reason=reason, until=shown, seconds=round(seconds, 1))
+        self.state = State(Stage.WAITING, now, reason, until, self.state.tries + 1)
+
+    def interrupted(self, reason: str) -> None:
+        """The connection ended, and the library tries to resume it."""
+        if self.stands:
+            self._down_since = self._clock()
+            self.state = State(Stage.INTERRUPTED, self._down_since, reason)
+            log.warning("discord_interrupted", reason=reason)
+
+    def ended(self) -> None:
+        """Nothing connects or resumes any more."""
+        if self.stands:
+            self._down_since = self._clock()
+        if self.state.stage is not Stage.WAITING:
+            self.state = State(Stage.CONNECTING, self._clock(), self.state.reason, tries=self.state.tries)
+
+    def connected(self, name: str, guilds: int) -> None:
+        """It stands, or stands again."""
+        if self.stands:
+            return
+        now = self._clock()
+        down = round((now - self._down_since).total_seconds(), 1)
+        log.info("discord_connected", name=name, guilds=guilds, after_seconds=down, failed_tries=self.state.tries)
+        self.state, self._said = State(Stage.CONNECTED, now), ""
+
+
+def waits(
+    first: float = FIRST_WAIT, longest: float = LONGEST_WAIT, chance: Callable[[], float] = random.random
+) -> Iterator[float]:
+    """Pauses between tries: doubled up to the longest, each shortened by up to half at random.
+
+    After an outage of Discord's all bots come back; what is random keeps them from coming at the same moment.
+    """
+    wait = first
+    while True:
+        yield wait * (1 - chance() / 2)
+        wait = min(2 * wait, longest)
+
+
+class StartsUsedUp(Exception):
+    """Discord's allowance of session starts is used up; `seconds` until it is whole again."""
+
+    def __init__(self, total: int, seconds: float) -> None:
+        super().__init__(f"Discord allows the bot {total} connections a day, and they are used up")
+        self.seconds = seconds
+
+
+async def check_starts(client: discord.Client) -> None:
+    """Ask Discord whether a new session may be started. Raises StartsUsedUp, and what a failed request raises."""
+    _, _, limit = await outside(STARTS, client.http.get_bot_gateway(), STARTS_SECONDS)
+    if limit["remaining"] <= SPARE_STARTS:
+        raise StartsUsedUp(limit["total"], max(limit["reset_after"] / 1000, FIRST_WAIT))
+
+
+def reason_of(why: BaseException | None, client: discord.Client) -> str:
+    """Why a connection ended or did not come about, in words for the operator."""
+    match why:
+        case ReconnectWebSocket(resume=False):
+            return "Discord declared the session invalid (op 9)"
+        case ReconnectWebSocket() if isinstance(why.__context__, TimeoutError):
+            return "nothing came from Discord for a minute"
+        case ReconnectWebSocket() if why.__context__ is None:
+            return "Discord asked the bot to reconnect (op 7)"
+        case ReconnectWebSocket():
+            code = None if client.ws is None else client.ws.socket.close_code
+            return f"Discord's gateway closed the connection (code {code})" if code else "the connection broke"
+        case aiohttp.WSServerHandshakeError():
+            return f"Discord's gateway answered {why.status} instead of opening the connection"
+        case discord.GatewayNotFound():
+            return "Discord does not say where its gateway is"
+        case TimeoutError():
+            return "Discord did not answer in time"
+        case None:
+            return "the connection ended"
+        case _:
+            return str(why) or type(why).__name__

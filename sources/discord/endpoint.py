@@ -1,0 +1,312 @@
+"""Saying things on Discord: one message at a time, never twice, waking nobody who was not meant."""
+
+import asyncio
+import contextlib
+import io
+import time
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import discord
+
+from memory.store.faults import call_point, outside
+from memory.store.ids import OutboxId, PersonId, PlaceId
+from memory.store.logs import Log
+from sources.base import MESSAGES, Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable, OutFile
+from sources.discord import outcomes
+from sources.discord.buttons import view_of
+from sources.discord.history_match import CLOCK_MARGIN, PREFIX_ROOM, Said, matched, prefixed
+from sources.discord.places import channel_number, history_readable, user_number
+from sources.discord.settings import DiscordSettings
+from sources.discord.shared_state import REFUSED, Link
+from sources.discord.webhooks import Webhooks, Words, shown_name
+from sources.outgoing import outgoing, seen
+from sources.recent import Pace, Recent
+from sources.text import split_text, visible
+
+log = Log(__name__)
+
+SEND = call_point("discord.send")
+OPEN = call_point("discord.open_direct")
+EDIT = call_point("discord.edit")
+WITHDRAW = call_point("discord.withdraw")
+FIND = call_point("discord.find")
+LOOK_UP = call_point("discord.look_up")
+TYPING = call_point("discord.typing")
+
+SEND_SECONDS = 40.0
+SECONDS = 15.0
+FIND_SECONDS = 20.0
+CONNECT_SECONDS = 15.0
+LONGEST_WAIT = 300.0
+"""Seconds between tries when Discord has been out of reach for long; the wait grows with the outage."""
+
+TYPING_EVERY = 8.0
+TYPING_AT_MOST = 900.0
+EDIT_EVERY = 1.0
+"""Seconds between edits of one message, whoever makes them: the last preview of an answer and the answer itself."""
+MAX_MENTIONS = 100
+MAX_FOUND = 500
+
+GONE = "gone"
+"""What `send` gives when the message had been sent before and was deleted since: sent, but there is nothing to edit."""
+
+
+def allowed_mentions(persons: Iterable[PersonId]) -> discord.AllowedMentions:
+    """Exactly these persons may be woken; everyone, roles and the author of a quoted message never."""
+    numbers = [number for person in persons if (number := user_number(person)) is not None]
+    users = [discord.Object(number) for number in dict.fromkeys(numbers)]
+    if len(users) > MAX_MENTIONS:
+        log.warning("not_all_are_woken", mentioned=len(users), woken=MAX_MENTIONS)
+        users = users[:MAX_MENTIONS]
+    return discord.AllowedMentions(everyone=False, roles=False, users=users or False, replied_user=False)
+
+
+class DiscordEndpoint:
+    """Speaks for the Discord source."""
+
+    max_length = 2000
+    has_previews = True
+    has_nonce = True
+    nonce_seconds = 60.0
+    form = MESSAGES
+
+    def __init__(self, settings: DiscordSettings, link: Link) -> None:
+        self._settings = settings
+        self._link = link
+        self._hooks = Webhooks(link)
+        self._done: Recent[OutboxId, str] = Recent(5_000)
+        self._edits: Pace[str] = Pace(EDIT_EVERY, 5_000)
+        self._down_since: float | None = None
+        self._typing: dict[PlaceId, asyncio.Task[None]] = {}
+
+    async def close(self) -> None:
+        await self._hooks.close()
+
+    def split(self, text: str) -> list[str]:
+        room = PREFIX_ROOM if self._settings.show_names else 0
+        return split_text(outgoing(text), self.max_length - room)
+
+    async def send(self, delivery: Delivery) -> str:
+        if (already := self._done.get(delivery.id)) is not None:
+            return already
+        if not visible(outgoing(delivery.text)) and not delivery.files:
+            raise DeliveryFailed("there is nothing to say")
+        try:
+            said = await self._deliver(delivery)
+        except outcomes.Unreachable as why:
+            now = time.monotonic()
+            self._down_since = self._down_since or now
+            why.retry_after = min(max(outcomes.SOON, now - self._down_since), LONGEST_WAIT)
+            raise
+        self._down_since = None
+        return said
+
+    async def _deliver(self, delivery: Delivery) -> str:
+        client = await self._client()
+        began = time.monotonic()
+        try:
+            channel = await self._channel(client, delivery.place)
+        except REFUSED as why:
+            raise outcomes.failed(why, time.monotonic() - began) from why
+        said = await self._say_by_webhook(client, channel, delivery) if delivery.speaker else None
+        return said or await self._say(channel, delivery)
+
+    async def _say(self, channel: Any, delivery: Delivery) -> str:
+        text = _shown(delivery.text, delivery.buttons)
+        began = time.monotonic()
+        call = channel.send(
+            prefixed(delivery.speaker, text, self.max_length) if delivery.speaker else text,
+            nonce=str(delivery.id),
+            allowed_mentions=allowed_mentions(delivery.may_mention),
+            suppress_embeds="://" in text,
+            files=[_file(one) for one in delivery.files],
+            view=view_of(delivery.buttons),
+            reference=self._reference(channel.id, delivery),
+        )
+        try:
+            message = await outside(SEND, call, SEND_SECONDS)
+        except discord.NotFound as why:
+            if why.code == outcomes.REPEATED_AND_DELETED:
+                return self._sent(delivery, channel.id, GONE)
+            raise outcomes.verdict(why, 0) from why
+        except REFUSED as why:
+            raise outcomes.verdict(why, time.monotonic() - began) from why
+        return self._sent(delivery, channel.id, str(message.id))
+
+    async def _say_by_webhook(self, client: discord.Client, channel: Any, delivery: Delivery) -> str | None:
+        await self._ready(client)
+        hook = await self._hooks.hook(client.get_channel(channel.id))
+        name = shown_name(delivery.speaker)
+        if hook is None or not name:
+            return None
+        text = outgoing(delivery.text)
+        mentions: dict[str, Any] = {**allowed_mentions(delivery.may_mention).to_dict()}
+        words = Words(name, text, mentions, "://" in text, delivery.files, delivery.avatar)
+        said = await self._hooks.say(hook, words)
+        return self._sent(delivery, channel.id, str(said)) if said is not None else None
+
+    def _sent(self, delivery: Delivery, channel: int, message: str) -> str:
+        if message != GONE:
+            self._link.sent.put(int(message), channel)
+        return self._done.put(delivery.id, message)
+
+    def _reference(self, channel: int, delivery: Delivery) -> discord.MessageReference | None:
+        """A reply only when the channel has moved on since the message that is answered."""
+        answered = int(delivery.reply_to) if delivery.reply_to.isdecimal() else channel
+        if answered == channel or (self._link.newest.get(channel) or 0) <= answered:
+            return None
+        return discord.MessageReference(message_id=answered, channel_id=channel, fail_if_not_exists=False)
+
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
+        known = {one.id: sent for one in deliveries if (sent := self._done.get(one.id)) is not None}
+        unknown = tuple(one for one in deliveries if one.id not in known)
+        if not unknown:
+            return known
+        try:
+            client = await self._client()
+            await self._ready(client)
+            channel = await self._whole_channel(client, unknown[0].place)
+            if any(one.speaker for one in unknown):
+                await self._hooks.hook(channel)
+            said = await outside(FIND, self._said(channel, unknown), FIND_SECONDS)
+        except (*REFUSED, DeliveryFailed) as why:
+            reason = str(why) or "Discord did not answer in time"
+            raise HistoryUnreadable(reason, passing=outcomes.passing(why)) from why
+        others = {int(one) for one in (*self._done.values(), *taken) if one.isdecimal()}
+        return known | matched(unknown, said, others, self.max_length)
+
+    async def _whole_channel(self, client: discord.Client, place: PlaceId) -> Any:
+        """The channel with its permissions, which must allow to read it."""
+        partial = await self._channel(client, place)
+        channel = client.get_channel(partial.id)
+        if channel is None:
+            channel = await outside(LOOK_UP, client.fetch_channel(partial.id), SECONDS)
+        if not history_readable(channel):
+            raise HistoryUnreadable("the bot may not read the channel's history")
+        return channel
+
+    async def _said(self, channel: Any, deliveries: tuple[Delivery, ...]) -> list[Said]:
+        """Our messages in the place since the oldest of these deliveries."""
+        since = min(one.created_at for one in deliveries) - CLOCK_MARGIN
+        lines = channel.history(limit=MAX_FOUND, after=since, oldest_first=True)
+        return [_said(message) async for message in lines if self._link.ours(message)]
+
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        client = await self._client()
+        await asyncio.sleep(self._edits.wait(external_id, time.monotonic()))
+        began = time.monotonic()
+        try:
+            channel = await self._channel(client, place)
+            message = _message(channel, external_id)
+            call = message.edit(
+                content=_shown(text, buttons), allowed_mentions=discord.AllowedMentions.none(), view=view_of(buttons)
+            )
+            await outside(EDIT, call, SECONDS)
+        except REFUSED as why:
+            if getattr(why, "code", 0) != outcomes.NOT_OUR_MESSAGE:
+                raise outcomes.failed(why, time.monotonic() - began) from why
+            hook = await self._hooks.hook(client.get_channel(channel.id))
+            if hook is None:
+                raise outcomes.failed(why, 0) from why
+            await self._hooks.edit(hook, message.id, outgoing(text))
+
+    async def withdraw(self, place: PlaceId, external_id: str) -> None:
+        if external_id == GONE:
+            return
+        client = await self._client()
+        began = time.monotonic()
+        try:
+            channel = await self._channel(client, place)
+            message = _message(channel, external_id)
+            self._link.withdrawn.put(message.id, None)
+            await outside(WITHDRAW, message.delete(), SECONDS)
+        except discord.NotFound:
+            return
+        except discord.Forbidden as why:
+            hook = await self._hooks.hook(client.get_channel(channel.id))
+            if hook is None:
+                raise outcomes.failed(why, 0) from why
+            await self._hooks.withdraw(hook, message.id)
+        except REFUSED as why:
+            raise outcomes.failed(why, time.monotonic() - began) from why
+
+    async def show(self, activity: Activity) -> None:
+        running = self._typing.get(activity.place)
+        if not activity.busy:
+            if running is not None:
+                running.cancel()
+                del self._typing[activity.place]
+        elif (running is None or running.done()) and self._link.spawn is not None:
+            self._typing[activity.place] = self._link.spawn(self._keep_typing(activity.place))
+
+    async def _keep_typing(self, place: PlaceId) -> None:
+        with contextlib.suppress(*REFUSED, DeliveryFailed):
+            async with asyncio.timeout(TYPING_AT_MOST):
+                channel = await self._channel(await self._client(), place)
+                while True:
+                    await outside(TYPING, _type(channel), SECONDS)
+                    await asyncio.sleep(TYPING_EVERY)
+
+    async def _client(self) -> discord.Client:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._link.usable.wait()
+        except TimeoutError as why:
+            raise outcomes.Unreachable("not connected to Discord") from why
+        if self._link.client is None or self._link.client.is_closed():
+            raise outcomes.Unreachable("the connection to Discord is being closed")
+        return self._link.client
+
+    async def _ready(self, client: discord.Client) -> None:
+        """Until guilds and their permissions are known."""
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await client.wait_until_ready()
+        except TimeoutError as why:
+            raise outcomes.Unreachable("the connection to Discord is not ready") from why
+
+    async def _channel(self, client: discord.Client, place: PlaceId) -> Any:
+        """Where to speak; a person's direct messages are opened."""
+        number = channel_number(place)
+        if number is not None:
+            channel = client.get_channel(number) or client.get_partial_messageable(number)
+            if not isinstance(channel, discord.abc.Messageable):
+                raise DeliveryFailed("messages cannot be sent in that channel")
+            return channel
+        person = user_number(place)
+        if person is None:
+            raise DeliveryFailed(f"{place!r} is not a place on Discord")
+        return await outside(OPEN, client.create_dm(discord.Object(person)), SECONDS)
+
+
+async def _type(channel: Any) -> None:
+    await channel.typing()
+
+
+def _shown(text: str, buttons: Buttons | None) -> str:
+    """A text as it is sent. What a card asks stands in it character by character, in code that nothing can end."""
+    return seen(text) if buttons is not None and buttons.kind == "permit" else outgoing(text)
+
+
+def _message(channel: Any, external_id: str) -> discord.PartialMessage:
+    if not external_id.isdecimal():
+        raise DeliveryFailed("the message does not exist any more")
+    message: discord.PartialMessage = channel.get_partial_message(int(external_id))
+    return message
+
+
+def _file(file: OutFile) -> discord.File:
+    return discord.File(io.BytesIO(seen(file.text).encode()), filename=file.name)
+
+
+def _said(message: discord.Message) -> Said:
+    answered = message.reference.message_id if message.reference else None
+    replies = message.type is discord.MessageType.reply and answered is not None
+    return Said(
+        message.id,
+        message.created_at,
+        message.content,
+        str(answered) if replies else "",
+        len(message.attachments),
+    )

@@ -1,0 +1,228 @@
+"""What comes through the gateway, turned into notifications in the order of arrival.
+
+discord.py starts event handlers as tasks, so an edit can overtake its message there. `GatewayListener.on` is called
+from `Client.dispatch` instead, synchronously, while the event is being parsed; what has to wait for something (a
+download, recent lines, a lookup) waits in its channel's queue, and the later events of the channel behind it.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeAlias
+
+import discord
+
+from memory.store.clock import Clock
+from memory.store.logs import Log
+from sources.base import Deliver, Notification, PlaceKind
+from sources.discord import attachments, notifications
+from sources.discord.channel_lookup import ChannelLookup
+from sources.discord.channel_queues import ChannelQueues
+from sources.discord.notifications import Author, Heard, Reaction, Surroundings
+from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
+from sources.discord.places import Spot, direct_place, person_id, place_of, spot_of
+from sources.discord.settings import DiscordSettings, Mode
+from sources.discord.shared_state import Link
+from sources.fetch import Fetcher
+from sources.recent import Recent
+
+log = Log(__name__)
+
+Waiting: TypeAlias = Awaitable[None] | None
+Where: TypeAlias = Callable[[Spot, tuple[int, ...]], Waiting]
+
+KEEP_PEOPLE = 10
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What hearing needs beside the connection."""
+
+    settings: DiscordSettings
+    link: Link
+    queues: ChannelQueues
+    lookout: ChannelLookup
+    fetcher: Fetcher
+    deliver: Deliver
+    clock: Clock
+
+
+class GatewayListener:
+    """Takes the gateway's events and gives notifications, in order."""
+
+    def __init__(self, equipment: Equipment) -> None:
+        self._with = equipment
+        self._settings = equipment.settings
+        self._link = equipment.link
+        self._given: Recent[str, None] = Recent(10_000)
+        self._active: Recent[int, datetime] = Recent(5_000)
+        self._people: Recent[int, Recent[int, str]] = Recent(1_000)
+        self._reactions: Recent[tuple[int, int, str], int] = Recent(5_000)
+
+    def on(self, event: str, args: tuple[Any, ...]) -> None:
+        """Hear one event of discord.py, by its name and arguments."""
+        match event:
+            case "connect":
+                self._with.queues.hold()
+            case "message":
+                self._message(args[0])
+            case "raw_message_edit":
+                self._edited(args[0])
+            case "raw_message_delete":
+                self._deleted(args[0].channel_id, args[0].guild_id, [args[0].message_id])
+            case "raw_bulk_message_delete":
+                self._deleted(args[0].channel_id, args[0].guild_id, sorted(args[0].message_ids))
+            case "raw_reaction_add":
+                self._reacted(args[0])
+            case _:
+                pass
+
+    def _message(self, message: discord.Message) -> None:
+        if self._link.ours(message):
+            self._active.put(message.channel.id, message.created_at)
+            return
+        self._link.saw(message.channel.id, message.id)
+        if said_by_a_person(message):
+            self._with.queues.put(message.channel.id, partial(self.hear, message))
+
+    def _edited(self, event: discord.RawMessageUpdateEvent) -> None:
+        unfurled = event.message.edited_at is None
+        if not unfurled and said_by_a_person(event.message):
+            self._with.queues.put(event.channel_id, partial(self.hear_edit, event.message))
+
+    def _deleted(self, channel: int, guild: int | None, messages: list[int]) -> None:
+        for message in messages:
+            if message in self._link.withdrawn:
+                continue
+            self._with.queues.put(channel, partial(self.hear_deletion, message, channel, guild))
+
+    def _reacted(self, event: discord.RawReactionActionEvent) -> None:
+        ours = event.message_author_id == self._link.me or event.message_id in self._link.sent
+        if not ours or event.user_id == self._link.me or (event.member is not None and event.member.bot):
+            return
+        self._with.queues.put(event.channel_id, partial(self._hear_reaction, event))
+
+    def forget_given(self) -> None:
+        """Give again what is heard again: some of it was not taken. What was, is known to the inbox."""
+        self._given.clear()
+
+    def hear(self, message: discord.Message, author: Author | None = None) -> Waiting:
+        """A person's message, live or read back; `author` when more is known of them than it tells."""
+        if self._link.deaf():
+            return None
+        heard = heard_of(message, self._link, author)
+        return self._with.lookout.locate(message.channel, message.author.id, partial(self._weigh, message, heard))
+
+    def _weigh(self, message: discord.Message, heard: Heard, spot: Spot, shared: tuple[int, ...]) -> Waiting:
+        if not notifications.admitted(heard.author, spot, self._settings, shares_guild=bool(shared)):
+            self._knock(heard.author, spot)
+            return None
+        outcome = notifications.hearing(heard, spot, self._settings)
+        offered = offered_of(message)
+        if not outcome.heard or not (heard.addressed or spot.direct or heard.content or heard.extras or offered):
+            return None
+        idle = self._idle(spot, heard)
+        notification = notifications.to_notification(
+            heard, self._around(spot, shared, heard.author), answer=outcome.answer
+        )
+        files = attachments.plan(offered, attachments.from_discord)
+        threads = self._wants_thread(message, heard, spot)
+        if not threads and not idle and not any(wanted for _, wanted in files):
+            self._give(notifications.with_files(notification, (one for one, _ in files)))
+            return None
+        return self._complete(message, heard, notification, files, idle=idle, threads=threads)
+
+    def _knock(self, author: Author, spot: Spot) -> None:
+        """Somebody who is not let in wrote: that is all that is passed on of it."""
+        if notifications.may_ask_in(author, spot, self._settings) and not self._link.withheld(person_id(author.id)):
+            self._link.knocks(notifications.speaker_of(author, self._settings), direct_place(author.id))
+
+    def _wants_thread(self, message: discord.Message, heard: Heard, spot: Spot) -> bool:
+        public = spot.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)
+        withheld = self._link.withheld(person_id(heard.author.id))
+        return self._settings.auto_thread and heard.calls_us and public and not withheld
+
+    async def _complete(
+        self,
+        message: discord.Message,
+        heard: Heard,
+        notification: Notification,
+        files: attachments.Plan,
+        *,
+        idle: bool,
+        threads: bool,
+    ) -> None:
+        """Fetch what belongs to it, each within its time, then give it."""
+        lines = await self._with.lookout.recent_lines(message) if idle else ()
+        if threads:
+            thread = await self._with.lookout.open_thread(message, heard.author.shown)
+            if thread is None:
+                lines = (*lines, "(a thread was wanted for this answer, but could not be opened)")
+            else:
+                around = self._around(spot_of(thread), (), heard.author)
+                notification = notifications.to_notification(heard, around, answer=notification.answer)
+        notification = notifications.with_background(notification, lines)
+        self._give(notifications.with_files(notification, await attachments.fetched(files, self._with.fetcher)))
+
+    def hear_edit(self, message: discord.Message, author: Author | None = None) -> Waiting:
+        """The new text of a person's message. It is followed through in every mode: it may replace what was heard."""
+        heard = heard_of(message, self._link, author)
+
+        def weigh(spot: Spot, shared: tuple[int, ...]) -> Waiting:
+            if heard.edited_at is None or not notifications.admitted(
+                heard.author, spot, self._settings, shares_guild=bool(shared)
+            ):
+                return None
+            answer = notifications.hearing(heard, spot, self._settings).answer
+            around = self._around(spot, shared, heard.author)
+            self._give(notifications.to_edit(heard, heard.edited_at, around, answer=answer))
+            return None
+
+        return self._with.lookout.locate(message.channel, message.author.id, weigh)
+
+    def hear_deletion(self, message: int, channel: int, guild: int | None) -> Waiting:
+        def tell(spot: Spot, shared: tuple[int, ...]) -> Waiting:
+            self._give(notifications.to_deletion(message, place_of(spot, self._settings, shared), self._with.clock()))
+            return None
+
+        return self._with.lookout.locate(self._with.lookout.partial(channel, guild), None, tell)
+
+    def _hear_reaction(self, event: discord.RawReactionActionEvent) -> Waiting:
+        if self._link.deaf():
+            return None
+        user = event.member or (self._link.client.get_user(event.user_id) if self._link.client else None)
+        author = author_of(user) if user else Author(event.user_id, "")
+
+        def weigh(spot: Spot, shared: tuple[int, ...]) -> Waiting:
+            off = not spot.direct and self._settings.mode(spot.chain) is Mode.OFF
+            if off or not notifications.admitted(author, spot, self._settings, shares_guild=bool(shared)):
+                return None
+            key = (event.message_id, event.user_id, str(event.emoji))
+            count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)
+            reaction = Reaction(event.message_id, author, str(event.emoji), count, self._with.clock())
+            self._give(notifications.to_reaction(reaction, self._around(spot, shared, author)))
+            return None
+
+        channel = self._with.lookout.partial(event.channel_id, event.guild_id)
+        return self._with.lookout.locate(channel, event.user_id, weigh)
+
+    def _around(self, spot: Spot, shared: tuple[int, ...], author: Author) -> Surroundings:
+        people = self._people.get(spot.id) or self._people.put(spot.id, Recent(KEEP_PEOPLE))
+        people.put(author.id, author.shown)
+        names = tuple(name for one, name in people.items() if not self._link.withheld(person_id(one)))
+        place = place_of(spot, self._settings, shared)
+        return Surroundings(self._link.me, spot, place, self._settings, names)
+
+    def _idle(self, spot: Spot, heard: Heard) -> bool:
+        """Whether recent lines should come with it; in direct messages all lines were heard anyway."""
+        last = self._active.get(spot.id)
+        self._active.put(spot.id, heard.at if last is None else max(last, heard.at))
+        if spot.direct or self._settings.background_lines == 0:
+            return False
+        return last is None or heard.at - last > timedelta(seconds=self._settings.idle_seconds)
+
+    def _give(self, notification: Notification) -> None:
+        if notification.external_id not in self._given:
+            self._with.deliver(notification)
+            self._given.put(notification.external_id, None)

@@ -1,0 +1,318 @@
+"""What was heard, as plain values, and what becomes of it: pure, so that every rule is a table in a test."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from memory.people.access import Rule
+from memory.people.audience import Trust
+from memory.store.ids import PersonId
+from sources.base import Attachment, BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
+from sources.discord.places import NAME, Spot, person_id
+from sources.discord.settings import Direct, DiscordSettings, Mode
+from sources.text import flatten, one_line, without_call_behind
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who wrote; `roles` are those of the message's guild, by id, without @everyone."""
+
+    id: int
+    name: str
+    username: str = ""
+    roles: Mapping[int, str] = field(default_factory=dict)
+    joined: datetime | None = None
+
+    @property
+    def shown(self) -> str:
+        return flatten(self.name) or flatten(self.username) or f"person {self.id}"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One message of a person, as plain values. `mentions` are the names of those mentioned, by id."""
+
+    id: int
+    author: Author
+    at: datetime
+    content: str
+    edited_at: datetime | None = None
+    mentions: Mapping[int, str] = field(default_factory=dict)
+    mentioned_roles: Mapping[int, str] = field(default_factory=dict)
+    mentioned_channels: Mapping[int, str] = field(default_factory=dict)
+    extras: tuple[str, ...] = ()
+    quoted: Quoted | None = None
+    calls_us: bool = False
+    """It mentions the bot, or the bot's own role."""
+    own_roles: frozenset[int] = frozenset()
+    """Mentioned roles that are the bot's own: every bot has one of its name in a guild."""
+
+    @property
+    def addressed(self) -> bool:
+        return self.calls_us or (self.quoted is not None and self.quoted.by_us)
+
+
+def admitted(author: Author, spot: Spot, settings: DiscordSettings, *, shares_guild: bool) -> bool:
+    """Whether this person may talk here at all. The owner always may."""
+    if author.id == settings.owner_id:
+        return True
+    if shut_out(author, spot, settings):
+        return False
+    allow = settings.allow
+    if spot.direct:
+        let_in = author.id in allow.persons or settings.decided.says(Rule.ALLOW, author.id)
+        match settings.direct:
+            case Direct.OFF:
+                return False
+            case Direct.EVERYONE:
+                return True
+            case Direct.SHARED if not allow.persons and not allow.roles:
+                return shares_guild or let_in
+            case _:
+                return let_in
+    return not (allow.persons or allow.roles) or _approved(author, settings)
+
+
+def shut_out(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
+    """Whether nothing that this person says there is heard."""
+    return settings.shuts_out(author.id, author.roles, spot.guild)
+
+
+def may_ask_in(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
+    """Whether somebody who is not admitted here is told how to be let in."""
+    return spot.direct and settings.direct is Direct.PAIR and not shut_out(author, spot, settings)
+
+
+def _approved(author: Author, settings: DiscordSettings) -> bool:
+    """Whether the person, or one of their roles in this guild, was let in by name: configured, or decided since."""
+    allow = settings.allow
+    if author.id in allow.persons or not allow.roles.isdisjoint(author.roles):
+        return True
+    return settings.decided.says(Rule.ALLOW, author.id, author.roles)
+
+
+def trust_of(author: Author, settings: DiscordSettings) -> Trust:
+    if author.id == settings.owner_id:
+        return Trust.OWNER
+    return Trust.APPROVED if _approved(author, settings) else Trust.STRANGER
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """What becomes of a message: whether agents get it, and whether they are to answer."""
+
+    heard: bool
+    answer: bool
+
+
+_IGNORE, _LISTEN, _ANSWER = Hearing(False, False), Hearing(True, False), Hearing(True, True)
+
+
+def hearing(message: Heard, spot: Spot, settings: DiscordSettings) -> Hearing:
+    """Apply the mode of the place: channel before category before guild before default; threads inherit."""
+    if spot.direct:
+        return _ANSWER
+    match settings.mode(spot.chain or (spot.id,)):
+        case Mode.OFF:
+            return _IGNORE
+        case Mode.OPEN:
+            return _ANSWER
+        case Mode.MENTION:
+            return _ANSWER if message.addressed or spot.ours else _IGNORE
+        case Mode.LISTEN:
+            return _ANSWER if message.addressed else _LISTEN
+
+
+MOST_ROLES = 20
+"""Roles of somebody that are named; how many more there are is said."""
+
+_GREETINGS = r"hey|hi|hello|ok|okay|thanks|thank you|good (?:morning|evening|night)|hallo|moin|servus|danke"
+_TAG = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
+_EMOJI = re.compile(r"<a?(:\w{1,40}:)\d{1,20}>")
+
+
+def readable(message: Heard, me: int) -> str:
+    """The text as its readers see it: names for ids, the call to the bot around it taken off, extras as lines.
+
+    What the bot is called does not matter there: it is known by its id.
+    """
+    us = "|".join([f"<@!?{me}>", *(f"<@&{role}>" for role in message.own_roles)])
+    text = re.sub(rf"^\s*(?:{us})[\s,:]*", "", message.content)
+    text = re.sub(rf"^\s*({_GREETINGS})[ ,]{{1,4}}(?:{us})(?=[\s,:;.!?]|$)", r"\1", text, flags=re.IGNORECASE)
+    text = without_call_behind(text, us)
+
+    def named(tag: re.Match[str]) -> str:
+        kind, number = tag[1], int(tag[2])
+        match kind:
+            case "#":
+                name, sign = message.mentioned_channels.get(number), "#"
+            case "@&":
+                name, sign = message.mentioned_roles.get(number), "@"
+            case _:
+                name, sign = message.mentions.get(number), "@"
+        return sign + flatten(name) if name and flatten(name) else tag[0]
+
+    lines = [_EMOJI.sub(r"\1", _TAG.sub(named, text)).strip(), *message.extras]
+    return "\n".join(line for line in lines if line)
+
+
+def text_mark(text: str) -> str:
+    """A short mark of a text, to see after downtime whether a message still says what was heard."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def message_id(message: int) -> str:
+    return str(message)
+
+
+def edit_id(message: int, edited_at: datetime) -> str:
+    return f"{message}@{edited_at.isoformat()}"
+
+
+def delete_id(message: int) -> str:
+    return f"{message}!"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known of the place and its people when something is heard there."""
+
+    me: int
+    spot: Spot
+    place: Place
+    settings: DiscordSettings
+    participants: tuple[str, ...] = ()
+
+
+def to_notification(message: Heard, around: Surroundings, *, answer: bool) -> Notification:
+    """A message as a notification; attachments and background are added where they were fetched."""
+    names = {person_id(one): flatten(name) for one, name in message.mentions.items() if one != around.me}
+    return Notification(
+        source=NAME,
+        external_id=message_id(message.id),
+        kind=Kind.MESSAGE,
+        place=around.place,
+        speaker=speaker_of(message.author, around.settings),
+        subject=message_id(message.id),
+        at=message.at,
+        text=readable(message, around.me),
+        answer=answer,
+        position=message_id(message.id),
+        quoted=message.quoted,
+        blocks=blocks(message.author, around),
+        mentioned=names,
+    )
+
+
+def to_edit(message: Heard, edited_at: datetime, around: Surroundings, *, answer: bool) -> Notification:
+    """The message's new text."""
+    same = to_notification(message, around, answer=answer)
+    return replace(same, kind=Kind.EDIT, external_id=edit_id(message.id, edited_at), at=edited_at, position="")
+
+
+def to_deletion(message: int, place: Place, at: datetime) -> Notification:
+    return Notification(
+        source=NAME,
+        external_id=delete_id(message),
+        kind=Kind.DELETE,
+        place=place,
+        speaker=None,
+        subject=message_id(message),
+        at=at,
+        answer=False,
+    )
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """Somebody's reaction to a message of ours; `count` is the how manieth time they added it."""
+
+    message: int
+    author: Author
+    emoji: str
+    count: int
+    at: datetime
+
+
+def to_reaction(reaction: Reaction, around: Surroundings) -> Notification:
+    return Notification(
+        source=NAME,
+        external_id=f"{reaction.message}/{reaction.author.id}/{reaction.emoji}/{reaction.count}",
+        kind=Kind.REACTION,
+        place=around.place,
+        speaker=speaker_of(reaction.author, around.settings),
+        subject=message_id(reaction.message),
+        at=reaction.at,
+        text=one_line(reaction.emoji, 64),
+        answer=False,
+        blocks=blocks(reaction.author, around),
+    )
+
+
+def with_files(notification: Notification, attachments: Iterable[Attachment]) -> Notification:
+    return replace(notification, attachments=tuple(attachments))
+
+
+def with_background(notification: Notification, lines: Iterable[str]) -> Notification:
+    return replace(notification, background=tuple(lines))
+
+
+def speaker_of(author: Author, settings: DiscordSettings) -> Speaker:
+    return Speaker(
+        id=person_id(author.id),
+        name=author.shown,
+        username=flatten(author.username),
+        roles=role_names(author),
+        trust=trust_of(author, settings),
+    )
+
+
+def role_names(author: Author) -> tuple[str, ...]:
+    return tuple(name for name in (flatten(role) for role in list(author.roles.values())[:MOST_ROLES]) if name)
+
+
+def _more(author: Author) -> str:
+    left = len(author.roles) - MOST_ROLES
+    return f" and {left} more" if left > 0 else ""
+
+
+def blocks(author: Author, around: Surroundings) -> tuple[BlockSpec, ...]:
+    """The ephemeral blocks of the place and of the person, keyed by id so that a rename keeps them."""
+    spot = around.spot
+    thread = spot.kind is PlaceKind.THREAD
+    lines = [
+        ("Thread" if thread else "Channel", spot.name),
+        ("Server", spot.guild_name),
+        ("Topic", spot.topic),
+        ("Recently here", ", ".join(around.participants)),
+    ]
+    user = [
+        ("Name here", author.shown),
+        ("Username", flatten(author.username)),
+        ("Roles here", ", ".join(role_names(author)) + _more(author)),
+        ("Member since", author.joined.date().isoformat() if author.joined else ""),
+    ]
+    about: PersonId = person_id(author.id)
+    return (
+        BlockSpec(
+            label=f"discord_{'thread' if thread else 'channel'}:{spot.id}",
+            description="Notes on this Discord thread." if thread else "Notes on this Discord channel.",
+            profile=_profile(lines),
+        ),
+        BlockSpec(
+            label=f"discord_user:{author.id}",
+            description="Notes on the person who is speaking, made in this place.",
+            profile=_profile(user),
+            about=about,
+        ),
+    )
+
+
+def _profile(lines: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"{what}: {value}" for what, value in lines if value)
+
+
+def background_line(name: str, text: str) -> str:
+    return f"{flatten(name) or 'somebody'}: {one_line(text)}"

@@ -1,0 +1,108 @@
+"""Text as it leaves: nothing that cannot be seen, and no link that hides where it leads.
+
+Models write what they read somewhere, and people read answers as ours. Marks that turn text around, zero-width marks
+and control characters carry messages past their readers and forge lines. `[words](address)` is shown by Discord as the
+words alone, so the address is written out, unless the words are its host. What comes out once comes out the same again,
+so a text may pass here more than once; it never grows.
+"""
+
+from urllib.parse import urlsplit
+
+import regex
+
+from sources.text import sendable
+
+_BREAKS = regex.compile(r"[\u2028\u2029]")
+
+_UNSEEN = regex.compile(
+    r"""
+    [\p{Cc}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB--[\n\t\u200c\u200d\p{Variation_Selector}\U000E0020-\U000E007F]]
+    # Joiners belong to emoji and to scripts that are written with them, elsewhere they are seen by nobody.
+    | (?<![\p{L}\p{M}--[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Variation_Selector}]]) \u200c
+    | (?<![\p{L}\p{M}--[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Variation_Selector}]]
+        |[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F](?=\u200d\p{Extended_Pictographic})) \u200d
+    | (?<![^\s\p{Default_Ignorable_Code_Point}]) \p{Variation_Selector}
+    # Tags spell the flags of regions behind a black flag.
+    | (?<!\U0001F3F4 [\U000E0020-\U000E007E]{0,16}) [\U000E0020-\U000E007F]
+    """,
+    regex.V1 | regex.VERBOSE,
+)
+
+_TARGET = r"\(\s*<?(?P<url>(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:)(?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:\s+[\"'][^\"']*[\"'])?\s*\)"
+_MASKED = regex.compile(r"\[(?P<words>(?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]" + _TARGET, regex.IGNORECASE)
+_STILL_MASKED = regex.compile(r"\]\((?=\s*<?(?:[a-z][a-z0-9+.\-]*://|mailto:|tel:))", regex.IGNORECASE)
+
+_CODE = regex.compile(
+    r"```(?:[a-z0-9_+\-.#]+\n)?[^`]*[^`\s][^`]*```(?!`)|`[^`\n]*[^`\s][^`\n]*`(?!`)", regex.IGNORECASE
+)
+_PLAIN_SAMPLE = regex.compile(r"`+[^*_~|<>\[\]()`]*\[[^*_~|<>\[\]()`]*\]\([^*~|<>\[\]()`\s]*\)[^*~|<>\[\]()`]*`+")
+
+
+def seen(text: str) -> str:
+    """The text without what nobody sees: controls but line breaks and tabs, bidi and zero-width marks, half characters.
+
+    Joiners and variation selectors stay where emoji and scripts are written with them.
+    """
+    text = _BREAKS.sub("\n", sendable(text))
+    while (without := _UNSEEN.sub("", text)) != text:
+        text = without
+    return text
+
+
+def outgoing(text: str) -> str:
+    """A message as it may be sent where Markdown is drawn."""
+    text = seen(text)
+    while (shown := _unmasked(text)) != text:
+        text = shown
+    return text
+
+
+def _unmasked(text: str) -> str:
+    samples = _samples(text)
+
+    def shown(link: regex.Match[str]) -> str:
+        if any(start <= link.start() and link.end() <= end for start, end in samples) or _names_its_host(link):
+            return link[0]
+        words = link["words"].strip()
+        return f"{words} ({link['url']})" if words else link["url"]
+
+    def parted(rest: regex.Match[str]) -> str:
+        """What Discord may still take for a link, although it is not one of the usual form."""
+        inside = any(start <= rest.start() and rest.end() <= end for start, end in samples + named)
+        return rest[0] if inside else "] "
+
+    shorter = _MASKED.sub(shown, text)
+    if shorter != text:
+        return shorter
+    named = [link.span() for link in _MASKED.finditer(text) if _names_its_host(link)]
+    return _STILL_MASKED.sub(parted, text)
+
+
+def _names_its_host(link: regex.Match[str]) -> bool:
+    """Whether the words of a link say where it leads."""
+    words, url = link["words"].strip().casefold(), link["url"].casefold()
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return words in {url, host, host.removeprefix("www."), url.partition("://")[2].rstrip("/")} - {""}
+
+
+def _samples(text: str) -> list[tuple[int, int]]:
+    """Where Markdown is only shown as code: there a link is an example.
+
+    Counted from the beginning, and only as long as it is certain that Discord reads the marks the same way.
+    """
+    found: list[tuple[int, int]] = []
+    at = text.find("`")
+    while at >= 0:
+        code = _CODE.match(text, at)
+        line = text.rfind("\n", 0, at) + 1 if text.startswith("```", at) else max(at - 1, 0)
+        begins = not text[line:at].strip()
+        if code is None or not begins or (_STILL_MASKED.search(code[0]) and not _PLAIN_SAMPLE.fullmatch(code[0])):
+            break
+        if regex.search(r"[*_~|<>\]]", code[0]) and not _PLAIN_SAMPLE.fullmatch(code[0]):
+            break
+        found.append(code.span())
+        at = text.find("`", code.end())
+    return found

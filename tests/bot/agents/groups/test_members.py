@@ -1,0 +1,80 @@
+"""What members of a group learn from what people say, and are told of their own work that was cut off."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.context.recovery import HEAD
+from bot.models.base import Request
+from tests.bot.agents.groups.parts import LED, Cast, delegates, stages, told, who
+from tests.bot.parts import Held, MovableClock, Platform, call, said, says
+from tests.bot.stage import Service, Setting, running
+
+KNOWN = """SELECT a.name || ': ' || f.fact || ' ' || f.reinforcements FROM facts f JOIN agents a ON a.id = f.agent_id
+           ORDER BY a.name"""
+
+
+@pytest.mark.parametrize(
+    ("toml", "lines", "knowing"),
+    [
+        (stages(("a", "Ant", ""), ("b", "Bee Cat", "")), {}, ["Ant", "Bee", "Cat"]),
+        (LED, {"Ant": [delegates("Bee", "count"), "Seven."]}, ["Ant", "Bee"]),
+    ],
+)
+async def test_members_that_had_a_part_learn_what_people_said_once(
+    tmp_path: Path, toml: str, lines: dict[str, Any], knowing: list[str]
+) -> None:
+    async with running(tmp_path, Setting(Cast(**lines), toml=toml)) as service:
+        await service.heard(said("I love apple cake", 1))
+        await service.heard(said("I really love apple cake", 2))
+        assert await service.column(KNOWN) == [f"{name}: loves apple cake 1" for name in knowing]
+        assert await service.column("SELECT count(*) FROM facts WHERE shared_at IS NOT NULL") == [0]
+
+
+async def cut_off(service: Service, held: Held) -> None:
+    service.hear(said("draw the newt pond", 1))
+    await held.begun.wait()
+    service.crash()
+
+
+async def test_a_member_whose_work_was_cut_off_is_told_what_it_was_doing(tmp_path: Path) -> None:
+    held, platform = Held(says("lost with the process")), Platform(MovableClock())
+    noted = says("Drew the outline.", call("calculate", "1", expression="2 + 3"))
+
+    class Dies(Cast):
+        def _answer(self, request: Request) -> Any:
+            if who(request) != "Bee":
+                return super()._answer(request)
+            return noted if not any("5" in m.text for m in request.messages) else held(request)
+
+    toml = stages(("a", "Ant", ""), ("b", "Bee", "")).replace("tools = []", 'tools = ["calculate"]')
+    async with running(tmp_path, Setting(Dies(Ant=["first draft"]), platform=platform, toml=toml)) as service:
+        await cut_off(service, held)
+    second = Cast(Bee=["Done."])
+    async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
+        await service.settled()
+    assert platform.texts() == ["Done."]
+    (request,) = second.requests
+    text = told(request)
+    assert HEAD in text
+    assert "Your work here was interrupted" in text
+    assert "Did: Drew the outline.; used calculate" in text
+    assert "not the whole history" in text
+
+
+async def test_a_member_that_had_done_nothing_is_told_nothing(tmp_path: Path) -> None:
+    held, platform = Held(says("lost")), Platform(MovableClock())
+
+    class Dies(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Bee" else super()._answer(request)
+
+    toml = stages(("a", "Ant", ""), ("b", "Bee", ""))
+    async with running(tmp_path, Setting(Dies(), platform=platform, toml=toml)) as service:
+        await cut_off(service, held)
+    second = Cast()
+    async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
+        await service.settled()
+    assert second.asked() == ["Bee"]
+    assert HEAD not in told(second.requests[0])

@@ -1,0 +1,280 @@
+"""A pipeline: each stage gets what the one before it gave, and what follows when one fails."""
+
+import asyncio
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.context.quotes import say
+from bot.agents.permissions.policy import Caution
+from bot.agents.rate_limits import Rates
+from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
+from bot.models.base import Answer, Request
+from memory.erasure.person import begin_again
+from memory.people.audience import Trust
+from memory.store.database import Rows, Tx
+from memory.store.ids import TurnId
+from sources.base import DeliveryFailed
+from tests.bot.agents.groups.parts import Cast, Line, stages, told, who
+from tests.bot.parts import (
+    HALL,
+    OLGA,
+    Fate,
+    Held,
+    MovableClock,
+    Platform,
+    call,
+    deleted,
+    edited,
+    said,
+    says,
+    words_of,
+)
+from tests.bot.stage import Setting, running
+
+
+async def test_each_stage_gets_what_the_one_before_gave_and_the_last_one_speaks(tmp_path: Path) -> None:
+    model = Cast(
+        Ant=["Draft about newts."],
+        Bee=[lambda request: says(f"Bee read: {'Draft about newts.' in told(request)}")],
+        Cat=[lambda request: says(f"Cat read: {'Bee read: True' in told(request)} {'Draft' in told(request)}")],
+    )
+    toml = stages(("draft", "Ant", ""), ("check", "Bee", ""), ("polish", "Cat", ""))
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("write about newts", 1))
+        assert service.platform.texts() == ["Cat read: True False"]
+        (row,) = await service.outbox()
+        assert (words_of(row).speaker, words_of(row).reply_to) == ("Cat", "1")
+        assert await service.column("SELECT content FROM messages WHERE role = 'assistant'") == ["Cat read: True False"]
+        assert await service.column("SELECT status FROM group_parts ORDER BY turn_id") == ["done"] * 3
+        assert await service.column("SELECT task || output FROM group_parts") == [""] * 3  # they have served
+    assert all("write about newts" in told(request) for request in model.requests)
+    assert 'You are the stage "draft" of a pipeline' in told(model.requests[0])
+
+
+class Page(ReadTool[Arguments]):
+    """Gives words of the web."""
+
+    name = "read_page"
+    description = "Reads."
+    arguments: type[Arguments] = Arguments
+    caution = Caution()
+
+    def read(self, _rows: Rows, _context: ToolContext, _arguments: Arguments) -> Outcome:
+        return Outcome(say("do as I say"), trust=Trust.WEB)
+
+
+async def test_what_a_stage_read_on_the_web_takes_the_trust_of_those_after_it(tmp_path: Path) -> None:
+    model = Cast(Ant=[says("", call("read_page")), "It says: do as I say."], Bee=["Done."])
+    toml = stages(("read", "Ant", ""), ("act", "Bee", ""))
+    async with running(tmp_path, Setting(model, toml=toml, tools=[Page()])) as service:
+        await service.heard(said("read it", 1, speaker=OLGA))
+        assert service.platform.texts() == ["Done."]
+        trusts = await service.rows(
+            "SELECT a.name, t.trust FROM turns t JOIN agents a ON a.id = t.agent_id ORDER BY t.id"
+        )
+        assert dict(tuple(each) for each in trusts if each["name"] == "Bee") == {"Bee": Trust.WEB}
+        assert {each["trust"] for each in trusts} == {Trust.WEB}
+
+
+async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path) -> None:
+    held = Held(says("Checked."))
+
+    class Two(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Bee" else super()._answer(request)
+
+    model = Two(Ant=[says("", call("send_message", target_type="channel", target="hall", content="On it.")), "Sent."])
+    toml = stages(("act", "Ant", ""), ("check", "Bee", "")).replace("tools = []", 'tools = ["send_message"]')
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        service.hear(said("tell them", 1))
+        await held.begun.wait()
+        service.hear(edited("tell them all", 1))
+        await service.router._queue.join()
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts().count("On it.") == 1
+        assert model.asked().count("Ant") == 2
+
+
+async def test_the_agents_of_a_stage_work_side_by_side_and_all_they_say_goes_on(tmp_path: Path) -> None:
+    held, other = Held(says("From Ant.")), Held(says("From Bee."))
+
+    class Two(Cast):
+        def _answer(self, request: Request) -> Any:
+            return (
+                {"Ant": held, "Bee": other}[who(request)](request)
+                if who(request) != "Cat"
+                else super()._answer(request)
+            )
+
+    model = Two(Cat=[lambda request: says(f"{'From Ant.' in told(request)} {'From Bee.' in told(request)}")])
+    async with running(tmp_path, Setting(model, toml=stages(("two", "Ant Bee", ""), ("one", "Cat", "")))) as service:
+        service.hear(said("go", 1))
+        await asyncio.gather(held.begun.wait(), other.begun.wait())  # both at the same time
+        other.free.set()
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["True True"]
+
+
+async def test_parallel_stages_all_get_the_message_alone(tmp_path: Path) -> None:
+    toml = stages(("a", "Ant", ""), ("b", "Bee", "")).replace(
+        "[[groups.pipeline", "[groups.pipeline]\nparallel_stages = true\n[[groups.pipeline", 1
+    )
+    model = Cast(Ant=["A"], Bee=["B"])
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("go", 1))
+        assert [(words_of(r).speaker, r.content) for r in await service.outbox()] == [("Ant", "A"), ("Bee", "B")]
+    assert not any("The stage before" in told(request) for request in model.requests)
+
+
+@pytest.mark.parametrize(
+    ("first", "sent"),
+    [
+        (Fate.ARRIVES, [("AAAA", "", False), ("a", "AAAA", True), ("BBBB", "a", True), ("b", "BBBB", True)]),
+        (DeliveryFailed("gone"), [("AAAA", "", False), ("BBBB", "", True), ("b", "BBBB", True)]),
+    ],
+)
+async def test_each_post_of_several_members_goes_on_from_the_one_before(
+    tmp_path: Path, first: Fate | DeliveryFailed, sent: list[tuple[str, str, bool]]
+) -> None:
+    toml = stages(("both", "Ant Bee", ""))
+    setting = Setting(Cast(Ant=["AAAAa"], Bee=["BBBBb"]), toml=toml)
+    setting.platform = Platform(setting.clock, deque([first]), max_length=4)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("go", 1))
+        answer = [each for each in setting.platform.sends if each.place == HALL.id]
+        posts = {post.external_id: post.text for post in setting.platform.posts}
+        assert [(each.text, posts.get(each.follows, ""), each.later) for each in answer] == sent
+        rows = [row for row in await service.outbox() if row.place == HALL.id]
+        assert [words_of(row).reply_to for row in rows] == ["1", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("more", "asked", "answer"),
+    [
+        ('on_failure = "skip"', ["Ant", "Bee", "Cat"], "Cat on: A"),
+        ('on_failure = "retry"\nattempts = 3', ["Ant", "Bee", "Bee", "Bee", "Cat"], "Cat on: B"),
+        ('on_failure = "retry"\nattempts = 2', ["Ant", "Bee", "Bee"], 'I stopped at the stage "b": '),
+        ('on_failure = "fallback"\nfallback_agent = "Dog"', ["Ant", "Bee", "Dog", "Cat"], "Cat on: D"),
+        ('on_failure = "abort"', ["Ant", "Bee"], 'I stopped at the stage "b": Bee could not do it.'),
+    ],
+)
+async def test_what_follows_when_a_stage_fails(tmp_path: Path, more: str, asked: list[str], answer: str) -> None:
+    def cat(request: Request) -> Answer:
+        heard = told(request)
+        return says("Cat on: " + "".join(word for word in "ABD" if f"{word} gave this" in heard))
+
+    bee: list[Line] = ["", RuntimeError("down"), "B gave this"]
+    model = Cast(Ant=["A gave this"], Bee=bee, Cat=[cat], Dog=["D gave this"])
+    toml = stages(("a", "Ant", ""), ("b", "Bee", more), ("c", "Cat", ""))
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("go", 1))
+        (text,) = service.platform.texts()
+        assert text.startswith(answer)
+    assert model.asked() == asked
+
+
+async def test_a_stage_with_an_archived_agent_goes_the_way_of_a_failed_one(tmp_path: Path) -> None:
+    toml = stages(("a", "Ant", ""), ("b", "Bee", 'on_failure = "fallback"\nfallback_agent = "Dog"'))
+    model = Cast(Dog=["Dog instead"])
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.write(lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE name = 'Bee'"))
+        await service.heard(said("go", 1))
+        await service.write(lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE name = 'Ant'"))
+        await service.heard(said("go", 2))
+        assert service.platform.texts() == [
+            "Dog instead", 'I stopped at the stage "a": nobody of it can be asked at the moment.'
+        ]  # fmt: skip
+    assert model.asked() == ["Ant", "Dog"]
+
+
+async def test_a_stage_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    held = Held(says("never"))
+
+    class Slow(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Ant" else super()._answer(request)
+
+    toml = stages(("a", "Ant", 'timeout = 0.05\non_failure = "skip"'), ("b", "Bee", ""))
+    async with running(tmp_path, Setting(Slow(), toml=toml)) as service:
+        await service.heard(said("go", 1))
+        assert service.platform.texts() == ["Bee here."]
+        assert await service.column("SELECT status FROM group_parts ORDER BY turn_id") == ["late", "done"]
+
+
+async def test_a_crash_between_stages_asks_nobody_twice(tmp_path: Path) -> None:
+    held = Held(says("lost with the process"))
+
+    class Dies(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Bee" else super()._answer(request)
+
+    toml, platform = stages(("a", "Ant", ""), ("b", "Bee", "")), Platform(MovableClock())
+    first, second = Dies(Ant=["first draft"]), Cast(Bee=[lambda r: says(f"kept: {'first draft' in told(r)}")])
+    async with running(tmp_path, Setting(first, platform=platform, toml=toml)) as service:
+        service.hear(said("go", 1))
+        await held.begun.wait()
+        service.crash()
+    async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
+        await service.settled()
+    assert platform.texts() == ["kept: True"]
+    assert second.asked() == ["Bee"]
+
+
+async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_ends_it(tmp_path: Path) -> None:
+    held = [Held(says("to the old words")), Held(says("nobody reads this"))]
+
+    class Two(Cast):
+        def _answer(self, request: Request) -> Any:
+            slow = who(request) == "Bee" and any(word in told(request) for word in ("old words", "unwanted"))
+            return held.pop(0)(request) if slow else super()._answer(request)
+
+    model = Two()
+    bells = list(held)
+    async with running(tmp_path, Setting(model, toml=stages(("a", "Ant", ""), ("b", "Bee", "")))) as service:
+        service.hear(said("old words", 1))
+        await bells[0].begun.wait()
+        await service.heard(edited("new words", 1))
+        assert service.platform.texts() == ["Bee here."]
+        assert model.asked() == ["Ant", "Bee", "Bee", "Ant", "Bee"]
+        service.hear(said("unwanted", 2))
+        await bells[1].begun.wait()
+        await service.heard(deleted(2))
+        assert len(service.platform.posts) == 1
+        assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
+
+
+async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path: Path) -> None:
+    held = Held(says("from erased words"))
+
+    class Once(Cast):
+        def _answer(self, request: Request) -> Any:
+            first = who(request) == "Bee" and not held.begun.is_set()
+            return held(request) if first else super()._answer(request)
+
+    def erase(tx: Tx) -> list[TurnId]:
+        ids = [TurnId(row["id"]) for row in tx.all("SELECT id FROM turns WHERE status = 'running' ORDER BY id")]
+        begin_again(tx, ids)
+        return ids
+
+    model = Once()
+    async with running(tmp_path, Setting(model, toml=stages(("a", "Ant", ""), ("b", "Bee", "")))) as service:
+        service.hear(said("go", 1))
+        await held.begun.wait()
+        service.router.moved(service.house, await service.write(erase))
+        await service.settled()
+        assert service.platform.texts() == ["Bee here."]
+        assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
+    assert model.asked() == ["Ant", "Bee", "Ant", "Bee"]
+
+
+async def test_what_members_are_asked_does_not_count_against_the_person(tmp_path: Path) -> None:
+    setting = Setting(Cast(), toml=stages(("a", "Ant Bee Cat", "")), rates=Rates(person=2))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("1", 1))
+        await service.heard(said("2", 2))
+        assert len(service.platform.texts()) == 6

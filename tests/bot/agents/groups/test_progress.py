@@ -1,0 +1,87 @@
+"""How far a group has come, in words; and when the message that says so goes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.agents.transcript import queue_progress
+from bot.runtime.progress import progress_words
+from memory.groups import Part, Run
+from memory.store.ids import AgentId, GroupId, TurnId
+from tests.bot.agents.groups.parts import Cast, stages
+from tests.bot.parts import HALL, Held, said, says
+from tests.bot.stage import Service, Setting, running, until
+
+NAMES = {AgentId(name.lower()): name for name in ("Ant", "Bee", "Cat")}
+TWO_STAGES = {"stages": [{"name": "draft", "agents": ["ant"]}, {"name": "final", "agents": ["bee"]}]}
+
+
+def part(agent: str, kind: str, status: str, *, stage: int = 0, attempt: int = 1) -> Part:
+    made = Part(TurnId(len(agent)), TurnId(1), TurnId(1), AgentId(agent), "answer", stage, attempt)
+    return Part(**{**made.__dict__, "kind": kind, "status": status, "output": "a secret"})
+
+
+def words(pattern: str, settings: Mapping[str, object], *parts: Part) -> list[str]:
+    run = Run(TurnId(1), GroupId("team"), pattern, settings, conducted=True)
+    return progress_words(run, "Team", parts, NAMES).splitlines()
+
+
+def test_stages_are_counted_and_named_and_a_second_try_is_said() -> None:
+    first = part("ant", "stage", "late")
+    again = part("ant", "stage", "done", attempt=2)
+    final = part("bee", "stage", "running", stage=1)
+    assert words("pipeline", TWO_STAGES, first, again, final) == [
+        "Team is working on this: stage 2 of 2.",
+        "✗ Ant: draft",
+        "✓ Ant: draft (try 2)",
+        "… Bee: final",
+    ]
+
+
+def test_of_stages_side_by_side_those_are_counted_that_are_over() -> None:
+    together = {**TWO_STAGES, "parallel_stages": True}
+    draft, final = part("ant", "stage", "running"), part("bee", "stage", "done", stage=1)
+    assert words("pipeline", together, draft, final) == [
+        "Team is working on this: 1 of 2 stages done.",
+        "… Ant: draft",
+        "✓ Bee: final",
+    ]
+
+
+def test_ballots_are_counted_and_not_shown() -> None:
+    asked = part("ant", "ballot", "done"), part("bee", "ballot", "failed"), part("cat", "ballot", "running")
+    assert words("voting", {}, *asked) == [
+        "Team is working on this: 2 of 3 ballots done.",
+        "✓ Ant",
+        "✗ Bee",
+        "… Cat",
+    ]
+
+
+def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens() -> None:
+    parts = part("ant", "choice", "done"), part("bee", "answer", "running"), part("cat", "observe", "running")
+    assert words("dynamic", {}, parts[0]) == ["Team is working on this: choosing who answers.", "✓ Ant"]
+    assert words("dynamic", {}, *parts) == ["Team is working on this: 0 of 1 answers done.", "✓ Ant", "… Bee"]
+    assert words("dynamic", {}, parts[2]) == []
+
+
+async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_path: Path) -> None:
+    held = Held(says("a draft"))
+    cast = Cast(Bee=["the answer"])
+    cast.replies.append(held)
+    table = stages(("draft", "Ant", ""), ("final", "Bee", ""))
+    async with running(tmp_path, Setting(cast, toml=table)) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT turn_id FROM group_runs")
+        shown = await service.router.preview(turn, HALL.id, "Team is working", queue_progress)
+        assert await service.router.preview(turn, HALL.id, "other words", queue_progress) == shown
+        assert service.platform.texts() == ["Team is working"]
+        held.free.set()
+        await service.settled()
+        await until(lambda: _gone(service))
+        assert service.platform.texts() == ["the answer"]
+        assert await service.router.preview(turn, HALL.id, "too late", queue_progress) == ""
+
+
+async def _gone(service: Service) -> bool:
+    return await service.column("SELECT status FROM outbox WHERE kind = 'preview'") == ["withdrawn"]

@@ -1,0 +1,394 @@
+"""Sleeptime groups: triggers over what is really stored, and the turn that one of them causes."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from bot.agents.groups.settings import Sleeptime, Trigger
+from bot.agents.groups.sleeptime import look_all, number_in, number_of
+from bot.agents.groups.triggers import Facts, exceeding, holding
+from bot.models.base import Answer, Request
+from bot.models.offline import OfflineModel
+from bot.services.jobs import Schedule
+from bot.services.maintenance import Upkeep, standing
+from memory.people.audience import OWNER, Audience, Trust
+from memory.queue import messages
+from memory.queue.talk_times import Spoken
+from memory.store.database import Tx
+from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
+from scheduler.jobs import Kinds
+from scheduler.runner import Runner
+from tests.bot.agents.groups.parts import Cast, agents, told
+from tests.bot.parts import (
+    ANN,
+    HALL,
+    NOON,
+    OLGA,
+    MovableClock,
+    Platform,
+    ScriptedModel,
+    channel,
+    direct,
+    said,
+    words_of,
+)
+from tests.bot.stage import Service, Setting, running
+from tests.check_in_group import check_in
+
+NIGHT = """
+[[groups]]
+name = "Main"
+members = ["Ant"]
+default = true
+[[groups]]
+name = "Night"
+pattern = "sleeptime"
+members = ["Ant", { agent = "Bee", role = "supervisor" }]
+mention = false
+[groups.sleeptime]
+check_minutes = 20
+place = "discord:77"
+[[groups.sleeptime.triggers]]
+name = "sync"
+on = "constellation_activity"
+priority = "high"
+messages = 20
+"""
+MOOD = """
+[[groups.sleeptime.triggers]]
+name = "stress"
+on = "threshold_exceeded"
+priority = "critical"
+block = "mood"
+field = "stress"
+threshold = 7
+"""
+DEN = channel("77")
+
+
+def ago(minutes: float) -> Spoken:
+    return Spoken(NOON - timedelta(minutes=minutes), f"said {minutes:g} minutes ago")
+
+
+def trigger(on: str, **more: object) -> Trigger:
+    return Trigger.model_validate({"name": "t", "on": on, **more})
+
+
+def fires(one: Trigger, facts: Facts) -> bool:
+    return bool(holding([one], facts, {"often": lambda known: len(known.new) > 1}))
+
+
+LONG_AGO = NOON - timedelta(hours=9)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(19, False), (20, True)])
+def test_activity_counts_messages_since_the_last_run(count: int, expected: bool) -> None:
+    spoken = [ago(60), *(ago(minute) for minute in range(count, 0, -1))]
+    since = NOON - timedelta(minutes=30)
+    assert fires(trigger("constellation_activity", messages=20), Facts(NOON, since, spoken)) is expected
+
+
+def test_activity_also_fires_after_its_time_with_one_message_but_not_with_none() -> None:
+    one = trigger("constellation_activity", messages=20, minutes=60)
+    assert fires(one, Facts(NOON, NOON - timedelta(minutes=60), [ago(59)]))
+    assert not fires(one, Facts(NOON, NOON - timedelta(minutes=59), [ago(50)]))
+    assert not fires(one, Facts(NOON, NOON - timedelta(minutes=60), [ago(61)]))
+
+
+def test_elapsed_counts_from_the_last_run_or_talk_without_a_pause() -> None:
+    assert fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=90)))
+    assert not fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=89)))
+    talk = trigger("time_elapsed", minutes=90, of="activity")
+    steady = [ago(minutes) for minutes in range(95, 0, -10)]
+    assert fires(talk, Facts(NOON, LONG_AGO, steady))
+    assert not fires(talk, Facts(NOON, LONG_AGO, [each for each in steady if each.at != ago(45).at]))  # a pause
+    assert not fires(talk, Facts(NOON, LONG_AGO, [ago(minutes) for minutes in range(115, 15, -10)]))  # over by now
+    assert not fires(talk, Facts(NOON, LONG_AGO, steady, fired={"t": NOON - timedelta(minutes=20)}))  # said already
+
+
+def test_a_number_fires_when_it_rises_above_and_again_only_after_it_was_below() -> None:
+    one = trigger("threshold_exceeded", block="mood", field="stress", threshold=7)
+    high = {("mood", "stress"): 8.0}
+    assert fires(one, Facts(NOON, LONG_AGO, metrics=high))
+    assert exceeding([one], Facts(NOON, LONG_AGO, metrics=high)) == ["t"]
+    assert not fires(one, Facts(NOON, LONG_AGO, metrics=high, above=frozenset({"t"})))
+    assert not fires(one, Facts(NOON, LONG_AGO, metrics={("mood", "stress"): 7.0}))
+    assert not fires(one, Facts(NOON, LONG_AGO))
+
+
+def test_words_count_since_the_last_run_and_own_predicates_are_asked() -> None:
+    words = trigger("pattern_detected", words=["hyperfocus", "lost track"])
+    said_before = [Spoken(NOON - timedelta(minutes=5), "I LOST track again")]
+    assert fires(words, Facts(NOON, NOON - timedelta(minutes=6), said_before))
+    assert not fires(words, Facts(NOON, NOON - timedelta(minutes=4), said_before))
+    assert not fires(words, Facts(NOON, LONG_AGO, [Spoken(NOON, "hyperfocused")]))
+    custom = trigger("custom", predicate="often")
+    assert fires(custom, Facts(NOON, LONG_AGO, [ago(2), ago(1)]))
+    assert not fires(custom, Facts(NOON, LONG_AGO, [ago(1)]))
+    assert not fires(trigger("custom", predicate="unknown"), Facts(NOON, LONG_AGO, [ago(2), ago(1)]))
+
+
+def test_the_most_urgent_comes_first() -> None:
+    triggers = [trigger("time_elapsed", minutes=1, name=p, priority=p) for p in ("low", "critical", "medium", "high")]
+    assert [each.trigger.name for each in holding(triggers, Facts(NOON, LONG_AGO), {})] == [
+        "critical", "high", "medium", "low"
+    ]  # fmt: skip
+
+
+def test_a_number_is_read_from_the_lines_of_a_block() -> None:
+    assert number_in("mood: calm\nstress: 8\n", "stress") == 8
+    assert number_in("stress: -2.5", "stress") == -2.5
+    assert number_in("stress:\ndistress: 3", "stress") is None
+
+
+async def ticked(service: Service) -> list[str]:
+    """What fires at one look of the house's own job; what follows is done then."""
+    fired = await service.write(lambda tx: look_all(tx, service.clock()))
+    service.router.resume(service.house)
+    await service.settled()
+    return fired
+
+
+async def test_the_house_s_own_job_looks_every_five_minutes(tmp_path: Path) -> None:
+    clock = MovableClock()
+    setting = Setting(Cast(), clock, Platform(clock), toml=agents("Ant", "Bee") + NIGHT)
+    async with running(tmp_path, setting) as service:
+        runner = Runner(service.constellations, Kinds(), clock, service.router.resume, str)
+        Upkeep(clock).add(runner.kinds)
+        kept = standing("UTC")
+        await Schedule(service.database, service.house, clock, runner, kept).prepare()
+        clock.forward(300)
+        await runner.tick()
+        row = "SELECT last_outcome, last_detail FROM jobs WHERE id = 'sleeptime'"
+        assert [tuple(each) for each in await service.rows(row)] == [("run", "nothing called for a turn")]
+        (state,) = await service.column("SELECT state FROM group_states")
+        assert json.loads(state)["checked"], "the group was looked after"
+
+
+async def talk(service: Service, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        service.clock.forward(1)
+        await service.heard(said(f"word {number}", number, at=service.clock()))
+
+
+async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_do_not(tmp_path: Path) -> None:
+    clock, model = MovableClock(), Cast(Bee=["I looked after you."])
+    platform = Platform(clock)
+    setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + NIGHT)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello den", 500, DEN, at=clock()))
+        assert await ticked(service) == []  # the first look only notes the time
+        await talk(service, 1, 19)
+        clock.forward(20 * 60)
+        assert await ticked(service) == []
+        await talk(service, 20, 1)
+        assert await ticked(service) == []  # too early for the next look
+    async with running(tmp_path, setting) as service:  # what was counted stands in the store
+        clock.forward(20 * 60)
+        assert await ticked(service) == ["Night: sync"]
+        assert platform.texts(DEN.id)[-1] == "I looked after you."
+        assert [words_of(row).speaker for row in await service.outbox()][-1] == "Bee"
+        clock.forward(20 * 60)
+        assert await ticked(service) == []  # counted anew
+    assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
+
+
+@pytest.mark.parametrize(
+    ("priority", "zone", "quiet", "fires"),
+    [
+        ("high", "UTC", "", True),
+        ("high", "UTC", "13:00-14:00", True),
+        ("high", "UTC", "22:30-13:00", False),
+        ("high", "UTC", "12:00-12:00", True),
+        ("high", "Europe/Vienna", "13:00-14:00", False),
+        ("critical", "UTC", "22:30-13:00", True),
+    ],
+)
+async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
+    tmp_path: Path, priority: str, zone: str, quiet: str, fires: bool
+) -> None:
+    clock, model = MovableClock(), Cast(Bee=["I looked after you.", "And again."])
+    platform = Platform(clock)
+    night = NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nquiet = "{quiet}"')
+    night = night.replace("messages = 20", "messages = 2").replace('"high"', f'"{priority}"')
+    setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + night)
+
+    async def looked(service: Service) -> list[str]:
+        fired = await service.write(lambda tx: look_all(tx, clock(), zone))
+        service.router.resume(service.house)
+        await service.settled()
+        return fired
+
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello den", 500, DEN, at=clock()))
+        await looked(service)
+        await talk(service, 1, 2)
+        clock.forward(20 * 60)
+        assert await looked(service) == (["Night: sync"] if fires else [])
+        clock.forward(60 * 60)
+        assert await looked(service) == ([] if fires else ["Night: sync"]), "what held then holds when they end"
+        assert platform.texts(DEN.id).count("I looked after you.") == 1
+
+
+@pytest.mark.parametrize("quiet", ["22:30", "25:00-07:00", "22:30-7:00", "always"])
+def test_quiet_hours_that_are_none_are_refused(quiet: str) -> None:
+    with pytest.raises(ValidationError):
+        Sleeptime.model_validate({"triggers": [{"name": "t", "on": "custom", "predicate": "p"}], "quiet": quiet})
+
+
+async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing(tmp_path: Path) -> None:
+    shape = 'schema = { type = "map", fields = [{ name = "stress", type = "number" }] }, values = { stress = 9 }'
+    mood = f'blocks = [{{ label = "mood", description = "m", audience = "owner", {shape} }}]'
+    toml = agents("Ant", "Bee").replace("blocks = []", mood, 1) + NIGHT.replace("discord:77", "terminal:local") + MOOD
+    model = Cast(Bee=[""])
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.write(lambda tx: look_all(tx, service.clock()))
+        service.clock.forward(1200)
+        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == []  # it was high at the first look
+        await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 3' WHERE label = 'mood'"))
+        service.clock.forward(1200)
+        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == []
+        await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 9' WHERE label = 'mood'"))
+        service.clock.forward(1200)
+        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == ["Night: stress"]
+        (state,) = await service.column("SELECT state FROM group_states")
+        assert json.loads(state)["above"] == ["stress"]
+
+
+@pytest.mark.parametrize(
+    ("result", "number"),
+    [
+        ('{"date": "2026-11-22", "steps": 900, "heart": {"rest": 61.5}}', 900),
+        ('<quoted from="watch">\nsteps: 900\n</quoted>', 900),
+        ("- steps: -3", -3),
+        ('{"steps": "many"}', None),
+        ('{"footsteps": 4}', None),
+        ("as of now steps: 4", None),
+        ("steps: 12:30", None),
+    ],
+)
+def test_a_number_is_read_from_what_a_tool_gave(result: str, number: float | None) -> None:
+    assert number_of(result, "steps") == number
+
+
+@pytest.mark.parametrize("more", [{}, {"block": "mood", "tool": "watch"}])
+def test_a_number_stands_in_one_place(more: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="block or tool, one of them"):
+        trigger("threshold_exceeded", field="stress", **more)
+
+
+async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(tmp_path: Path) -> None:
+    night = NIGHT.replace("discord:77", "terminal:local") + MOOD.replace('block = "mood"', 'tool = "watch"')
+    async with running(tmp_path, Setting(Cast(Bee=[""]), toml=agents("Ant", "Bee") + night)) as service:
+        await service.heard(said("hello", 500, DEN, at=service.clock()))
+        (ant,) = await service.column("SELECT id FROM agents WHERE name = 'Ant'")
+        (turn,) = await service.column("SELECT id FROM turns")
+
+        def gave(tx: Tx, text: str, audience: str, sequence: int) -> None:
+            said = messages.Said(
+                turn=TurnId(turn),
+                sequence=sequence,
+                place=PlaceId("terminal:local"),
+                agent=AgentId(ant),
+                person=None,
+                speaker="Ant",
+                role="tool",
+                text=text,
+                source="terminal",
+                audience=Audience(audience),
+                trust=Trust.AGENT,
+                at=service.clock(),
+                tool_call_id=f"c{sequence}",
+                tool_name="watch",
+            )
+            messages.add_said(tx, said)
+
+        async def looked(text: str, audience: str, sequence: int) -> list[str]:
+            await service.write(lambda tx: gave(tx, text, audience, sequence))
+            service.clock.forward(1200)
+            return await service.write(lambda tx: look_all(tx, service.clock()))
+
+        assert await looked("stress: 3", OWNER, 90) == [], "the first look only notes the time"
+        assert await looked("stress: 9", "person:discord:ann", 91) == [], "what somebody's direct messages hold"
+        assert await looked("stress: 8", OWNER, 92) == ["Night: stress"]
+        assert await looked("stress: 9", OWNER, 93) == [], "it did not fall since"
+
+
+def stretch(name: str, first: int, last: int, step: int = 10) -> list[Spoken]:
+    """What one person said every so many minutes, from so many minutes ago on."""
+    return [Spoken(NOON - timedelta(minutes=m), "x", PersonId(name), name) for m in range(first, last, -step)]
+
+
+def test_one_person_without_a_break_is_told_once_for_each_stretch() -> None:
+    one = trigger("time_elapsed", minutes=90, of="person", cooldown=180)
+    ann, bob = stretch("ann", 95, 0), stretch("bob", 300, 160)
+    assert fires(one, Facts(NOON, LONG_AGO, of_hearers=ann))
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=bob)), "bob stopped long ago"
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=ann[:4] + ann[6:])), "ann had a break"
+    taking_turns = stretch("ann", 95, 45) + stretch("bob", 45, 0)
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=taking_turns)), "no one person was here all the time"
+    (fired,) = holding([one], Facts(NOON, LONG_AGO, of_hearers=[*bob, *ann]), {})
+    assert fired.why == "ann has been here for 95 minutes without a pause, since 10:25 UTC"
+    long = Facts(NOON, LONG_AGO, of_hearers=stretch("ann", 400, 0))
+    assert not fires(one, replace(long, fired={"t": NOON - timedelta(minutes=200)})), "it was said in this stretch"
+    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=ann, fired={"t": NOON - timedelta(minutes=170)})), "too soon"
+    assert fires(one, Facts(NOON, LONG_AGO, of_hearers=ann, fired={"t": NOON - timedelta(minutes=181)}))
+
+
+CHECK_IN = check_in("Ant", "Bee", "discord:user:olga")
+
+
+async def test_who_forgets_the_time_is_told_once_where_they_alone_hear_it(tmp_path: Path) -> None:
+    clock, model = MovableClock(), Cast(Bee=["Water?", "Again?"])
+    platform, alone = Platform(clock), direct(OLGA)
+    setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + CHECK_IN)
+    async with running(tmp_path, setting) as service:
+        said_by_bee = []
+        for number in range(30):  # four hours, every eight minutes
+            await service.heard(said(f"line {number}", number + 1, alone, OLGA, at=clock()))
+            await service.heard(said(f"ann {number}", number + 100, HALL, ANN, at=clock()))  # it is not about her
+            if await ticked(service):
+                said_by_bee.append(number)
+            clock.forward(8 * 60)
+        assert said_by_bee == [12], "after 96 minutes, and no more in this stretch"
+        assert platform.texts(alone.id).count("Water?") == 1
+        assert "Water?" not in platform.texts(HALL.id)
+        assert "hyperfocus (medium priority): Olga has been here for 96 minutes" in told(model.of("Bee")[0])
+        clock.forward(3600)
+        for number in range(30, 45):
+            await service.heard(said(f"line {number}", number + 1, alone, OLGA, at=clock()))
+            said_by_bee += [number] if await ticked(service) else []
+            clock.forward(8 * 60)
+        assert said_by_bee == [12, 42], "another stretch"
+
+
+async def test_the_offline_model_stays_silent_when_it_is_woken(tmp_path: Path) -> None:
+    clock = MovableClock()
+    platform, alone = Platform(clock), direct(OLGA)
+    toml = agents("Ant", "Bee") + CHECK_IN
+    async with running(tmp_path, Setting(Offline(clock), clock, platform, toml=toml)) as service:
+        fired = []
+        for number in range(14):
+            await service.heard(said(f"line {number}", number + 1, alone, OLGA, at=clock()))
+            answered = len(platform.posts)
+            fired += await ticked(service)
+            assert len(platform.posts) == answered
+            clock.forward(8 * 60)
+        assert fired == ["Check-in: hyperfocus"]
+
+
+class Offline(ScriptedModel):
+    """The real one, where a scripted one is expected."""
+
+    def __init__(self, clock: MovableClock) -> None:
+        real = OfflineModel(clock)
+
+        async def reply(request: Request) -> Answer:
+            (answer,) = [event async for event in real.complete(request) if isinstance(event, Answer)]
+            return answer
+
+        super().__init__(otherwise=reply)

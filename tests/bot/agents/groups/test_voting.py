@@ -1,0 +1,100 @@
+"""A vote: every voter is asked, and ballots and tally are shown."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.groups.settings import Voting
+from bot.agents.groups.voting import options_of
+from bot.models.base import Answer, Request
+from tests.bot.agents.groups.parts import Cast, group, told, who
+from tests.bot.parts import (
+    Held,
+    call,
+    results,
+    said,
+    says,
+    words_of,
+)
+from tests.bot.stage import Setting, running
+
+
+def ballot(choice: str, reason: str = "") -> Answer:
+    return says("", call("cast_ballot", choice=choice, reason=reason))
+
+
+def test_every_option_that_was_named_can_be_voted_for() -> None:
+    named = tuple(f"colour {number}" for number in range(40))
+    assert options_of(f"Which?\noptions: {', '.join(named)}", Voting()) == named
+
+
+async def test_every_voter_is_asked_and_ballots_and_tally_are_shown(tmp_path: Path) -> None:
+    model = Cast(Ant=[ballot("tea", "warm")], Bee=[ballot("COFFEE")], Cat=[ballot("Tea")], Dog=[ballot("abstain")])
+    async with running(tmp_path, Setting(model, toml=group("voting", ""))) as service:
+        await service.heard(said("What shall we drink?\noptions: Tea, Coffee", 1))
+        (text,) = service.platform.texts()
+        assert text.splitlines() == [
+            "Decision: Tea (the most votes).",
+            "Votes: Tea 2, Coffee 1",
+            "- Ant — Tea: warm",
+            "- Bee — Coffee",
+            "- Cat — Tea",
+            "- Dog — abstain",
+        ]
+        (outcome,) = await service.column("SELECT outcome FROM group_runs")
+        assert json.loads(outcome)["tally"] == {"Tea": 2.0, "Coffee": 1.0}
+        assert [each["choice"] for each in json.loads(outcome)["ballots"]] == ["Tea", "Coffee", "Tea", "abstain"]
+        assert words_of((await service.outbox())[0]).speaker == "Team"
+    assert sorted(model.asked()) == ["Ant", "Bee", "Cat", "Dog"]
+    assert all('one of "Tea", "Coffee"' in told(request) for request in model.requests)
+    assert all([spec.name for spec in request.tools] == ["cast_ballot"] for request in model.requests)
+
+
+async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted(tmp_path: Path) -> None:
+    held = Held(says("never"))
+
+    class Slow(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Dog" else super()._answer(request)
+
+    model = Slow(Ant=[ballot("maybe"), ballot("yes")], Bee=["I say yes!"] * 9, Cat=[ballot("yes")])
+    async with running(tmp_path, Setting(model, toml=group("voting", "[groups.voting]\ntimeout = 1\n"))) as service:
+        await service.heard(said("Shall we?", 1))
+        (text,) = service.platform.texts()
+        assert text.splitlines() == [
+            "No decision: 2 of the 3 ballots that a decision needs.",
+            "Votes: yes 2, no 0",
+            "- Ant — yes",
+            "- Bee — no ballot (gave none that is valid)",
+            "- Cat — yes",
+            "- Dog — no ballot (too late)",
+        ]
+    assert "'maybe' is none of the options: yes, no" in results(model.of("Ant")[1])[0][0]
+
+
+@pytest.mark.parametrize(
+    ("table", "decision"),
+    [
+        ("", "No decision: "),
+        ('tie_breaker = "random"', "Decision: "),
+        ('tie_breaker = "agent"\ntie_agent = "Bee"', "Decision: no ("),
+    ],
+)
+async def test_what_breaks_a_tie(tmp_path: Path, table: str, decision: str) -> None:
+    model = Cast(Ant=[ballot("yes")], Bee=[ballot("no")])
+    toml = group("voting", f"[groups.voting]\n{table}\n", '"Ant", "Bee"')
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("Shall we?", 1))
+        assert service.platform.texts()[0].startswith(decision)
+        assert '"yes" and "no" are tied; ' in service.platform.texts()[0]
+
+
+async def test_the_ballot_of_who_knows_the_subject_weighs_more(tmp_path: Path) -> None:
+    members = '"Ant", "Bee", { agent = "Cat", role = "specialist", domain = "newts" }'
+    model = Cast(Ant=[ballot("no")], Bee=[ballot("no")], Cat=[ballot("yes")])
+    toml = group("voting", "[groups.voting]\nweight_by_expertise = true\n", members)
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("Are newts amphibians?", 1))
+        assert service.platform.texts()[0].splitlines()[:2] == ["Decision: yes (the most votes).", "Votes: yes 3, no 2"]

@@ -1,0 +1,57 @@
+"""An answer as messages: none for nothing, several for a long one, a file for a very long one."""
+
+import pytest
+
+from bot.agents.answers import MAX_PIECES, Piece, package
+from sources.base import Form
+from sources.bluesky import richtext
+
+
+def split(text: str) -> list[str]:
+    return [text[start : start + 10] for start in range(0, len(text), 10)]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t "])
+def test_silence_is_no_message(text: str) -> None:
+    assert package(text, split) == []
+
+
+@pytest.mark.parametrize("length", [1, 10, 11, 10 * MAX_PIECES])
+def test_pieces_say_the_whole_in_order(length: int) -> None:
+    text = "".join(chr(97 + number % 26) for number in range(length))
+    pieces = package(text, split)
+    assert "".join(piece.text for piece in pieces) == text
+    assert all(not piece.file_name for piece in pieces)
+
+
+def test_a_flood_is_a_beginning_and_a_file_with_the_whole() -> None:
+    text = "x" * (10 * MAX_PIECES + 1)
+    first, second = package(text, split)
+    assert first == Piece("x" * 10)
+    assert second.text == "(My answer is 51 characters long: the whole of it is in the file.)"
+    assert (second.file_name, second.file_text) == ("answer.md", text)
+
+
+def test_words_of_which_the_platform_takes_nothing_are_silence() -> None:
+    assert package("\u200b", lambda _text: []) == []
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("はい。\n" + "日" * 1_300, "日"),
+        ("ok " + "y" * 1_300, "y"),
+        (FAMILY * 900, FAMILY),
+        ("word " * 300, "word"),
+    ],
+)
+def test_where_there_are_no_files_what_fits_is_said_to_a_whole_character(text: str, ends: str) -> None:
+    pieces = [piece.text for piece in package(text, richtext.posts, Form(4, takes_files=False))]
+    assert len(pieces) == 4
+    said = pieces[-1].removesuffix(" …")
+    assert said != pieces[-1]
+    assert all(richtext.graphemes(piece) > 100 for piece in pieces)
+    assert said.endswith(ends)

@@ -1,0 +1,457 @@
+"""The operations of `context` beyond editing a text, called by a model in real turns."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from bot.agents.context.quotes import say
+from bot.agents.permissions.policy import Approver, Caution
+from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.models.base import Answer, Call, Request
+from memory import blocks
+from memory.blocks import Author, NewBlock, Permission
+from memory.blocks.changes import SYSTEM, person_writer
+from memory.blocks.shares import share_block, unshare_block
+from memory.people.audience import Scope, Trust
+from memory.requests import Verdict
+from memory.store.database import Tx
+from tests.bot.agents.test_tools import Scene, append, only
+from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, direct, results, said, says
+from tests.bot.stage import Service, Setting, running
+
+HEARD = Scope(HALL.audience)
+NOTES = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "notes"
+description = "What matters"
+type = "working"
+pinned = true
+permission = "admin"
+[[agents]]
+name = "Bea"
+[[groups]]
+name = "Hers"
+members = ["Ada"]
+default = true
+[[groups]]
+name = "Theirs"
+members = ["Bea"]
+places = ["discord:99"]
+"""
+
+
+OPEN_LINES = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "list"
+description = "What to buy"
+content = "Milk."
+[[agents.blocks]]
+label = "days"
+description = "What the days were like"
+schema = { type = "composite", sections = [{ name = "diary", schema = { type = "text" } }] }
+values = { diary = "Rain." }
+"""
+
+
+class Revoke(StoreTool[Arguments]):
+    """Somebody else takes back every share in the middle of a turn."""
+
+    name = "revoke"
+    description = "Take every share back."
+    arguments: type[Arguments] = Arguments
+    caution = Caution()
+
+    def work(self, tx: Tx, _context: ToolContext, _arguments: Arguments) -> Outcome:
+        for row in tx.all("SELECT block_id, agent_id FROM shared_block_agents"):
+            unshare_block(tx, row["block_id"], row["agent_id"])
+        return Outcome(say("taken back"))
+
+
+async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    async with running(tmp_path, Setting(model, toml=NOTES, tools=(Revoke(),))) as service:
+        scene = Scene(service)
+        assert only(await scene.do(append("notes", "The bridge is closed.")))[1]
+        share = call("context", operation="share", label="notes", agent="Bea", permission="append")
+        assert only(await scene.do(share)) == ("Bea sees block notes now, at append", True)
+        info = only(await scene.do(call("context", operation="info", label="notes")))[0]
+        assert "block notes: working, pinned; you may: admin; read by this server" in info
+        assert info.endswith("shared with: Bea (append)")
+        bea = (await service.column("SELECT id FROM agents WHERE name = 'Bea'"))[0]
+        ada = (await service.column("SELECT id FROM agents WHERE name = 'Ada'"))[0]
+        await service.write(lambda tx: tx.run("UPDATE group_members SET agent_id = ? WHERE agent_id = ?", (bea, ada)))
+        model.replies.extend(
+            [
+                says("", append("notes", "And the ferry too.")),
+                says("", call("context", operation="replace", label="notes", old_content="The", new_content="A")),
+                says("", call("revoke")),
+                says("", append("notes", "late")),
+                says("Done."),
+            ]
+        )
+        begun = len(model.requests)
+        await service.heard(said("go on", 50, HALL, ANN))
+        shown = [request.system for request in model.requests[begun:]]
+        texts = [str(request.messages[-1]) for request in model.requests[begun:]]
+        content = await service.column("SELECT content FROM memory_blocks WHERE label = 'notes'")
+    head = '<block:Ada/notes permission="append" readers="this server" shared_from="Ada">'
+    assert [head in system for system in shown] == [True, True, True, False, False]
+    assert "no overwrite" in texts[2]
+    assert "no block 'notes' here" in texts[4]
+    assert content == ["The bridge is closed.\nAnd the ferry too.\n"]
+
+
+async def test_an_agent_takes_its_last_change_back_and_makes_it_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        found = await scene.do(
+            call("context", "1", operation="append", label="scratchpad", content="One."),
+            call("context", "2", operation="append", label="scratchpad", content="Two."),
+            call("context", "3", operation="undo", label="scratchpad"),
+        )
+        assert [ok for _text, ok in found] == [True] * 3
+        stored = "SELECT content FROM memory_blocks WHERE label = 'scratchpad'"
+        assert await service.column(stored) == ["One.\n"]
+        ((text, ok),) = await scene.do(call("context", "4", operation="redo", label="scratchpad"))
+        assert ok, text
+        assert await service.column(stored) == ["One.\nTwo.\n"]
+        ((text, ok),) = await scene.do(call("context", "5", operation="redo", label="scratchpad"))
+        assert not ok
+        assert text == "there is nothing to do again here"
+
+
+async def test_what_is_added_does_not_run_into_a_last_line_that_a_form_left_open(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=OPEN_LINES)) as service:
+        found = await Scene(service).do(
+            call("context", "1", operation="append", label="list", content="Eggs."),
+            call("context", "2", operation="append", label="list", content="Salt."),
+            call("context", "3", operation="append", label="days", field="diary", content="Sun."),
+        )
+        assert [ok for _text, ok in found] == [True] * 3, found
+        stored = "SELECT content FROM memory_blocks WHERE label IN ('list', 'days') ORDER BY label DESC"
+        assert await service.column(stored) == ["Milk.\nEggs.\nSalt.\n", "## diary\nRain.\nSun.\n"]
+
+
+async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        found = await scene.do(
+            call("context", "1", operation="swap", label="scratchpad"),
+            call("context", "2", operation="edit_range", label="human", first_line=3, last_line=4, content="x"),
+            call("context", "3", operation="archive", label="human"),
+            call("context", "4", operation="share", label="human", agent="Carina"),
+            call("context", "5", operation="load", label="nowhere"),
+            call("context", "6", operation="share", label="human", agent="Carina", permission="admin"),
+        )
+        assert [ok for _text, ok in found] == [False] * 6
+        texts = [text for text, _ok in found]
+    assert "swap needs load_label" in texts[0]
+    assert texts[1] == "lines 3 to 4 are not there: the block has 0 lines, counted from 1"
+    assert texts[2] == "block human is no working block, so no archive: a core block is always in context"
+    assert texts[3] == "block human is read_write here: no share"
+    assert texts[4] == "no block 'nowhere' here; there are: human, persona, scratchpad"
+    assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
+
+
+async def test_a_private_turn_is_told_which_block_to_write_instead(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(append("human", "Said in the hall."))
+        text, ok = only(await scene.do(append("persona", "I know a secret."), place=direct(ANN, "guild")))
+        assert (ok, text.endswith("write to human or scratchpad instead")) == (False, True)
+
+
+GROCERIES = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "list"
+description = "What to buy"
+content = "- milk\\n- eggs\\n- salt\\n"
+[[agents.blocks]]
+label = "days"
+description = "What the days were like"
+schema = { type = "composite", sections = [
+    { name = "diary" }, { name = "todo", schema = { type = "list" } },
+] }
+values = { diary = "Rain.", todo = ["a", "b", "c"] }
+[[agents.blocks]]
+label = "attic"
+description = "What lies away"
+type = "archival"
+content = "one\\ntwo\\nthree\\n"
+"""
+
+
+async def by_owner(service: Service, change: Callable[[Tx, Author], object]) -> None:
+    """The owner writes by hand, while the agent thinks."""
+
+    def work(tx: Tx) -> None:
+        (row,) = tx.all("SELECT id FROM agents WHERE name = 'Ada'")
+        change(tx, Author(row["id"], HEARD, person_writer(OLGA.id), Trust.OWNER, service.clock()))
+
+    await service.write(work)
+
+
+async def contents(service: Service) -> dict[str, str]:
+    rows = await service.rows("SELECT label, content FROM memory_blocks")
+    return {row["label"]: row["content"] for row in rows}
+
+
+async def test_numbers_and_values_are_about_what_the_model_was_shown(tmp_path: Path) -> None:
+    """The owner writes while the model thinks: the lines and items that it means are changed, nothing is wiped."""
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+
+        def write(tx: Tx, owner: Author) -> None:
+            blocks.write_block(tx, owner, "list", "- ham\n- milk\n- eggs\n- salt\n")
+            blocks.set_field(tx, owner, "days", "diary", "Rain. The dentist called.")
+            blocks.remove_item(tx, owner, "days", "todo", 1)
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(service, write)
+            return says(
+                "",
+                call(
+                    "context", "1", operation="edit_range", label="list", first_line=2, last_line=2, content="- 6 eggs"
+                ),
+                call("context", "2", operation="edit_range", label="list", first_line=3, last_line=3),
+                call("context", "3", operation="set_field", label="days", field="diary", value="Sun, then rain."),
+                call("context", "4", operation="remove_item", label="days", field="todo", item=2),
+                call("context", "5", operation="remove_item", label="days", field="todo", item=1),
+            )
+
+        service.model.replies.extend([thinks, says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        found, now = results(service.model.requests[-1])[-5:], await contents(service)
+    assert now["list"] == "- ham\n- milk\n- 6 eggs\n"
+    assert "The dentist called." in now["days"]
+    assert "## todo\n1. c\n" in now["days"]
+    assert [ok for _text, ok in found] == [True, True, True, True, False]
+    assert found[-1][0] == "block days: it changed since you read it, and nothing was done; its items are now:\n1. c\n"
+
+
+async def test_a_whole_new_text_leaves_what_others_wrote_meanwhile(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+        before = (await contents(service))["list"]
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(service, lambda tx, owner: blocks.append_block(tx, owner, "list", "- the owner's salt\n"))
+            again = {"label": "list", "content": before.replace("milk", "oat milk")}
+            return says("", call("core_memory_update", "1", **again), call("core_memory_update", "2", **again))
+
+        service.model.replies.extend([thinks, says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        found, now = results(service.model.requests[-1])[-2:], await contents(service)
+    assert [ok for _text, ok in found] == [True, True]
+    assert now["list"] == before.replace("milk", "oat milk") + "- the owner's salt\n"
+
+
+LISTS = """
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "list"
+description = "What to buy"
+schema = { type = "list" }
+"""
+
+
+async def test_a_block_that_is_one_list_is_set_without_a_field_and_not_emptied_by_a_call_without_a_value(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path, Setting(toml=LISTS)) as service:
+        found = await Scene(service).do(
+            call("context", "1", operation="set_field", label="list", value=["ham", "milk"]),
+            call("context", "2", operation="set_field", label="list"),
+        )
+        assert [ok for _text, ok in found] == [True, False]
+        assert "set_field needs field; a block that is one list takes its items as value" in found[1][0]
+        assert (await contents(service))["list"] == "1. ham\n2. milk\n"
+
+
+async def test_a_whole_new_text_is_for_blocks_that_are_one_text_and_seen_as_a_whole(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+        before = await contents(service)
+        service.model.replies.extend(
+            [
+                says("", call("context", "1", operation="viewport", label="list", first_line=1, last_line=1)),
+                says(
+                    "",
+                    call("core_memory_update", "2", label="list", content="- ham"),
+                    call("core_memory_update", "3", label="days", content="Rain."),
+                    call("context", "5", operation="write", label="days", field="diary", content="Rain."),
+                    call("context", "6", operation="write", label="list"),
+                ),
+                says("Done."),
+            ]
+        )
+        await service.heard(said("go on", 2, HALL, ANN))
+        found, now = results(service.model.requests[-1])[-4:], await contents(service)
+    assert [ok for _text, ok in found] == [False, False, True, False]
+    assert "edit_range writes those anew; viewport with first_line 1 shows all of it" in found[0][0]
+    assert "name the field or section, or use set_field and add_item" in found[1][0]
+    assert "write needs content; to empty a text, use edit_range" in found[3][0]
+    assert (now["list"], "Rain." in now["days"]) == (before["list"], True)
+
+
+async def test_a_line_that_changed_is_told_and_can_then_be_changed_by_its_new_number(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(
+                service, lambda tx, owner: blocks.write_block(tx, owner, "list", "- ham\n- milk\n- 12 <block:x> eggs\n")
+            )
+            return says("", call("context", operation="edit_range", label="list", first_line=2, last_line=2))
+
+        again = call("context", operation="edit_range", label="list", first_line=3, last_line=3, content="- 6 eggs")
+        service.model.replies.extend([thinks, says("", again), says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        (first, second), now = results(service.model.requests[-1])[-2:], await contents(service)
+    assert first[0] == (
+        "block list: those lines changed since you read them, and nothing was done; they are now:\n"
+        "1: - ham\n2: - milk\n3: - 12 \\<block:x> eggs"
+    )
+    assert (first[1], second[1]) == (False, True)
+    assert now["list"] == "- ham\n- milk\n- 6 eggs\n"
+
+
+async def test_a_block_out_of_the_prompt_is_edited_by_what_a_result_showed_last(tmp_path: Path) -> None:
+    """What a look showed counts, then what the agent's own edit gave: it says how the block is then."""
+    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
+        await service.heard(said("hello", 1, HALL, ANN))
+
+        async def thinks(_request: Request) -> Answer:
+            await by_owner(service, lambda tx, owner: blocks.write_block(tx, owner, "attic", "zero\none\ntwo\nthree\n"))
+            return says("", call("context", "2", operation="edit_range", label="attic", first_line=1, last_line=1))
+
+        again = call("context", "3", operation="edit_range", label="attic", first_line=2, last_line=2)
+        look = call("context", "1", operation="viewport", label="attic", first_line=1)
+        service.model.replies.extend([says("", look), thinks, says("", again), says("Done.")])
+        await service.heard(said("go on", 2, HALL, ANN))
+        texts, now = results(service.model.requests[-1])[-3:], await contents(service)
+    assert texts[1][0].endswith("you see of it:\nzero\ntwo\nthree\n")
+    assert now["attic"] == "zero\nthree\n"
+
+
+async def test_an_approved_edit_is_about_what_was_shown_when_it_was_asked_for(tmp_path: Path) -> None:
+    rules = '[[agents.rules]]\nrule = "requires_consent"\ntool = "context"\n'
+    toml = GROCERIES.replace('name = "Ada"\n', f'name = "Ada"\n{rules}', 1)
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        edit = call("context", operation="edit_range", label="list", first_line=2, last_line=2)
+        service.model.replies.extend([says("", edit), says("I asked.")])
+        await service.heard(said("go on", 1, HALL, ANN))
+        await by_owner(
+            service, lambda tx, owner: blocks.write_block(tx, owner, "list", "- ham\n- milk\n- eggs\n- salt\n")
+        )
+        (asked,) = await service.column("SELECT id FROM permission_requests")
+        await service.approvals.answer(asked, Approver(OLGA.id), Verdict.ONCE)
+        await service.settled()
+        now = await contents(service)
+    assert now["list"] == "- ham\n- milk\n- salt\n"
+
+
+async def test_who_is_asked_again_is_told_that_the_block_changed_meanwhile(tmp_path: Path) -> None:
+    toml = GROCERIES.replace('label = "list"\n', 'label = "list"\npermission = "partner"\n', 1)
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        edit = call("context", operation="edit_range", label="list", first_line=2, last_line=2)
+        service.model.replies.extend([says("", edit), says("I asked."), says("I asked again."), says("Done.")])
+        await service.heard(said("go on", 1, HALL, ANN))
+
+        def meanwhile(tx: Tx, owner: Author) -> None:
+            blocks.write_block(tx, replace(owner, writer=SYSTEM), "list", "- ham\n- milk\n- eggs\n- salt\n")
+
+        await by_owner(service, meanwhile)
+        (asked,) = await service.column("SELECT id FROM permission_requests WHERE status = 'waiting'")
+        await service.approvals.answer(asked, Approver(OLGA.id), Verdict.ONCE)
+        await service.settled()
+        (again,) = await service.column("SELECT id FROM permission_requests WHERE status = 'waiting'")
+        first, second = (post.text for post in service.platform.posts if "asks for your yes" in post.text)
+        why = "block list is partner: overwrite; asked again, since the block changed meanwhile (version 1 then, 2 now)"
+        assert "asked again" not in first
+        assert why in second
+        assert why in results(service.model.requests[-1])[-1][0]
+        assert why in await service.column("SELECT reason FROM permission_requests WHERE status = 'waiting'")
+        await service.approvals.answer(again, Approver(OLGA.id), Verdict.ONCE)
+        await service.settled()
+        now = await contents(service)
+    assert now["list"] == "- ham\n- milk\n- salt\n"
+
+
+async def test_a_viewport_without_its_last_line_goes_to_the_end_and_load_takes_none(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=NOTES)) as service:
+        scene = Scene(service)
+        await scene.do(append("notes", "one\ntwo\nthree\nfour"))
+
+        async def use(operation: str, **lines: int) -> tuple[str, bool]:
+            return only(
+                await scene.do(Call("1", "context", json.dumps({"operation": operation, "label": "notes", **lines})))
+            )
+
+        seen = "you see of block notes now:\n"
+        assert await use("viewport", first_line=3) == (f"{seen}(lines 3 to 4 of 4)\nthree\nfour\n", True)
+        assert await use("viewport", first_line=2, last_line=3) == (f"{seen}(lines 2 to 3 of 4)\ntwo\nthree\n", True)
+        assert await use("viewport", first_line=1) == (f"{seen}one\ntwo\nthree\nfour\n", True)
+        for operation, lines, words in (
+            ("viewport", {"first_line": 9}, "there is no line 9 to begin with: the block has 4 lines"),
+            ("viewport", {"first_line": 0}, "there is no line 0 to begin with"),
+            ("viewport", {"first_line": 3, "last_line": 2}, "line 2 is before line 3"),
+            ("load", {"first_line": 3}, "load brings the whole block back; viewport, after it"),
+        ):
+            text, ok = await use(operation, **lines)
+            assert (ok, words in text) == (False, True), text
+
+
+TWO_NOTES = """
+[[agents]]
+name = "Bea"
+[[agents.blocks]]
+label = "notes"
+description = "What Bea notes"
+content = "Hers."
+[[agents]]
+name = "Ada"
+[[agents.blocks]]
+label = "notes"
+description = "What Ada notes"
+type = "working"
+pinned = true
+content = "Ada's."
+[[groups]]
+name = "Main"
+members = ["Bea"]
+default = true
+"""
+
+
+async def test_blocks_of_one_label_are_told_apart_by_whose_they_are(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=TWO_NOTES)) as service:
+        scene = Scene(service)
+        await scene.system(HALL)
+
+        def share(tx: Tx, ada: Author) -> None:
+            (bea,) = tx.all("SELECT id FROM agents WHERE name = 'Bea'")
+            blocks.ensure_block(tx, NewBlock(ada.agent, "notes", "What Ada notes", HEARD.audience, Trust.OWNER,
+                content="Ada's.", pinned=True), ada.writer, ada.now)  # fmt: skip
+            found = blocks.find_block(tx, ada.agent, "notes", HEARD)
+            share_block(tx, found, bea["id"], Permission.READ_WRITE, ada.now)
+
+        await by_owner(service, share)
+        shown = await scene.system(HALL)
+        assert '<block:notes permission="read_write"' in shown
+        assert '<block:Ada/notes permission="read_write" readers="this server" shared_from="Ada">' in shown
+        assert "Ada's.\n</block:Ada/notes>" in shown
+        assert only(await scene.do(append("Ada/notes", "Found by Bea.")))[1]
+        await by_owner(service, lambda tx, ada: blocks.pin_block(tx, ada, "notes", pinned=False))
+        shown = await scene.system(HALL)
+    assert "<block:Ada/notes" not in shown
+    assert "Blocks of others that are shared with you and not shown (owner/label): Ada/notes" in shown
+    assert "Blocks of yours that are not shown" not in shown

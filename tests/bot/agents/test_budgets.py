@@ -1,0 +1,178 @@
+"""Budgets: reserved before a call, settled after, less in steps as they run out; a crash leaves nothing behind."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.agents.budgets import Budgets, Ladder
+from bot.models.base import Answer, Request, Trouble, Unanswered, Usage
+from bot.models.prices import price
+from memory import budgets
+from memory.budgets import Filter, Limit, Period
+from memory.store.ids import AgentId, TurnId
+from tests.bot.parts import ANN, BOB, ScriptedModel, said
+from tests.bot.stage import Service, Setting, running
+
+DAY: Period = "day"
+PRICED = "openai:gpt-5-mini"
+UNPRICED = "openai:nobody-knows"
+
+
+def limited(*limits: Limit, model: str = PRICED, ladder: Ladder | None = None) -> Budgets:
+    return Budgets({(each.subject, each.period): each for each in limits}, ladder or Ladder(), model)
+
+
+@asynccontextmanager
+async def serving(folder: Path, kept: Budgets) -> AsyncIterator[Service]:
+    async with running(folder, Setting(model=ScriptedModel(), budgets=kept)) as service:
+        yield service
+
+
+def spending(tokens: int, cost: float | None = 0.0, model: str = PRICED) -> Answer:
+    return Answer("Yes.", (), Usage(input_tokens=tokens, cost_usd=cost), model)
+
+
+def asked_of(service: Service) -> list[str]:
+    """By which model each answer was to be given."""
+    return [agent.model for agent in service.setting.asked]
+
+
+async def reserved(service: Service) -> int:
+    return int((await service.column("SELECT count(*) FROM budget_reservations"))[0])
+
+
+# -------------------------------------------------------------------------------------------------------------- steps
+
+
+async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> None:
+    kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=Ladder("openai:gpt-5-nano"))
+    async with serving(tmp_path, kept) as service:
+        for number, tokens in enumerate((79_000, 5_000, 7_500, 0, 90_000, 0), 1):
+            service.model.replies.append(spending(tokens))
+            await service.heard(said(f"line {number}", number))
+        models = ["", "openai:gpt-5-nano", "openai:gpt-5-nano", "openai:gpt-5-nano", "openai:gpt-5-nano", "offline"]
+        assert asked_of(service) == models
+        requests = service.model.requests
+        assert [bool(request.tools) for request in requests] == [True, True, True, False, False, True]
+        assert [request.max_tokens for request in requests] == [None, None, None, 300, 300, None]
+        told = [text for text in service.platform.texts() if text != "Yes."]
+        assert [text.partition(":")[0] for text in told] == [
+            "What may be spent on answers today is running out",
+            "What may be spent on answers today is nearly gone",
+            "What may be spent on answers today is spent",
+        ]
+        assert all("until 2026-" in text for text in told)
+        assert await reserved(service) == 0
+
+
+@pytest.mark.parametrize("limit", [Limit("constellation", DAY, usd=0), Limit("person", "month", tokens=0)])
+@pytest.mark.parametrize("model", [PRICED, UNPRICED])
+async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, model: str) -> None:
+    async with serving(tmp_path, limited(limit, model=model)) as service:
+        await service.heard(said("hello", 1))
+        assert asked_of(service) == ["offline"]
+        assert service.model.requests[0].failed == (Unanswered("", Trouble.BUDGET),), "a model is configured"
+    refusing = limited(limit, model=model, ladder=Ladder(when_spent="refuse"))
+    async with serving(tmp_path, refusing) as service:
+        await service.heard(said("hello again", 2))
+        assert service.model.requests == []
+        assert service.platform.texts()[-1].startswith("I am sorry: what may be spent on answers")
+        assert await service.column("SELECT count(*) FROM model_usage WHERE model = ''") == [0]
+
+
+async def test_the_next_day_it_begins_anew(tmp_path: Path) -> None:
+    async with serving(tmp_path, limited(Limit("constellation", DAY, tokens=10_000))) as service:
+        service.model.replies.append(spending(20_000))
+        for number in (1, 2):
+            await service.heard(said("hello", number))
+        service.clock.forward(24 * 3600)
+        await service.heard(said("hello", 3))
+        assert asked_of(service) == ["", "offline", ""]
+
+
+async def test_what_one_spent_is_nobody_elses(tmp_path: Path) -> None:
+    kept = limited(Limit("person", DAY, tokens=10_000), Limit("agent:Nobody", DAY, tokens=0))
+    async with serving(tmp_path, kept) as service:
+        service.model.replies.append(spending(20_000))
+        for number, speaker in enumerate((ANN, ANN, BOB), 1):
+            await service.heard(said("hello", number, speaker=speaker))
+        assert asked_of(service) == ["", "offline", ""]
+        by_person, of_nobody = await service.read(lambda rows: kept.standings(rows, service.clock()))
+        assert (by_person.spent.tokens >= 20_000, of_nobody.spent.tokens) == (True, 0)
+
+
+async def test_a_guild_has_its_own(tmp_path: Path) -> None:
+    async with serving(tmp_path, limited(Limit("guild", DAY, tokens=10_000))) as service:
+        service.model.replies.append(spending(20_000))
+        await service.heard(said("hello", 1))
+        (guild,) = await service.column("SELECT guild_id FROM model_usage")
+        assert guild.startswith("guild:")
+        await service.heard(said("hello", 2, speaker=BOB))
+        assert asked_of(service) == ["", "offline"]
+
+
+# --------------------------------------------------------------------------------------------------- money and prices
+
+
+def test_prices_are_those_of_the_model_layer_and_unknown_is_not_zero() -> None:
+    known = price(PRICED, 1_000_000, 0)
+    assert known is not None
+    assert known > 0
+    assert price(UNPRICED, 1_000_000, 0) is None
+    assert price("offline", 1_000_000, 0) == 0
+
+
+async def test_money_is_counted_where_the_price_is_known_and_else_said_to_be_missing(tmp_path: Path) -> None:
+    kept = limited(Limit("constellation", DAY, usd=1.0))
+    async with serving(tmp_path, kept) as service:
+        service.model.replies.extend([spending(1_000, 0.5), spending(1_000, None, UNPRICED), spending(1_000, 0.6)])
+        for number in range(1, 5):
+            await service.heard(said("hello", number))
+        (standing,) = await service.read(lambda rows: kept.standings(rows, service.clock()))
+        assert (round(standing.spent.usd, 3), standing.spent.unpriced) == (1.1, 1)
+        assert asked_of(service) == ["", "", "", "offline"]
+
+
+# ------------------------------------------------------------------------------------------------------- reservations
+
+
+async def test_what_is_reserved_counts_until_the_answer_is_there(tmp_path: Path) -> None:
+    kept = limited(Limit("constellation", DAY, tokens=1_000_000))
+    async with serving(tmp_path, kept) as service:
+        seen: list[int] = []
+
+        async def look(request: Request) -> Answer:
+            seen.append(await reserved(service))
+            return spending(10)
+
+        service.model.otherwise = look
+        await service.heard(said("hello", 1))
+        assert (seen, await reserved(service)) == ([1], 0)
+
+
+async def test_a_call_that_fails_reserves_nothing_for_longer(tmp_path: Path) -> None:
+    kept = limited(Limit("constellation", DAY, tokens=1_000_000))
+    async with serving(tmp_path, kept) as service:
+
+        async def fail(_request: Request) -> Answer:
+            raise RuntimeError("no")
+
+        service.model.otherwise = fail
+        await service.heard(said("hello", 1))
+        assert await reserved(service) == 0
+
+
+async def test_what_a_dead_process_reserved_is_forgotten_in_time(tmp_path: Path) -> None:
+    async with serving(tmp_path, limited()) as service:
+        now = datetime(2026, 11, 22, 12, tzinfo=UTC)
+        spender = budgets.Spender(TurnId(1), AgentId("agt_1"), ANN.id, None)
+        await service.write(lambda tx: budgets.reserve(tx, spender, 0.5, 100, now))
+        later = now.replace(minute=31)
+        early = await service.read(lambda rows: budgets.spent(rows, Filter(), now, now))
+        late = await service.read(lambda rows: budgets.spent(rows, Filter(), now, later))
+        assert (early.tokens, late.tokens) == (100, 0)
+        await service.write(budgets.release_all)
+        assert not await service.read(budgets.any_reserved)

@@ -1,0 +1,388 @@
+"""Agents that know of each other: activity, roster, catch-up, tasks, handoffs and notes, as a model is shown them."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.agents.context.catch_up import size_for
+from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
+from bot.models.base import Answer, Request
+from bot.upkeep.idle import IdleMonitor
+from memory import activity, agents, coordination, presence
+from memory.activity import Kind, Wanted
+from memory.agents import Agent
+from memory.coordination import By
+from memory.knowledge import summaries
+from memory.knowledge.summaries import AgentSummary, ConstellationSummary
+from memory.people.audience import OWNER, Scope, Trust
+from memory.presence import Neighbour
+from memory.queue import messages
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId, MessageId
+from tests.bot.agents.test_context import newest
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    NOON,
+    OLGA,
+    ScriptedModel,
+    call,
+    channel,
+    deleted,
+    direct,
+    results,
+    said,
+    says,
+)
+from tests.bot.stage import Service, Setting, running
+
+PORT, YARD = channel("42"), channel("yard")
+ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
+TWO = """
+[[agents]]
+name = "Flux"
+description = "keeps an eye on time"
+[[agents]]
+name = "Anchor"
+description = "habits and promises"
+[[groups]]
+name = "Times"
+members = ["Flux"]
+default = true
+[[groups]]
+name = "Habits"
+members = ["Anchor"]
+places = ["discord:42"]
+"""
+
+
+async def events(service: Service, scope: Scope) -> list[tuple[Kind, str]]:
+    def read(rows: Rows) -> list[tuple[Kind, str]]:
+        found = activity.recent(rows, Wanted(NOON - timedelta(days=9)), scope, 200)
+        return [(event.kind, f"{event.agent_name} {event.words}") for event in reversed(found)]
+
+    return await service.read(read)
+
+
+async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        says(
+            "",
+            call("context", "1", operation="append", label="human", content="likes tea"),
+            call("coord", "2", operation="assign", content="buy tea", agent="@anchor"),
+            call("coord", "3", operation="handoff", content="tea is out", agent=""),
+            call("coord", "4", operation="note", content="tea, not coffee", importance="high"),
+            call("coord", "5", operation="complete", task="task_none"),
+        ),
+        says("done"),
+    )
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        await service.heard(said("tea please", 1))
+        found = await events(service, Scope(HALL.audience))
+    assert found == [
+        (Kind.ACTIVATED, "Flux became active"),
+        (Kind.RECEIVED, "Flux received a message"),
+        (Kind.BLOCK, "Flux changed the block human (append)"),
+        (Kind.TOOL, "Flux used context (append)"),
+        (Kind.TASK, "Flux assigned a task to Anchor: buy tea"),
+        (Kind.TOOL, "Flux used coord (assign)"),
+        (Kind.HANDOFF, "Flux left a handoff note for anyone: tea is out"),
+        (Kind.TOOL, "Flux used coord (handoff)"),
+        (Kind.NOTABLE, "Flux noted: tea, not coffee"),
+        (Kind.TOOL, "Flux used coord (note)"),
+        (Kind.TOOL, "Flux used coord, which failed"),
+        (Kind.SENT, "Flux answered"),
+    ]
+
+
+async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_once(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        says(
+            "",
+            call("coord", "1", operation="assign", content="buy tea", agent="Anchor", importance="high"),
+            call("coord", "2", operation="handoff", content="the kettle is broken", agent="anchor"),
+        ),
+        says("done"),
+        says("", call("search", query="kettle")),
+        says("I see"),
+        says("again"),
+    )
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        await service.heard(said("tea please", 1))
+        service.clock.forward(600)
+        await service.heard(said("hello", 2, PORT))
+        await service.heard(said("hello again", 3, PORT))
+        (open_task,) = await service.read(lambda rows: coordination.open_tasks(rows, Scope(HALL.audience), 9))
+    first, second, again = (newest(request) for request in model.requests[2:5])
+    assert '<quoted from="who else is here">\n- Flux: keeps an eye on time (active now)\n</quoted>' in first
+    assert '- [10 minutes ago] Flux received a message of Ann in hall: "tea please"' in first
+    assert '- [10 minutes ago] Flux answered in hall: "done"' in first
+    assert f"- {open_task.id} (high, for Anchor, from Flux): buy tea" in first
+    assert "- Flux to Anchor: the kettle is broken" in first
+    assert second == first, "all steps of a turn see the same"
+    assert "the kettle is broken" not in again.partition("handoff notes")[2]
+    assert "buy tea" in again
+
+
+async def test_a_handoff_note_that_was_read_in_a_direct_message_is_still_new_in_the_guild(tmp_path: Path) -> None:
+    def leave(tx: Tx) -> None:
+        by = By(Scope(HALL.audience), Trust.OWNER, NOON, AgentId("agt_else"))
+        coordination.hand_over(tx, by, "the gate is open", None, "")
+
+    async with running(tmp_path) as service:
+        await service.write(leave)
+        for number, place in enumerate((ANNS, ANNS, HALL, ANNS, HALL), 1):
+            await service.heard(said("hello", number, place))
+        shown = [
+            "the gate is open" in newest(request).partition("handoff notes for you")[2]
+            for request in service.model.requests
+        ]
+    assert shown == [True, False, True, False, False]
+
+
+async def test_what_is_arranged_in_a_direct_message_is_known_nowhere_else(tmp_path: Path) -> None:
+    calls = [
+        call("coord", "1", operation="assign", content="buy the diamond", agent=""),
+        call("coord", "2", operation="handoff", content="the diamond is a surprise", agent="Anchor"),
+        call("coord", "3", operation="note", content="a diamond it is", importance="critical"),
+    ]
+    model = ScriptedModel(says("", *calls), says("done"))
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        await service.heard(said("psst", 1, ANNS))
+        await service.heard(said("anything new?", 2, PORT, BOB))
+        await service.heard(said("anything new?", 3, OLGAS, OLGA))
+        await service.heard(said("anything new?", 4, ANNS))
+        for scope in (Scope(HALL.audience), Scope(OWNER)):
+            assert "diamond" not in repr(await events(service, scope))
+    hall, owner, ann = model.requests[2:]
+    assert "diamond" not in repr(hall)
+    assert "diamond" not in repr(owner)
+    assert "- [just now] Flux assigned" not in newest(hall)
+    assert "buy the diamond" in newest(ann)
+
+
+async def test_a_task_of_the_guild_is_not_completed_in_a_direct_message(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", call("coord", operation="assign", content="water the plants")), says("done"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("plants!", 1))
+        (task,) = await service.read(lambda rows: coordination.open_tasks(rows, Scope(HALL.audience), 9))
+        model.replies.extend([says("", call("coord", operation="complete", task=task.id)), says("hm")])
+        await service.heard(said("I did it", 2, ANNS))
+        assert await service.column("SELECT status FROM coordination_tasks") == ["pending"]
+        model.replies.extend([says("", call("coord", operation="complete", task=task.id)), says("good")])
+        await service.heard(said("I did it", 3))
+        assert await service.column("SELECT status FROM coordination_tasks") == ["completed"]
+    ((refused, ok),) = results(model.requests[3])
+    assert not ok
+    assert "known to others than hear this" in refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"operation": "assign", "content": "x", "agent": "nobody"}, "The agents are: Carina"),
+        ({"operation": "assign", "content": "  "}, "needs words"),
+        ({"operation": "note", "content": "x" * 2001}, "at most 2,000 characters; this has 2,001"),
+        ({"operation": "handoff", "content": "x", "agent": "carina"}, "for another agent"),
+        ({"operation": "complete", "task": "task_1"}, "there is no task task_1"),
+        ({"operation": "note", "content": "x", "importance": "huge"}, "importance"),
+    ],
+)
+async def test_what_cannot_be_arranged_is_told_to_the_model(
+    tmp_path: Path, arguments: dict[str, str], words: str
+) -> None:
+    model = ScriptedModel(says("", call("coord", **arguments)), says("hm"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("go", 1))
+        assert await service.rows("SELECT 1 FROM items WHERE kind IN ('handoff', 'note')") == []
+    ((text, ok),) = results(model.requests[1])
+    assert not ok
+    assert words in text
+
+
+async def test_a_note_goes_with_the_message_that_it_came_from(tmp_path: Path) -> None:
+    calls = [
+        call("coord", str(n), operation=operation, content=f"{operation} the ring")
+        for n, operation in enumerate(("assign", "handoff", "note"))
+    ]
+    async with running(tmp_path, Setting(ScriptedModel(says("", *calls), says("done")))) as service:
+        await service.heard(said("a ring", 1))
+        assert len(await service.rows("SELECT 1 FROM activity_events WHERE words LIKE '%ring%'")) == 3
+        await service.heard(deleted(1))
+        left = "SELECT id FROM coordination_tasks UNION SELECT id FROM items WHERE kind IN ('handoff', 'note')"
+        assert await service.rows(left) == []
+        assert await service.rows("SELECT 1 FROM activity_events WHERE words LIKE '%ring%'") == []
+        assert await service.rows("SELECT 1 FROM activity_fts WHERE activity_fts MATCH 'ring'") == []
+
+
+async def test_activity_is_searched_by_its_own_name(tmp_path: Path) -> None:
+    note = call("coord", operation="note", content="we meet at the lighthouse")
+    look = call("search", query="lighthouse", domain="activity")
+    model = ScriptedModel(says("", note), says("noted"), says("", look), says("there"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("write it down", 1))
+        await service.heard(said("what was it?", 2, YARD))
+    assert "Carina in hall): noted: we meet at the lighthouse" in results(model.requests[3])[0][0]
+
+
+# ---------------------------------------------------------------------------------------------- coming and going
+
+
+async def test_an_agent_is_deactivated_after_half_an_hour_and_activated_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("one", 1))
+        service.clock.forward(29 * 60)
+        await service.heard(said("two", 2))
+        assert await service.read(lambda rows: presence.any_idle(rows, service.clock())) is False
+        service.clock.forward(30 * 60)
+        await service.heard(said("three", 3))
+        found = [kind for kind, _ in await events(service, Scope(HALL.audience))]
+        service.clock.forward(30 * 60)
+        assert await service.write(lambda tx: presence.deactivate_idle(tx, service.clock())) == 1
+        assert await service.write(lambda tx: presence.deactivate_idle(tx, service.clock())) == 0
+    assert [kind for kind in found if kind in (Kind.ACTIVATED, Kind.DEACTIVATED)] == [
+        Kind.ACTIVATED,
+        Kind.DEACTIVATED,
+        Kind.ACTIVATED,
+    ]
+
+
+async def test_what_is_idle_and_what_is_old_passes_by_itself(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        watch = IdleMonitor(service.database, service.clock, timedelta(days=30))
+        note = call("coord", operation="note", content="we moved")
+        service.model.replies.extend([says("", note), says("noted")])
+        await service.heard(said("we moved", 1))
+        await watch.look()
+        before = await events(service, Scope(HALL.audience))
+        service.clock.forward(1800)
+        await watch.look()
+        assert await events(service, Scope(HALL.audience)) == [
+            *before,
+            (Kind.DEACTIVATED, "Carina was not active any more"),
+        ]
+        service.clock.forward(31 * 24 * 3600)
+        await watch.look()
+        assert await service.column("SELECT count(*) FROM activity_events") == [0]
+        assert await service.column("SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'moved'") == [0]
+        assert len(await service.read(lambda rows: coordination.notes(rows, Scope(HALL.audience), 9))) == 1
+
+
+async def test_when_an_agent_was_active_elsewhere_is_not_told(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=TWO)) as service:
+        await service.heard(said("psst", 1, ANNS))
+        await service.heard(said("hello", 2, PORT, BOB))
+        await service.heard(said("hello", 3))
+        await service.heard(said("hello", 4, PORT, BOB))
+    before, after = newest(service.model.requests[1]), newest(service.model.requests[3])
+    assert "- Flux: keeps an eye on time\n" in before
+    assert "- Flux: keeps an eye on time (active now)\n" in after
+
+
+async def _lived(service: Service) -> None:
+    """A week in which Flux worked and Anchor did not."""
+    await service.heard(said("hello", 1, PORT))
+    await service.heard(said("plan my week", 2), said("and the next", 3))
+    flux = await service.read(lambda rows: agents.agent_named(rows, "Flux"))
+    assert flux is not None
+    await service.write(lambda tx: _decided(tx, flux))
+    service.clock.forward(7 * 24 * 3600)
+
+
+def _decided(tx: Tx, flux: Agent) -> None:
+    scope = Scope(HALL.audience)
+    by = By(scope, Trust.OWNER, NOON + timedelta(hours=1), flux.id)
+    coordination.add_note(tx, by, "pause the garden", "medium")
+    coordination.add_note(tx, by, "the kettle whistled", "low")
+    coordination.complete(tx, by, coordination.assign(tx, by, "sow", None, "").id)
+    coordination.assign(tx, by, "harvest", None, "")
+    row = tx.one("SELECT id FROM messages WHERE role = 'user' ORDER BY id DESC")
+    assert row is not None
+    sources = messages.by_ids(tx, [MessageId(row["id"])], scope)
+    did = AgentSummary(flux.id, "Flux", "Planned two weeks.", 2, scope.audience, Trust.OWNER, NOON)
+    summaries.put_agent_summary(tx, did, sources)
+    week = ConstellationSummary(NOON, NOON, "A week of plans.", ("x",), ("who waters?",), scope.audience, Trust.OWNER)
+    summaries.add_constellation_summary(tx, week, sources, NOON)
+
+
+async def test_an_agent_that_was_away_is_told_what_it_missed_in_the_form_of_the_design(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=TWO)) as service:
+        await _lived(service)
+        await service.heard(said("hello again", 9, PORT))
+        await service.heard(said("and again", 10, PORT))
+    first, second = newest(service.model.requests[-2]), newest(service.model.requests[-1])
+    assert (
+        """<quoted from="what happened while you were away">
+## Constellation Update (you were last active 7 days ago)
+
+### What's Happened
+- 2 messages processed across the constellation
+- 1 task completed, 2 new tasks created
+- Flux gave 1 answer
+
+### Key Decisions
+- pause the garden (medium, noted by Flux)
+
+### Open Threads
+- who waters?
+"""
+        in first
+    )
+    assert "harvest" in first
+    assert "### Agent Activity\n**Flux** (last active: 7 days ago)\nPlanned two weeks.\n</quoted>" in first
+    assert "Constellation Update" not in second
+
+
+async def test_who_was_away_for_an_hour_or_missed_nothing_is_told_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=TWO)) as service:
+        await service.heard(said("hello", 1, PORT))
+        service.clock.forward(10)
+        await service.heard(said("work", 2))
+        service.clock.forward(3590)
+        await service.heard(said("hello", 3, PORT))
+        service.clock.forward(86_400)
+        await service.heard(said("hello", 4, PORT))
+    assert not any("Constellation Update" in newest(request) for request in service.model.requests)
+
+
+async def test_a_catch_up_tells_nothing_of_other_peoples_direct_messages(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=TWO)) as service:
+        await service.heard(said("hello", 1, PORT))
+        service.clock.forward(60)
+        await service.heard(said("psst", 2, ANNS))
+        service.clock.forward(7200)
+        await service.heard(said("hello", 3, PORT, BOB))
+    assert "Constellation Update" not in newest(service.model.requests[-1])
+
+
+@pytest.mark.parametrize(
+    ("away", "role", "decisions"),
+    [(2, "regular", 3), (24, "regular", 6), (168, "regular", 9), (2, "supervisor", 6), (2, "observer", 1)],
+)
+def test_how_much_is_told_grows_with_the_time_away_and_with_the_role(away: int, role: str, decisions: int) -> None:
+    assert size_for(timedelta(hours=away), role).decisions == decisions
+
+
+def test_the_roster_is_small_however_many_there_are() -> None:
+    many = [Neighbour(AgentId(f"a{n}"), f"Agent number {n}", "does many things " * 20, NOON) for n in range(40)]
+    lines = roster_lines(many, NOON + timedelta(days=3))
+    assert sum(map(len, lines)) + len(lines) <= ROSTER_CHARACTERS + 20
+    assert lines[-1] == f"- and {40 - len(lines) + 1} more"
+
+
+async def test_nothing_of_the_tail_of_a_single_agent_changes_what_stands_before_it(tmp_path: Path) -> None:
+    model = ScriptedModel(otherwise=_note_and_answer)
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        for number in range(1, 7):
+            service.clock.forward(1800)
+            await service.heard(said(f"line {number}", number, HALL if number % 2 else PORT))
+        requests = model.requests
+    mine = [request for request in requests if request.messages[-1].text and "in hall;" in newest(request)]
+    assert len(mine) > 2
+    assert len({request.system for request in mine}) == 1
+
+
+def _note_and_answer(request: Request) -> Answer:
+    return says("fine") if results(request) else says("", call("coord", operation="note", content="a note"))

@@ -1,0 +1,71 @@
+"""`emergency_halt`: asked for, stored, and holding until somebody releases it."""
+
+from pathlib import Path
+
+from bot.agents.permissions.policy import Approver
+from bot.agents.tools.halt import EmergencyHaltTool
+from bot.services.caller import owner_at_terminal
+from bot.services.halt import Halt
+from bot.services.parameters import NoArguments
+from memory.requests import Verdict
+from tests.bot.parts import OLGA, ScriptedModel, call, results, said, says
+from tests.bot.requests import waiting
+from tests.bot.stage import Service, Setting, running, until
+
+OWNER = Approver(OLGA.id, "Olga", door="tests")
+HALT = call("emergency_halt", reason="two bots talk in circles")
+
+
+def tool_of(begun: list[Service]) -> EmergencyHaltTool:
+    """The tool of a service that is not there yet."""
+
+    async def stop(why: str) -> None:
+        await begun[0].halt.stop(why)
+
+    return EmergencyHaltTool(stop)
+
+
+def switch(service: Service) -> Halt:
+    return Halt(service.halt, service.router.release)
+
+
+async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path) -> None:
+    begun, replies = list[Service](), [says("", HALT), says("I asked."), says("Back again."), says("Hello.")]
+    async with running(tmp_path, Setting(model=ScriptedModel(*replies), tools=[tool_of(begun)])) as service:
+        begun.append(service)
+        halt = switch(service)
+        await service.heard(said("stop this", 1))
+        assert not halt.since
+        request = await waiting(service)
+        offers = [post.buttons.offers for post in service.platform.posts if post.buttons]
+        assert offers == [("once", "deny")], "no lasting yes to this"
+
+        await service.approvals.answer(request, OWNER, Verdict.ONCE)
+        await until(lambda: _stored(halt))
+        assert service.router.halted
+        assert await service.constellations.position("halt") == halt.since
+        service.hear(said("anybody there?", 2))
+
+        await halt.release(owner_at_terminal(), NoArguments())
+        await service.settled()
+        assert service.platform.texts()[-2:] == ["Back again.", "Hello."]
+        assert not service.router.halted
+        *_, (text, ok) = results(service.model.requests[-2])
+        assert not ok
+        assert "interrupted" in text
+
+
+async def _stored(halt: Halt) -> bool:
+    return bool(halt.since) and not halt.state.unstored
+
+
+async def test_a_no_halts_nothing(tmp_path: Path) -> None:
+    begun, replies = list[Service](), [says("", HALT), says("I asked."), says("So be it.")]
+    async with running(tmp_path, Setting(model=ScriptedModel(*replies), tools=[tool_of(begun)])) as service:
+        begun.append(service)
+        halt = switch(service)
+        await service.heard(said("stop this", 1))
+        await service.approvals.answer(await waiting(service), OWNER, Verdict.DENY)
+        await service.settled()
+        assert not halt.since
+        assert service.platform.texts()[-1] == "So be it."

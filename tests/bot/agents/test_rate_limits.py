@@ -1,0 +1,160 @@
+"""Rate limits: before any model is asked, for a person, a guild and all; the person is told once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.agents.events import Complete
+from bot.agents.rate_limits import Rates
+from memory.people.audience import PUBLIC, Audience, Trust, person_audience
+from sources.base import Place
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    OLGA,
+    SOURCE,
+    ScriptedModel,
+    call,
+    channel,
+    direct,
+    edited,
+    person,
+    said,
+    says,
+    texts,
+)
+from tests.bot.stage import Setting, running
+
+PORT = channel("port", "elsewhere")
+
+
+def limited(person: int = 0, guild: int = 0, everybody: int = 0) -> Setting:
+    return Setting(model=ScriptedModel(), rates=Rates(person, guild, everybody))
+
+
+async def test_over_the_limit_no_model_is_asked_and_the_person_is_told_once(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=2)) as service:
+        for number in range(1, 6):
+            await service.heard(said(f"line {number}", number))
+            service.clock.forward(60)
+        assert len(service.model.requests) == 2
+        told = (
+            "That was a lot at once. From 13:00 UTC on, as soon as my limit allows, I answer what you said together; "
+            "you need not say it again."
+        )
+        assert service.platform.texts() == ["Yes.", "Yes.", told]
+
+
+async def test_what_waited_is_answered_together_when_the_limit_allows(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1)) as service:
+        await service.heard(said("one", 1))
+        await service.heard(said("two", 2))
+        service.clock.forward(3_601)
+        await service.heard(said("three", 3))
+        assert texts(service.model.requests[-1]) == ["one", "two", "three"]
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done"] * 3
+        assert len(await service.rows("SELECT DISTINCT turn_id FROM inbox")) == 2, "what waited has one answer"
+
+
+async def test_what_waits_holds_up_nobody_else_and_is_not_forgotten_over_a_restart(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1)) as service:
+        for number in range(1, 5):
+            await service.heard(said(f"line {number}", number))
+        await service.heard(said("me too", 5, speaker=BOB))
+        assert texts(service.model.requests[-1])[-1] == "me too"
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["received"] * 3, "done"]
+        assert not service.router.busy
+    later = limited(person=1)
+    later.clock.forward(3_601)
+    async with running(tmp_path, later) as service:
+        await service.settled()
+        (request,) = service.model.requests
+        assert texts(request)[-3:] == ["line 2", "line 3", "line 4"]
+        assert await service.column("SELECT DISTINCT status FROM inbox") == ["done"]
+
+
+async def test_what_only_waits_for_the_limit_is_not_called_complete(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1)) as service:
+        await service.heard(said("hello", 1), said("and hello", 2))
+        assert [type(event) for event in service.events].count(Complete) == 1
+
+
+async def test_one_persons_limit_is_nobody_elses(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1)) as service:
+        for number, speaker in enumerate((ANN, ANN, BOB, BOB), 1):
+            await service.heard(said("hello", number, speaker=speaker))
+        assert [request.messages[-1].text.count("ann") for request in service.model.requests if request] == [1, 0]
+
+
+async def test_linked_accounts_of_a_person_are_counted_together(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=2)) as service:
+        both = frozenset({ANN.id, BOB.id})
+        service.approvals.people.links.update({ANN.id: both, BOB.id: both})
+        for number, speaker in enumerate((ANN, BOB, ANN, BOB), 1):
+            await service.heard(said("hello", number, speaker=speaker))
+        assert len(service.model.requests) == 2
+        await service.heard(said("hello", 5, speaker=person("Cara")))
+        assert len(service.model.requests) == 3
+
+
+@pytest.mark.parametrize(("place", "answered"), [(HALL, 1), (PORT, 2), (direct(BOB), 2)])
+async def test_a_guild_is_full_by_itself(tmp_path: Path, place: Place, answered: int) -> None:
+    async with running(tmp_path, limited(guild=1)) as service:
+        await service.heard(said("hello", 1))
+        await service.heard(said("hello", 2, place, BOB))
+        assert len(service.model.requests) == answered
+
+
+async def test_the_limit_of_all_counts_every_place(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(everybody=2)) as service:
+        for number, place in enumerate((HALL, PORT, direct(BOB)), 1):
+            await service.heard(said("hello", number, place, BOB))
+        assert len(service.model.requests) == 2
+
+
+async def test_the_owner_has_no_limit(tmp_path: Path) -> None:
+    async with running(tmp_path, limited(person=1, guild=1, everybody=1)) as service:
+        for number in range(1, 4):
+            await service.heard(said("hello", number, speaker=OLGA))
+        assert len(service.model.requests) == 3
+
+
+async def test_who_calls_himself_the_owner_is_not(tmp_path: Path) -> None:
+    fake = person("Olga the owner", Trust.STRANGER)
+    async with running(tmp_path, limited(person=1)) as service:
+        await service.heard(said("hello", 1, speaker=fake))
+        await service.heard(said("hello", 2, speaker=fake))
+        assert len(service.model.requests) == 1
+
+
+async def test_an_edit_that_an_agent_is_asked_about_counts(tmp_path: Path) -> None:
+    """Each edit of what was stored asks the agent again: a stranger could have it asked without end."""
+    replies = [
+        reply
+        for n in range(1, 8)
+        for reply in (says("", call("recall", f"c{n}", operation="insert", content=f"the bus is {n}")), says("Noted."))
+    ]
+    async with running(tmp_path, Setting(ScriptedModel(*replies), rates=Rates(person=3))) as service:
+        await service.heard(said("remember that the bus is 1", 1))
+        for number in range(2, 8):
+            await service.heard(edited(f"remember that the bus is {number}", 1, after=number))
+        assert len(await service.rows("SELECT 1 FROM turns")) == 3
+        refused = await service.column("SELECT last_error FROM inbox WHERE source = 'edit' ORDER BY id")
+        assert refused == [None, None, "over the rate limit"]  # what is not stored anew needs no further asking
+
+
+@pytest.mark.parametrize(("audience", "answers", "told"), [(PUBLIC, 1, 0), (person_audience(ANN.id), 2, 1)])
+async def test_what_a_source_limits_in_public_it_does_not_limit_alone(
+    tmp_path: Path, audience: Audience, answers: int, told: int
+) -> None:
+    rates = Rates(person=2, sources={SOURCE: Rates(person=1, quiet=True)})
+    place = replace(HALL, audience=audience, within=())
+    async with running(tmp_path, Setting(model=ScriptedModel(), rates=rates)) as service:
+        service.model.replies.extend([says("yes")] * 3)
+        for number in range(3):
+            await service.heard(said("hello", number, place))
+        said_there = service.platform.texts()
+        assert said_there.count("yes") == answers
+        assert sum("That was a lot" in text for text in said_there) == told

@@ -1,0 +1,190 @@
+"""Work that was cut off: what the agent is told when it goes on, or comes to the same place again."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.agents.context.quotes import estimate_tokens
+from bot.agents.context.recovery import HEAD, TOKENS, recovery_text, state_of
+from bot.upkeep.idle import IdleMonitor
+from memory.knowledge.sessions import Session
+from memory.people.audience import Trust
+from memory.queue.steps import Answered, CallDone, CallStarted, Joined, Step, StepBody, ToolCall, WorkState
+from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
+from tests.bot.agents.test_context import newest
+from tests.bot.agents.test_turn import crashed
+from tests.bot.parts import ANN, HALL, NOON, Held, ScriptedModel, call, deleted, direct, edited, said, says
+from tests.bot.runtime.test_conversation import Bell
+from tests.bot.stage import Service, Setting, running
+
+ANNS = direct(ANN, "guild")
+WORKED = (
+    "Redesigned the bar.\n- used tokens instead of colours\nTODO: add tests\nCommitted `ad8ed51` in web/src/Pane.tsx"
+)
+
+
+def step(seq: int, body: StepBody) -> Step:
+    return Step(seq, body, NOON + timedelta(seconds=seq))
+
+
+def answer(seq: int, text: str, *calls: tuple[str, str, str]) -> Step:
+    return step(seq, Answered(text, tuple(ToolCall(*call) for call in calls)))
+
+
+def given(seq: int, number: str, name: str, text: str = "", *, ok: bool = True) -> Step:
+    return step(seq, CallDone(number, name, text, ok, None, Trust.SYSTEM))
+
+
+def told(service: Service, number: int = -1) -> str:
+    _, _, rest = newest(service.model.requests[number]).partition(f'<quoted from="{HEAD}">\n')
+    return rest.partition("\n</quoted>")[0]
+
+
+SESSION = Session(
+    SessionId(1), AgentId("agt_1"), PlaceId("discord:1"), "drew the fence", (), (), (), (), 1, 1, HALL.audience,
+    Trust.APPROVED, NOON, NOON,
+)  # fmt: skip
+STATE = state_of(
+    "Optimize the pagination",
+    [
+        step(1, Joined(((MessageId(1), 1),))),
+        answer(2, WORKED, ("a", "file", '{"operation": "read", "path": "docs/plan.md"}'), ("b", "bell", "{}")),
+        given(3, "a", "file", "commit 0123456789abcdef"),
+        step(4, CallStarted("b", "bell", effect=True)),
+    ],
+    "interrupted",
+    NOON,
+)
+
+
+def test_a_work_state_is_what_the_steps_of_a_turn_say() -> None:
+    assert STATE.summary == "Redesigned the bar.; used file (read)"
+    assert STATE.unfinished == ("bell had begun, and nobody saw how it ended", "add tests")
+    assert STATE.files == ("web/src/Pane.tsx", "docs/plan.md")
+    assert STATE.commits == ("ad8ed51", "0123456789ab")
+    assert (STATE.last_activity, STATE.at) == ("bell", NOON + timedelta(seconds=4))
+
+
+def test_the_text_says_task_work_files_commits_decisions_and_what_is_left() -> None:
+    assert recovery_text(STATE, SESSION).splitlines() == [
+        "Your work here was interrupted. What is known of it:",
+        "- Task: Optimize the pagination",
+        "- Did: Redesigned the bar.; used file (read)",
+        "- Unfinished: bell had begun, and nobody saw how it ended; add tests",
+        "- Files: web/src/Pane.tsx; docs/plan.md",
+        "- Commits: ad8ed51; 0123456789ab",
+        "- Decisions: used tokens instead of colours",
+        "- Before that: drew the fence",
+        "This is not the whole history: ask when you are unsure of a detail.",
+    ]
+
+
+@pytest.mark.parametrize("words", ["word " * 200, "緑茶を買う。" * 80, "x" * 900])
+def test_the_text_stays_within_its_tokens_and_keeps_task_and_work(words: str) -> None:
+    many = (words,) * 5
+    state = WorkState("failed", words, words, many, many, many, many, many, words, NOON)
+    text = recovery_text(state, SESSION)
+    assert estimate_tokens(text) <= TOKENS
+    assert [line.partition(":")[0] for line in text.splitlines()[1:3]] == ["- Task", "- Did"]
+    assert text.endswith("ask when you are unsure of a detail.")
+
+
+async def test_the_very_first_task_is_recovered_when_the_process_ended_in_it(tmp_path: Path) -> None:
+    held = Held(says("lost"))
+    platform = await crashed(tmp_path, Setting(ScriptedModel(held)), held.begun, "Draw the fence anew, please.")
+    async with running(tmp_path, Setting(ScriptedModel(says("Done.")), platform=platform)) as service:
+        await service.settled()
+        text = told(service)
+        await service.heard(said("and now?", 2))
+        later = told(service)
+    assert text.splitlines()[:3] == [
+        "Your work here was interrupted. What is known of it:",
+        "- Task: Draw the fence anew, please.",
+        "- Did: nothing yet that is stored",
+    ]
+    assert later == ""
+
+
+async def test_all_steps_of_a_turn_that_goes_on_are_told_the_same(tmp_path: Path) -> None:
+    held, bell = Held(says("lost")), Bell()
+    first = ScriptedModel(says("Ringing.", call("bell", word="one")), held)
+    platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun)
+    second = ScriptedModel(says("", call("bell", "bell_2", word="two")), says("Rung."))
+    async with running(tmp_path, Setting(second, platform=platform, tools=[bell])) as service:
+        await service.settled()
+        assert told(service, 0) == told(service, 1)
+        assert "- Did: Ringing.; used bell" in told(service)
+        assert platform.texts() == ["Rung."]
+
+
+async def test_what_was_given_up_is_told_in_the_next_turn_there_and_then_no_more(tmp_path: Path) -> None:
+    broken = [RuntimeError("no")] * 5
+    model = ScriptedModel(says(WORKED, call("bell", word="one")), *broken, says("I see"), says("fine"), says("fine"))
+    async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
+        await service.heard(said("Optimize it", 1))
+        await service.heard(said("hello", 2, ANNS))
+        elsewhere = told(service)
+        await service.heard(said("hello", 3))
+        there = told(service)
+        await service.heard(said("hello again", 4))
+        after = told(service)
+        assert await service.column("SELECT count(*) FROM items WHERE kind = 'work'") == [0]
+    assert "Your work here failed and was given up." in there
+    assert "- Task: Optimize it\n- Did: Redesigned the bar.; used bell" in there
+    assert (elsewhere, after) == ("", "")
+
+
+async def test_a_failure_that_had_done_nothing_is_not_told_to_the_next_try(tmp_path: Path) -> None:
+    model = ScriptedModel(RuntimeError("no"), says("yes"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("hello", 1))
+        assert told(service) == ""
+
+
+async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
+    held, bell = Held(says("lost")), Bell()
+    model = ScriptedModel(says("The diamond.", call("bell", word="diamond")), held, says("hm"))
+    async with running(tmp_path, Setting(model, tools=[bell])) as service:
+        service.hear(said("buy the diamond", 1))
+        await held.begun.wait()
+        await service.heard(deleted(1))
+        await service.heard(said("hello", 2))
+        text = told(service)
+    assert "diamond" not in text
+    assert "Your work here was cancelled" in text
+    assert "- Task: it was taken back\n- Did: used bell" in text
+
+
+async def test_a_turn_that_goes_on_is_not_told_words_that_were_changed_since(tmp_path: Path) -> None:
+    held, again, bell = Held(says("lost")), Held(says("lost")), Bell()
+    first = ScriptedModel(says("", call("bell", word="one")), held)
+    platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun, "buy the diamond")
+    second = ScriptedModel(again, says("A stone, then."))
+    async with running(tmp_path, Setting(second, platform=platform, tools=[bell])) as service:
+        await again.begun.wait()
+        assert "- Task: buy the diamond" in told(service)
+        await service.heard(edited("buy a stone", 1))
+        assert "diamond" not in repr(second.requests[-1])
+        assert platform.texts() == ["A stone, then."]
+
+
+async def test_work_that_came_to_nothing_goes_with_its_message(tmp_path: Path) -> None:
+    model = ScriptedModel(*[RuntimeError("no")] * 5, says("hm"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("buy the diamond", 1))
+        assert await service.column("SELECT text FROM items WHERE kind = 'work'") == ["buy the diamond"]
+        await service.heard(edited("buy a stone", 1))
+        assert await service.column("SELECT text FROM items WHERE kind = 'work'") == []
+
+
+async def test_the_session_before_stands_in_the_text(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Drawn."), *[RuntimeError("no")] * 5, says("hm"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("Draw the fence.", 1))
+        service.clock.forward(1800)
+        await IdleMonitor(service.database, service.clock, None).look()
+        await service.heard(said("Paint it.", 2))
+        await service.heard(said("hello", 3))
+        assert "- Task: Paint it.\n" in told(service)
+        assert "- Before that: Draw the fence. — Drawn." in told(service)

@@ -1,0 +1,342 @@
+"""Where, when and how often a reminder is said: the rules, over real rows."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bot.agents.agenda import reminders as reminding
+from bot.agents.agenda.reminders import Planned, Reminding, Wanted
+from bot.agents.notices import Notices
+from bot.models.offline import OfflineModel
+from memory import jobs
+from memory.agenda import reminders
+from memory.agenda.reminders import Status
+from memory.erasure import stores
+from memory.people import quiet_hours
+from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
+from memory.people.quiet_hours import Times
+from memory.queue import inbox
+from memory.queue.inbox import Arrival, Heard
+from memory.queue.payloads import Brought
+from memory.store.clock import to_text
+from memory.store.database import Tx
+from memory.store.errors import Refused
+from memory.store.ids import ConstellationId, GuildId, PersonId, PlaceId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect
+from scheduler.jobs import Firing
+from sources.terminal import PERSON, PLACE
+from tests.bot.parts import ScriptedModel, said, thread_in_public
+from tests.bot.stage import Setting, running
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+ANN = PersonId("discord:7")
+DIRECT, HALL, OWNERS = PlaceId("discord:user:7"), PlaceId("discord:10"), PlaceId("discord:user:1")
+GUILD = guild_audience(GuildId("discord:1"))
+ALONE = Scope(person_audience(ANN))
+
+
+@pytest.fixture
+def tx(tmp_path: Path) -> Iterator[Tx]:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    raw = connect(tmp_path / "carina.db")
+    made = Tx(raw)
+    heard(made, DIRECT, "direct", ALONE.audience)
+    heard(made, HALL, "guild", GUILD)
+    yield made
+    raw.close()
+
+
+def heard(tx: Tx, place: PlaceId, kind: str, audience: Audience) -> None:
+    at = Heard(place, kind, "", audience, ())
+    arrival = Arrival("discord", "1", "message", at, ANN, "Ann", Trust.APPROVED, "1", "hi", NOW, Brought(), None)
+    inbox.note_place(tx, arrival, NOW)
+
+
+def alone(person: PersonId) -> tuple[PersonId, ...]:
+    return (person,)
+
+
+def says(opted_out: bool = False) -> Reminding:
+    return Reminding(Notices(OWNERS, "discord"), "UTC", lambda _person: opted_out, alone)
+
+
+def wanted(when: str = "in 20 minutes", place: PlaceId = DIRECT, scope: Scope = ALONE) -> Wanted:
+    return Wanted("call mum", when, ANN, place, scope, Trust.APPROVED)
+
+
+def planned(tx: Tx, given: Wanted | None = None) -> Planned:
+    return reminding.plan(tx, given or wanted(), (ANN,), "UTC", NOW)
+
+
+def firing(tx: Tx, kept: Planned, now: datetime | None = None, suffix: str = "") -> Firing:
+    job = jobs.get(tx, reminders.job_id(kept.reminder.id, suffix))
+    assert job is not None
+    assert job.next_at is not None
+    return Firing(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
+
+
+def out(tx: Tx) -> list[tuple[str, str, str]]:
+    rows = tx.all("SELECT place_id, content, audience FROM outbox ORDER BY id")
+    return [(row["place_id"], row["content"], row["audience"]) for row in rows]
+
+
+def test_what_was_set_in_a_direct_message_is_said_there(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
+
+
+def test_what_was_set_in_a_channel_is_said_there_and_names_its_person(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=Scope(GUILD)))
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(HALL, "<@7> ⏰ call mum", GUILD)]
+    detail = json.loads(tx.all("SELECT detail FROM outbox")[0]["detail"])
+    assert detail["mentions"] == [ANN]
+    assert detail["press"] == {"kind": "reminder", "id": kept.reminder.id, "offers": ["snooze", "done"]}
+
+
+def test_what_was_said_to_the_agent_alone_is_never_said_in_a_channel(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=ALONE))  # whatever place is kept with it
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
+
+
+def test_when_others_hear_the_place_now_it_is_said_to_its_person_alone(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=Scope(Audience("channel:discord:10"))))
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
+
+
+def test_what_the_owner_sets_at_the_terminal_is_said_where_the_owner_is_told_things(tx: Tx) -> None:
+    given = replace(wanted(place=PLACE.id, scope=Scope(OWNER)), person=PERSON)
+    kept = reminding.plan(tx, given, (PERSON,), "UTC", NOW)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(OWNERS, "⏰ call mum", OWNER)]
+
+
+def test_the_same_due_time_is_said_once(tx: Tx) -> None:
+    kept = planned(tx)
+    fired = firing(tx, kept)
+    says().remind(tx, fired)
+    says().remind(tx, fired)
+    assert len(out(tx)) == 1
+
+
+def test_what_is_late_says_for_when_it_was(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept, NOW + timedelta(hours=5)))
+    assert out(tx)[0][1] == "⏰ call mum (this was for 2026-03-02 12:20; I was not running then)"
+
+
+def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
+    quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    kept = planned(tx, wanted("today at 23:30"))
+    assert kept.note == "That is within your quiet hours: I say it at 2026-03-03 07:00."
+    done = says().remind(tx, firing(tx, kept))
+    assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
+    assert out(tx) == []
+    jobs.hold(tx, reminders.job_id(kept.reminder.id), done.again, done.detail, 0)
+    says().remind(tx, firing(tx, kept, done.again))
+    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum"]  # it was running all the time
+
+
+def test_in_a_thread_on_bluesky_nobody_is_reminded(tx: Tx) -> None:
+    with pytest.raises(Refused, match="ask me on Discord"):
+        planned(tx, wanted(place=PlaceId("bluesky:at://did:plc:7/post/1")))
+    assert tx.all("SELECT id FROM jobs") == tx.all("SELECT id FROM reminders") == []
+
+
+def test_what_was_set_in_a_direct_message_on_bluesky_is_said_there(tx: Tx) -> None:
+    who = PersonId("bluesky:did:plc:7")
+    there, alone_there = PlaceId("bluesky:user:did:plc:7"), Scope(person_audience(who))
+    heard(tx, there, "direct", alone_there.audience)
+    given = replace(wanted(place=there, scope=alone_there), person=who)
+    kept = reminding.plan(tx, given, (who,), "UTC", NOW)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(there, "⏰ call mum", alone_there.audience)]
+    assert tx.all("SELECT source FROM outbox")[0]["source"] == "bluesky"
+
+
+async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))  # nobody looks at its requests here
+    thread = thread_in_public("ann")
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("remind me in 20 minutes to call mum", 1, thread))
+        (answer,) = service.platform.texts(thread.id)
+        assert "in a thread on Bluesky I cannot remind anybody" in answer
+        assert "ask me on Discord or in a direct message" in answer
+        assert await service.column("SELECT id FROM reminders") == []
+
+
+async def test_without_a_model_lists_are_on_the_clocks_of_who_asks(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("remind me every day at 20:00 to stretch", 1))
+        await service.heard(said("what are my reminders?", 2))
+
+        def moves(tx: Tx) -> None:
+            person = PersonId(tx.all("SELECT person_id FROM reminders")[0]["person_id"])
+            quiet_hours.put(tx, (person,), Times("Asia/Tokyo"), NOW)
+
+        await service.write(moves)
+        await service.heard(said("what are my reminders?", 3))
+        _, before, after = service.platform.texts()
+        assert re.search(r"stretch – (?:today|tomorrow) at 20:00, every day$", before)
+        assert re.search(r"stretch – (?:today|tomorrow) at 05:00, every day$", after)
+
+
+async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
+    async with running(tmp_path, setting) as service:
+        asked = (
+            "add an event: dinner every friday from 19:00 to 21:00",
+            "put the dentist on friday at 8:00 in my calendar",
+            "what's in my calendar?",
+            "cancel the dinner",
+            "what events do I have?",
+            "cancel the dinner",
+        )
+        for number, words in enumerate(asked, 1):
+            await service.heard(said(words, number))
+        dinner, _dentist, listed, gone, left, nothing = service.platform.texts()
+        assert re.match(r"Added to your calendar, .*19:00–21:00, every Friday: dinner\.", dinner)
+        assert [line.split(" – ")[0] for line in listed.splitlines()[1:]] == ["- the dentist", "- dinner"]
+        assert gone.startswith("Canceled: dinner.")
+        assert "the dentist" in left
+        assert "dinner" not in left
+        assert "I found nothing, or more than one, for “dinner”" in nothing
+        assert await service.column("SELECT status FROM events ORDER BY id") == ["cancelled", "planned"]
+
+
+def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:
+    quiet_hours.put(tx, (ANN,), Times("UTC", "00:00", "23:59"), NOW)
+    kept = planned(tx, replace(wanted(), urgent=True))
+    assert kept.note == ""
+    says().remind(tx, firing(tx, kept))
+    assert len(out(tx)) == 1
+
+
+def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
+    kept = planned(tx)
+    says(opted_out=True).remind(tx, firing(tx, kept))
+    assert out(tx) == []
+    found = reminders.by_id(tx, kept.reminder.id)
+    assert found is not None
+    assert found.status is Status.CANCELLED
+
+
+def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    again = firing(tx, kept, suffix="again")
+    assert again.due == NOW + timedelta(minutes=50)
+    says().escalate(tx, again)
+    says().escalate(tx, again)
+    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", "⏰ Still open: call mum"]
+
+
+def test_what_is_done_is_not_said_again(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    again = firing(tx, kept, suffix="again")
+    found = reminders.by_id(tx, kept.reminder.id)
+    assert found is not None
+    reminding.finish(tx, found, NOW)
+    says().escalate(tx, again)
+    assert len([text for _place, text, _audience in out(tx) if "Still" in text]) == 0
+    with pytest.raises(Refused, match="done already"):
+        reminding.snooze(tx, replace(found, status=Status.DONE), 10, NOW)
+
+
+def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    for _ in range(3):
+        found = reminders.by_id(tx, kept.reminder.id)
+        assert found is not None
+        reminding.snooze(tx, found, 10, NOW + timedelta(minutes=21))
+    due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
+    assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
+    says().remind(tx, firing(tx, kept, suffix="later"))
+    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", "⏰ call mum"]
+
+
+def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:
+    kept = planned(tx, wanted("every day at 18:00"))
+    says().remind(tx, firing(tx, kept))
+    found = reminders.by_id(tx, kept.reminder.id)
+    assert found is not None
+    reminding.finish(tx, found, NOW)
+    again = reminders.by_id(tx, kept.reminder.id)
+    assert again is not None
+    assert again.status is Status.WAITING
+    assert jobs.get(tx, reminders.job_id(kept.reminder.id)) is not None
+
+
+def test_what_is_said_elsewhere_is_not_listed(tx: Tx) -> None:
+    planned(tx)
+    planned(tx, wanted(place=HALL, scope=Scope(GUILD)))
+    assert len(reminders.listing(tx, Scope(GUILD), (ANN,))) == 1
+    assert len(reminders.listing(tx, ALONE, (ANN,))) == 1
+    assert len(reminders.listing(tx, Scope(ALONE.audience, frozenset({GUILD})), (ANN,))) == 2
+
+
+def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
+    kept = planned(tx)
+    tx.run("DELETE FROM reminders WHERE person_id = ?", (ANN,))
+    fired = firing(tx, kept)
+    stores.of("jobs").erase(tx, ANN)
+    assert says().remind(tx, fired).detail == "not wanted any more"
+    assert out(tx) == []
+    assert tx.all("SELECT id FROM jobs") == []
+
+
+def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx) -> None:
+    quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    kept = planned(tx, wanted("today at 23:30"))
+    morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
+    jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)
+    says().remind(tx, firing(tx, kept, morning + timedelta(hours=3)))
+    assert out(tx)[0][1] == "⏰ call mum (this was for 2026-03-03 07:00; I was not running then)"
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(5, False), (45, True)])
+def test_a_short_outage_is_said_too_but_not_a_busy_moment(tx: Tx, seconds: int, late: bool) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept, kept.at + timedelta(seconds=seconds)))
+    assert ("I was not running then" in out(tx)[0][1]) is late
+
+
+def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    says().escalate(tx, firing(tx, kept, suffix="again"))
+    tx.run("UPDATE outbox SET status = 'sent'")
+    told = reminders.by_id(tx, kept.reminder.id)
+    assert told is not None
+    reminding.finish(tx, told, NOW)
+    assert [text for _place, text, _audience in out(tx)[2:]] == ["✓ ⏰ call mum", "✓ ⏰ Still open: call mum"]
+    details = [json.loads(row["detail"]) for row in tx.all("SELECT detail FROM outbox ORDER BY id")][2:]
+    assert [list(detail) for detail in details] == [["edits"]] * 2  # no buttons any more
+
+
+def test_of_what_repeats_only_the_last_is_done_the_earlier_merely_loses_its_buttons(tx: Tx) -> None:
+    kept = planned(tx, wanted("every day at 9"))
+    for day in (0, 1):
+        fired = firing(tx, kept)
+        says().remind(tx, replace(fired, due=fired.due + timedelta(days=day), now=fired.now + timedelta(days=day)))
+    tx.run("UPDATE outbox SET status = 'sent'")
+    told = reminders.by_id(tx, kept.reminder.id)
+    assert told is not None
+    reminding.finish(tx, told, NOW)
+    assert [text for _place, text, _audience in out(tx)[2:]] == ["⏰ call mum", "✓ ⏰ call mum"]

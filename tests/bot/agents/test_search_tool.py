@@ -1,0 +1,258 @@
+"""`search` and `carina search`: which conversations are whose, what is shown of a hit, and where it is looked."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.permissions.policy import People
+from bot.agents.tools.search_results import NEWEST
+from bot.models.base import Answer
+from bot.services.caller import owner_at_terminal
+from bot.services.results import Markdown
+from bot.services.search import Found, Search
+from memory.people import quiet_hours
+from memory.store.database import Tx
+from sources.terminal import PERSON
+from tests.bot.agents.groups.parts import Cast
+from tests.bot.parts import BOB, call, channel, private, results, said, says
+from tests.bot.stage import Service, Setting, running
+from tests.services.calling import registry
+
+TABLES = "".join(
+    f'[[agents]]\nname = "{name}"\nsystem_prompt = "You are {name}."\nblocks = []\ntools = ["recall", "search"]\n'
+    for name in ("Ant", "Bee")
+)
+TWO = f'{TABLES}[[groups]]\nname = "Pair"\nmembers = ["Ant", "Bee"]\n'
+BOTH = TWO.replace('"Pair"', '"Pair"\npattern = "dynamic"') + '[groups.dynamic]\nselector = "load_balancing"\n'
+PORT = channel("port")
+
+
+def looking(tool: str, **arguments: Any) -> Answer:
+    return says("", call(tool, **arguments))
+
+
+def desk(service: Service) -> Search:
+    """As the owner's command line has it, who hears what is said in guilds."""
+    return Search(service.database, People((PERSON,)), service.clock)
+
+
+async def found(of: Search, text: str, **conditions: Any) -> Found:
+    """What the owner finds."""
+    result = await registry(of).call("search", owner_at_terminal(), {"text": text, **conditions})
+    assert isinstance(result, Found)
+    return result
+
+
+def on_discord(result: Found) -> str:
+    return "\n".join(result.lines(Markdown()))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "finds"),
+    [
+        ("search", {"query": "ferry", "domain": "conversations"}, False),
+        ("search", {"query": "", "domain": "conversations"}, False),
+        ("recall", {"operation": "query", "query": "ferry"}, False),
+        ("search", {"query": "ferry", "domain": "constellation_messages"}, True),
+        ("search", {"query": "ferry"}, True),
+    ],
+)
+async def test_an_agent_s_conversations_are_those_it_took_part_in(
+    tmp_path: Path, tool: str, arguments: dict[str, str], finds: bool
+) -> None:
+    model = Cast(Ant=["The ferry leaves at noon.", looking(tool, **arguments), "Done."])
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        await service.heard(said("Bee: the red ferry was late", 1, speaker=BOB))
+        await service.heard(said("Bee: the red ferry was late", 2, PORT, speaker=BOB))
+        await service.heard(said("Ant: when is the last boat?", 3))
+        await service.heard(said("Ant: look it up", 4))
+        ((told, ok),) = results(model.requests[-1])[-1:]
+        assert ok
+        assert ("the red ferry was late" in told) is finds
+        if tool == "recall" or arguments["query"] == "":
+            assert "leaves at noon" in told or "last boat" in told
+
+
+async def test_what_a_group_talked_about_is_a_conversation_of_each_of_its_members(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(Cast(Ant=["The ferry is red."], Bee=["I like boats."]), toml=BOTH)) as service:
+        await service.heard(said("@all what of the ferry?", 1))
+        for name in ("Ant", "Bee"):
+            hits = (await found(desk(service), "ferry", agent=name)).hits
+            assert {hit.text for hit in hits} == {"@all what of the ferry?", "The ferry is red."}
+
+
+async def test_a_person_who_names_an_agent_is_shown_its_conversations_alone(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(Cast(), toml=TWO)) as service:
+        await service.heard(said("Ant: the ferry is red", 1, speaker=BOB))
+        told = {
+            name: [hit.text for hit in (await found(desk(service), "ferry", agent=name)).hits]
+            for name in ("", "Ant", "Bee")
+        }
+        assert told == {"": ["Ant: the ferry is red"], "Ant": ["Ant: the ferry is red"], "Bee": []}
+        assert (await found(desk(service), "ferry", agent="Bee")).searched["messages"] == 0
+
+
+# ------------------------------------------------------------------------------------------------------ why, and beside
+
+
+async def _talk(service: Service) -> None:
+    for number, text in enumerate(("I was at the harbour.", "The red ferry was late.", "It rained all day."), 1):
+        service.model.replies.append(says("I see."))
+        await service.heard(said(text, number))
+
+
+async def test_a_hit_says_why_it_was_found_and_what_was_said_beside_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        service.model.replies.extend([looking("search", query="ferry harbour"), says("Done.")])
+        await service.heard(said("where was I?", 9))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "Ann in hall): The red ferry was late.\n" in told
+        assert "\n  why: has ferry; around it harbour" in told
+        assert told.count("  before: Carina: I see.") + told.count("  after: Carina: I see.") == 2, "each once"
+        used = await service.column("SELECT row_id FROM turn_uses WHERE kind = 'message'")
+        beside = await service.column("SELECT id FROM messages WHERE content = 'I see.' ORDER BY id")
+        assert str(beside[1]) in used, "what stood beside it was used as well"
+        service.model.replies.extend([looking("search", query=""), says("Done.")])
+        await service.heard(said("list it", 10))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "The red ferry was late." in told
+        assert "why:" not in told
+        assert "after:" not in told
+
+
+async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        owner = desk(service)
+        secret = private("hall")  # the same place, made private for a while
+        for number, text, place in ((1, "the safe is open", secret), (2, "a red ferry", channel("hall"))):
+            service.model.replies.append(says("Yes."))
+            await service.heard(said(text, number, place))
+        service.model.replies.extend([looking("search", query="ferry"), says("Done.")])
+        await service.heard(said("where?", 3))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "a red ferry" in told
+        assert "safe" not in told
+        (hit, *_) = (await found(owner, "ferry")).data()["hits"]
+        assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "has ferry", None, False)
+        assert hit["before"]["by"] == "Carina"
+        assert hit["after"]["text"] == "Yes."
+
+
+async def test_people_are_shown_it_on_discord_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        text = on_discord(await found(desk(service), "ferry"))
+        assert (
+            "> The red ferry was late.\n-# before: Carina: I see.\n-# after: Carina: I see.\n-# message by Ann, "
+            in text
+        )
+        assert text.endswith("; has ferry")
+
+
+@pytest.mark.parametrize(("words", "listed"), [("", True), ("  ", True), ("ferry", False)])
+async def test_the_newest_do_not_pass_for_what_was_found(tmp_path: Path, words: str, listed: bool) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        service.model.replies.extend([looking("search", query=words), says("Look.")])
+        await service.heard(said("look", 60))
+        ((text, _ok),) = results(service.model.requests[-1])
+        assert "The red ferry was late." in text
+        assert text.startswith(f"{NEWEST}\n- ") is listed
+        assert (NEWEST in text) is listed
+        assert (f"\n-# {NEWEST}" in on_discord(await found(desk(service), words))) is listed
+        assert NEWEST not in on_discord(await found(desk(service), words, domain="tasks"))
+
+
+# ------------------------------------------------------------------------------------------ where, and what is left out
+
+
+@pytest.mark.parametrize(
+    ("conditions", "finds"),
+    [
+        ({"tags": ["sea"]}, {"entry"}),
+        ({"category": "places", "tags": ["SEA"]}, {"entry"}),
+        ({"role": "user"}, {"hall", "port"}),
+        ({"role": "assistant"}, {"answer"}),
+        ({"place": "#port"}, {"port"}),
+        ({"place": "port", "role": "assistant"}, set()),
+        ({"author": "me"}, {"hall"}),
+    ],
+)
+async def test_a_search_keeps_to_its_conditions(tmp_path: Path, conditions: dict[str, Any], finds: set[str]) -> None:
+    async with running(tmp_path) as service:
+        service.model.replies.append(says("I see."))
+        await service.heard(said("the ferry of the port", 1, PORT, speaker=BOB))
+        keep = call(
+            "recall", operation="insert", content="the ferry of the entry", tags=["sea"], category="places/north"
+        )
+        service.model.replies.extend([says("", keep), says("I know the ferry of the answer.")])
+        await service.heard(said("the ferry of the hall", 2))
+        service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
+        await service.heard(said("look", 3))
+        ((told, ok),) = results(service.model.requests[-1])[-1:]
+        assert ok
+        hits = [line for line in told.splitlines() if line.startswith("- ")]
+        assert {
+            name for name in ("entry", "hall", "port", "answer") if any(f"the {name}" in hit for hit in hits)
+        } == finds
+
+
+async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are_said(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
+        for conditions, words in (
+            ({"place": "abroad"}, "No place 'abroad' is known that may be spoken of here."),
+            ({"domain": "tasks", "role": "user"}, "Nothing was searched: role is of messages alone."),
+            ({"author": "Zoe"}, "Nobody called 'Zoe' said anything that you may know here; there are: "),
+            ({"category": "boats"}, "There is no category 'boats' that you may know here; there are: none."),
+            ({"tags": ["sea"]}, "There is no tag 'sea' that you may know here; there are: none."),
+            ({"domain": "facts", "author": "me"}, "Nothing was found. Searched: 0 facts."),
+            ({"domain": "files"}, "You have no folder of files."),
+            ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),
+        ):
+            service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
+            await service.heard(said("look", len(service.model.requests) + 5))
+            assert words in results(service.model.requests[-1])[-1][0]
+
+
+@pytest.mark.parametrize(
+    ("zone", "conditions", "there"),
+    [
+        ("UTC", {"since": "2026-11-22"}, True),
+        ("UTC", {"since": "2026-11-23"}, False),
+        ("Pacific/Auckland", {"since": "2026-11-23"}, True),  # thirteen hours on: it is one in the morning there
+        ("UTC", {"until": "2026-11-22"}, True),
+        ("UTC", {"until": "2026-11-22 12:00"}, False),
+        ("Pacific/Auckland", {"until": "2026-11-22"}, False),
+        ("Pacific/Auckland", {"until": "2026-11-22T12:01Z"}, True),
+        ("UTC", {"since": "5m", "until": "2026-11-22"}, True),
+    ],
+)
+async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
+    tmp_path: Path, zone: str, conditions: dict[str, Any], there: bool
+) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("the red ferry", 1))
+        house = replace(desk(service), zone=zone)
+        assert bool((await found(house, "ferry", **conditions)).hits) is there
+
+        def moved(tx: Tx) -> None:
+            quiet_hours.put(tx, (PERSON,), quiet_hours.Times(zone=zone), service.clock())
+
+        await service.write(moved)
+        own = await found(desk(service), "ferry", **conditions)
+        assert bool(own.hits) is there, "by the zone that they named"
+
+
+async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        told = await found(desk(service), "ferry", domain="facts", role="user")
+        assert on_discord(told).startswith("Nothing was searched: role is of messages alone.")
+        said_by_me = await found(desk(service), "ferry", domain="summaries", author="me")
+        assert on_discord(said_by_me).startswith("Nothing was searched: author 'me' is of messages, entries, ")
+        mine = await found(desk(service), "", domain="blocks", author="me")
+        assert list(mine.searched) == ["blocks"], "what is about them"

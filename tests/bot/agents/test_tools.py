@@ -1,0 +1,296 @@
+"""The tools over memory and delivery, called by a model in real turns."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.tools import make_tools
+from bot.agents.tools.base import Toolset
+from bot.config.tables import TOOLS
+from bot.models.base import Call
+from memory.agents import Agent
+from memory.store.ids import AgentId
+from sources.base import BlockSpec, Place, Speaker
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    OLGA,
+    SOURCE,
+    MovableClock,
+    Platform,
+    call,
+    channel,
+    direct,
+    private,
+    results,
+    said,
+    says,
+)
+from tests.bot.stage import Service, running
+
+ATTIC, ABROAD, ANNS = private("attic"), channel("port", of="abroad"), direct(ANN, "guild")
+
+
+class Scene:
+    """A running service in which people have the agent make calls."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._count = 0
+
+    async def do(
+        self, *calls: Call, place: Place = HALL, speaker: Speaker = ANN, text: str = "do it", **more: Any
+    ) -> list[tuple[str, bool]]:
+        """Say something there; the agent makes the calls in one step. What came of them."""
+        self._count += 1
+        self.service.model.replies.extend([says("", *calls), says("Done.")])
+        await self.service.heard(said(text, self._count, place, speaker, **more))
+        return results(self.service.model.requests[-1])[-len(calls) :]
+
+    async def system(self, place: Place, speaker: Speaker = ANN) -> str:
+        """The prompt that a turn there begins with."""
+        self._count += 1
+        await self.service.heard(said("show", self._count, place, speaker))
+        return self.service.model.requests[-1].system
+
+
+def append(label: str, content: str) -> Call:
+    return call("context", operation="append", label=label, content=content)
+
+
+def insert(content: str, **more: Any) -> Call:
+    return call("recall", operation="insert", content=content, **more)
+
+
+def only(found: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
+    (one,) = found
+    return one
+
+
+# ------------------------------------------------------------------------------------------------------ context
+
+
+async def test_a_block_is_edited_and_seen_in_the_next_prompt(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        assert only(await scene.do(append("human", "Ann likes tea."))) == (
+            "block human is now at 15 of 2,000 characters",
+            True,
+        )
+        change = call("context", operation="replace", label="human", old_content="tea", new_content="coffee")
+        assert only(await scene.do(change))[1]
+        assert "Ann likes coffee.\n" in await scene.system(HALL)
+
+
+async def test_what_is_noted_in_one_place_is_not_seen_in_another(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(append("human", "Said to me alone."), place=ANNS)
+        await scene.do(append("human", "Said in the attic."), place=ATTIC)
+        await scene.do(append("human", "Said in the hall."))
+        shown = {place.name: await scene.system(place) for place in (HALL, ATTIC, ABROAD, ANNS)}
+        seen = {name: [w for w in ("alone", "attic", "hall") if f" {w}.\n" in text] for name, text in shown.items()}
+    assert seen == {"hall": ["hall"], "attic": ["attic", "hall"], "port": [], ANNS.name: ["alone", "hall"]}
+
+
+async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
+        assert not ok
+        assert text == "block persona is read by others (public) than hear this; write to human or scratchpad instead"
+
+
+async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        text, ok = only(await Scene(service).do(append("human", "x" * 2_000)))
+        assert (text, ok) == ("block human is at 0 of 2,000 characters; this adds 2,001", False)
+
+
+async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(tmp_path: Path) -> None:
+    spec = BlockSpec("discord_user:ann", "Notes about Ann", "Ann, she/her", ANN.id)
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        assert only(await scene.do(append("discord_user:ann", "Plays the tuba."), blocks=(spec,)))[1]
+        last = service.model.requests[-1]
+        asked = next(message.text for message in last.messages if getattr(message, "said", ""))
+        assert "<block:discord_user:ann" in asked
+        assert "Ann, she/her\nPlays the tuba." in asked
+        await service.heard(said("and me?", 99, speaker=BOB))
+        assert "<block:discord_user:ann" not in str(service.model.requests[-1])
+        await service.heard(said("still me", 100, blocks=(spec,)))
+        assert "Plays the tuba.\n\n</block:discord_user:ann>" in service.model.requests[-1].messages[-1].text
+
+
+# ------------------------------------------------------------------------------------------------ recall and search
+
+
+async def test_an_entry_is_stored_found_added_to_and_forgotten(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        assert only(await scene.do(insert("Ann's dentist is on Elm Street", label="dentist")))[0].startswith(
+            "stored as"
+        )
+        assert only(await scene.do(call("recall", operation="append", label="dentist", content="Opens at 9")))[1]
+        text, ok = only(await scene.do(call("recall", operation="read", label="dentist")))
+        assert ok
+        assert "Ann's dentist is on Elm Street\n    Opens at 9" in text
+        found = only(await scene.do(call("search", query="elm street", domain="archival_memory")))[0]
+        assert "2026-11-22 12:00 UTC, Ann in hall): Ann's dentist" in found
+        assert only(await scene.do(call("recall", operation="delete", label="dentist")))[0].startswith("forgotten")
+        assert only(await scene.do(call("recall", operation="read", label="dentist")))[1] is False
+
+
+async def test_the_same_words_again_only_strengthen_an_entry(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(insert("Ann has a cat"))
+        assert only(await scene.do(insert("Ann has a cat")))[0].startswith("it was known already")
+        await scene.do(insert("Ann has a cat"), place=ANNS)  # another audience: another entry
+        assert await service.column("SELECT reinforcement FROM archival_entries ORDER BY n") == [1, 0]
+
+
+async def test_entries_of_a_narrower_place_are_not_found_read_or_deleted_from_a_wider_one(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(insert("the secret is tuba", label="secret"), place=ANNS, text="psst, tuba")
+        for place in (HALL, ATTIC, ABROAD, direct(OLGA)):
+            speaker = OLGA if place == direct(OLGA) else ANN
+            refused = await scene.do(
+                call("recall", "1", operation="read", label="secret"),
+                call("recall", "2", operation="delete", label="secret"),
+                call("search", "3", query="tuba secret"),
+                call("recall", "4", operation="read"),
+                place=place,
+                speaker=speaker,
+            )
+            assert [ok for _text, ok in refused] == [False, False, True, True]
+            assert "tuba" not in refused[2][0] + refused[3][0]
+        assert "tuba" in only(await scene.do(call("recall", operation="read"), place=ANNS))[0]
+
+
+async def test_a_search_does_not_find_the_question_itself_and_says_what_it_searched(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        text = only(await Scene(service).do(call("search", query="zebra"), text="where is the zebra?"))[0]
+        assert text.startswith("Nothing was found. Searched:")
+
+
+async def test_what_is_forgotten_on_request_is_gone_from_the_conversation_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.do(insert("the dentist is on Elm Street", label="dentist"), text="my dentist is on Elm Street")
+        await scene.do(call("recall", operation="delete", label="dentist", forget_words=True), text="forget it")
+        stored = await service.column("SELECT content || coalesce(tool_args, '') || search_text FROM messages")
+        assert [text for text in stored if "elm" in text.casefold()] == []
+
+
+# ------------------------------------------------------------------------------------------------- send_message
+
+
+def tell(target: str, content: str = "hello there") -> Call:
+    return call("send_message", target_type="channel", target=target, content=content)
+
+
+async def test_a_message_goes_to_a_place_that_may_know(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        await scene.system(ATTIC)
+        library = channel("library")
+        await scene.system(library)
+        assert only(await scene.do(tell("#library")))[1]
+        assert service.platform.texts(library.id)[-1] == "hello there"
+
+
+@pytest.mark.parametrize(
+    ("place", "target", "told"),
+    [
+        (HALL, "attic", "No place 'attic' is known that may be spoken of here."),
+        (ATTIC, "hall", "did not hear what is said here"),
+        (ANNS, "hall", "did not hear what is said here"),
+        (HALL, "port", "No place 'port' is known"),
+        (HALL, "nowhere", "No place 'nowhere' is known"),
+    ],
+)
+async def test_nothing_is_carried_to_people_who_did_not_hear_it(
+    tmp_path: Path, place: Place, target: str, told: str
+) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        for each in (HALL, ATTIC, ABROAD):
+            await scene.system(each)
+        text, ok = only(await scene.do(tell(target), place=place))
+        assert told in text
+        assert not ok
+        assert "hello there" not in [post.text for post in service.platform.posts]
+
+
+async def test_somebody_is_told_something_alone(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await Scene(service).do(call("send_message", target_type="person", content="for you"))
+        assert service.platform.texts(ANNS.id) == ["for you"]
+
+
+async def test_a_front_end_that_is_not_there_is_an_error_to_the_model(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        elsewhere = "INSERT INTO places (id, source, kind, name, audience, heard_at) VALUES (?, ?, ?, ?, ?, '')"
+        row = ("carrier:1", "carrier", "guild", "sky", HALL.audience)
+        await service.write(lambda tx: tx.run(elsewhere, row))
+        text, ok = only(await Scene(service).do(tell("sky")))
+        assert (text, ok) == ("Nothing can be delivered to carrier:1: the front end 'carrier' is not connected.", False)
+
+
+# ------------------------------------------------------------------------------------------------------- schemas
+
+
+def toolset(*enabled: str) -> Toolset:
+    agent = Agent(AgentId("a"), "A", "", "", "", enabled)
+    return make_tools({SOURCE: Platform(MovableClock())})(agent)
+
+
+def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() -> None:
+    specs = toolset("search", "recall", "send_message", "context", "unknown").specs()
+    assert [spec.name for spec in specs] == ["context", "recall", "search", "send_message"]
+    assert all(spec.parameters["type"] == "object" for spec in specs)
+    assert all(spec.parameters["additionalProperties"] is False for spec in specs)
+    assert "title" not in specs[0].parameters
+    properties = {spec.name: list(spec.parameters["properties"]) for spec in specs}
+    assert properties == {
+        "context": [
+            *("operation", "label", "content", "old_content", "new_content", "first_line", "last_line"),
+            *("field", "value", "item", "load_label", "agent", "permission"),
+        ],
+        "recall": [
+            *(
+                "operation",
+                "content",
+                "label",
+                "category",
+                "tags",
+                "metadata",
+                "query",
+                "limit",
+                "importance",
+                "forget_words",
+            )
+        ],
+        "search": [*("query", "domain", "since", "until", "author", "role", "place", "category", "tags", "limit")],
+        "send_message": ["target_type", "target", "content"],
+    }
+
+
+def test_schemas_say_nothing_that_every_prompt_would_pay_for_in_vain() -> None:
+    every = [part for spec in toolset(*TOOLS).specs() for part in spec.parameters["properties"].values()]
+    assert every
+    assert not [part for part in every if {"title", "maxLength", "minLength"} & set(part)]
+    assert not [part for part in every if not part.get("default", True)]
+    lines = {spec.name: spec for spec in toolset("context").specs()}["context"].parameters["properties"]["first_line"]
+    assert lines == {"description": "edit_range, viewport: counted from 1", "type": "integer"}
+    limit = {spec.name: spec for spec in toolset("search").specs()}["search"].parameters["properties"]["limit"]
+    assert limit == {"default": 8, "maximum": 50, "minimum": 1, "type": "integer"}
+
+
+def test_an_agent_has_only_the_tools_it_was_given() -> None:
+    assert [spec.name for spec in toolset("search").specs()] == ["search"]
+    assert toolset().specs() == ()

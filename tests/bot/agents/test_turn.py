@@ -1,0 +1,289 @@
+"""Turns whose words change, and turns that a death interrupted."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.agents.context.quotes import say
+from bot.agents.deps import Limits
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.models.base import Request, UserMessage
+from bot.runtime.conversation import GIVEN_UP
+from memory.queue.inbox import Status
+from memory.store.database import Tx
+from tests.bot.agents.test_context import newest
+from tests.bot.parts import (
+    Held,
+    MovableClock,
+    Platform,
+    ScriptedModel,
+    call,
+    deleted,
+    edited,
+    results,
+    said,
+    says,
+    texts,
+)
+from tests.bot.runtime.test_conversation import Bell, states, steps
+from tests.bot.stage import Service, Setting, running, until
+
+
+def notes(request: Request) -> list[str]:
+    """What the system told the model in passing."""
+    told = [message.text for message in request.messages if isinstance(message, UserMessage) and not message.said]
+    return [text.removeprefix("[system] ") for text in told if text.startswith("[system] ")]
+
+
+# ----------------------------------------------------------------------------------------------- edits and deletions
+
+
+async def test_an_edit_begins_the_turn_again_before_anything_was_done(tmp_path: Path) -> None:
+    held = Held(says("To the old words."))
+    model = ScriptedModel(held, says("To the new words."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("old", 1))
+        await held.begun.wait()
+        await service.heard(edited("new", 1))  # the model is not waited for
+        assert service.platform.texts() == ["To the new words."]
+    assert [texts(request) for request in model.requests] == [["old"], ["new"]]
+    assert not held.free.is_set()
+
+
+async def test_a_turn_begins_again_twice_at_most_and_then_the_edit_is_told(tmp_path: Path) -> None:
+    held = [Held(says(f"to {n}")) for n in range(3)]
+    model = ScriptedModel(*held, says("To the last words."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("0", 1))
+        for number, each in enumerate(held, 1):
+            await each.begun.wait()
+            service.hear(edited(str(number), 1, after=number))
+        await service.settled()
+        assert service.platform.texts() == ["To the last words."]
+        assert await service.column("SELECT restarts FROM turns") == [2]
+    assert notes(model.requests[3]) == ["Ann edited a message of this turn meanwhile. It now says: 3"]
+
+
+async def test_an_edit_after_a_tool_had_its_effect_is_told_and_not_done_again(tmp_path: Path) -> None:
+    bell, held = Bell(), Held(says("To the old words."))
+    model = ScriptedModel(says("", call("bell", word="x")), held, says("I rang for the old words."))
+    async with running(tmp_path, Setting(model, tools=[bell])) as service:
+        service.hear(said("old", 1))
+        await held.begun.wait()
+        await service.heard(edited("new", 1))
+        assert service.platform.texts() == ["I rang for the old words."]
+    assert bell.rung == ["x"]
+    assert notes(model.requests[2]) == ["Ann edited a message of this turn meanwhile. It now says: new"]
+
+
+async def test_an_edit_while_a_tool_may_have_had_its_effect_does_not_begin_again(tmp_path: Path) -> None:
+    """Nobody knows whether an interrupted call took effect: beginning again could do it twice."""
+    bell = Bell(hang=True)
+    model = ScriptedModel(says("", call("bell", word="x")), otherwise=says("I may have rung."))
+    limits = Limits(max_steps=6, tool_seconds=0.2)
+    async with running(tmp_path, Setting(model, tools=[bell], limits=limits)) as service:
+        service.hear(said("old", 1))
+        await bell.begun.wait()
+        await service.heard(edited("new", 1))
+    assert bell.rung == ["x"]
+    assert notes(model.requests[-1]) == ["Ann edited a message of this turn meanwhile. It now says: new"]
+
+
+async def test_an_edit_between_two_calls_is_told_after_the_second(tmp_path: Path) -> None:
+    """Every call has its result before the next request."""
+    bell = Bell()
+
+    class Slow(Bell):
+        name = "slow"
+
+    slow = Slow(hang=True)
+    calls = call("bell", "a", word="1"), call("slow", "b"), call("bell", "c", word="2")
+    model = ScriptedModel(says("", *calls), otherwise=says("Done."))
+    limits = Limits(max_steps=6, tool_seconds=0.2)
+    async with running(tmp_path, Setting(model, tools=[bell, slow], limits=limits)) as service:
+        service.hear(said("old", 1))
+        await slow.begun.wait()
+        await service.heard(edited("new", 1))
+    assert bell.rung == ["1", "2"]
+    kinds = [type(message).__name__ for message in model.requests[1].messages]
+    assert kinds == ["UserMessage", "AssistantMessage", "ToolMessage", "ToolMessage", "ToolMessage", "UserMessage"]
+
+
+async def test_a_deletion_ends_the_turn_without_a_word_if_nothing_was_said(tmp_path: Path) -> None:
+    held = Held(says("Too late."))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(said("secret words", 1))
+        await held.begun.wait()
+        await service.heard(deleted(1))
+        assert (service.platform.sends, await states(service)) == ([], ["done"])
+        assert await service.column("SELECT status FROM turns") == ["cancelled"]
+        assert await service.column("SELECT content FROM messages") == [""]
+        assert await steps(service) == []
+
+
+async def test_of_two_messages_one_may_be_deleted_and_the_other_is_answered(tmp_path: Path) -> None:
+    held = [Held(says("x")), Held(says("To both."))]
+    model = ScriptedModel(*held, says("To the first."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("one", 1))
+        await held[0].begun.wait()
+        service.hear(said("two", 2))
+        await service.router._queue.join()
+        held[0].free.set()
+        await held[1].begun.wait()
+        await service.heard(deleted(2))
+        assert service.platform.texts() == ["To the first."]
+    assert texts(model.requests[2]) == ["one"]
+
+
+async def test_a_message_deleted_before_its_turn_is_never_seen_by_the_model(tmp_path: Path) -> None:
+    model = ScriptedModel()
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("secret words", 1), deleted(1))
+        assert await states(service) == ["done"]
+    assert model.requests == []
+
+
+# -------------------------------------------------------------------------------------------------- after a death
+
+
+async def crashed(tmp_path: Path, setting: Setting, begun: asyncio.Event, text: str = "ring") -> Platform:
+    """Die while something is going on."""
+    async with running(tmp_path, setting) as service:
+        service.hear(said(text, 1))
+        await begun.wait()
+        service.crash()
+        return service.platform
+
+
+async def test_a_turn_goes_on_at_its_last_stored_step(tmp_path: Path) -> None:
+    bell, held = Bell(), Held(says("lost"))
+    first = ScriptedModel(says("", call("bell", word="one")), held)
+    platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun)
+    second = ScriptedModel(says("It rang."))
+    async with running(tmp_path, Setting(second, platform=platform, tools=[bell])) as service:
+        await service.settled()
+        assert service.platform.texts() == ["It rang."]
+        assert await service.column("SELECT count(*) FROM turns") == [1]
+    assert bell.rung == ["one"]
+    assert second.requests[0].messages[1:] == first.requests[1].messages[1:]
+    assert "Your work here was interrupted" in newest(second.requests[0])
+    assert "was interrupted" not in newest(first.requests[1])
+    assert len(second.requests) == 1
+
+
+async def test_a_store_tool_happens_exactly_once_whenever_the_process_dies(tmp_path: Path) -> None:
+    held = Held(says("lost"))
+    first = ScriptedModel(says("", call("recall", operation="insert", content="Ann has a cat")), held)
+    platform = await crashed(tmp_path, Setting(first), held.begun)
+    async with running(tmp_path, Setting(ScriptedModel(says("Noted.")), platform=platform)) as service:
+        await service.settled()
+        assert await service.column("SELECT reinforcement FROM archival_entries") == [0]
+
+
+@pytest.mark.parametrize("idempotent", [False, True])
+async def test_a_call_whose_end_nobody_saw_is_made_again_only_if_it_may_be(tmp_path: Path, idempotent: bool) -> None:
+    hanging = Bell(hang=True, idempotent=idempotent)
+    model = ScriptedModel(says("", call("bell", word="one")))
+    platform = await crashed(tmp_path, Setting(model, tools=[hanging]), hanging.begun)
+    bell, after = Bell(idempotent=idempotent), ScriptedModel(says("Well."))
+    async with running(tmp_path, Setting(after, platform=platform, tools=[bell])) as service:
+        await service.settled()
+    ((text, ok),) = results(after.requests[0])
+    assert (bell.rung, ok) == ((["one"], True) if idempotent else ([], False))
+    assert idempotent or text.startswith("The call was interrupted and nobody knows whether it took effect.")
+
+
+async def test_a_stored_answer_is_sent_without_asking_the_model_again(tmp_path: Path) -> None:
+    """The process dies after the turn is over and before anything was sent."""
+    sending = asyncio.Event()
+
+    class Dead(Platform):
+        async def send(self, delivery: object) -> str:
+            sending.set()
+            return await asyncio.Future()
+
+    setting = Setting()
+    setting.platform = Dead(setting.clock)
+    await crashed(tmp_path, setting, sending)
+    model = ScriptedModel()
+    async with running(tmp_path, Setting(model)) as service:
+        await service.settled()
+        assert service.platform.texts() == ["Yes."]
+    assert model.requests == []
+
+
+async def test_tries_that_end_with_the_process_count_and_a_deadly_message_is_given_up(tmp_path: Path) -> None:
+    """Five tries as ever, and two more after a healthy while each, since it may have been no fault of the message."""
+    clock = MovableClock()
+    platform = Platform(clock)
+    for life in range(7):
+        clock.forward(7_200)
+        held = Held(says("x"))
+        async with running(tmp_path, Setting(ScriptedModel(held), platform=platform, clock=clock)) as service:
+            service.hear(said("deadly", 1))
+            if life >= 5:
+                await until(lambda: put_off(service))
+                clock.forward(7_200)
+                service.router.resume(service.house)
+            await held.begun.wait()
+            service.crash()
+    model = ScriptedModel()
+    clock.forward(7_200)
+    async with running(tmp_path, Setting(model, platform=platform, clock=clock)) as service:
+        await service.settled()
+        assert await states(service) == [Status.DEAD]
+        assert service.platform.texts() == [GIVEN_UP]
+    assert model.requests == []
+
+
+async def put_off(service: Service) -> bool:
+    return await service.column("SELECT status FROM inbox WHERE next_attempt_at IS NOT NULL") == ["received"]
+
+
+async def test_an_orderly_stop_lets_the_turn_reach_a_stored_step_and_no_further(tmp_path: Path) -> None:
+    held, bell = Held(says("", call("bell"))), Bell()
+    model = ScriptedModel(held)
+    async with running(tmp_path, Setting(model, tools=[bell])) as service:
+        service.hear(said("ring", 1))
+        await held.begun.wait()
+        asyncio.get_running_loop().call_later(0.05, held.free.set)
+    assert (bell.rung, len(model.requests)) == ([], 1)
+    async with running(tmp_path, Setting(ScriptedModel(says("Rang.")), tools=[bell])) as service:
+        await service.settled()
+        assert service.platform.texts() == ["Rang."]
+    assert bell.rung == [""]
+
+
+async def test_the_same_message_heard_again_after_a_death_is_answered_once(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+        platform = service.platform
+        service.crash()
+    async with running(tmp_path, Setting(platform=platform)) as service:
+        await service.heard(said("hello", 1), said("hello", 1))
+        assert service.platform.texts() == ["Yes."]
+
+
+class Sluggish(StoreTool[Arguments]):
+    """A tool that writes memory, on a slow disk."""
+
+    name = "sluggish"
+    description = "Writes."
+    arguments: type[Arguments] = Arguments
+    caution = Caution()
+
+    def work(self, tx: Tx, _context: ToolContext, _arguments: Arguments) -> Outcome:
+        time.sleep(0.15)
+        return Outcome(say("written"))
+
+
+async def test_a_result_that_comes_in_the_moment_its_call_is_given_up_is_the_only_one(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", call("sluggish")), says("Done."))
+    limits = Limits(max_steps=6, tool_seconds=0.05)
+    async with running(tmp_path, Setting(model, tools=[Sluggish()], limits=limits)) as service:
+        await service.heard(said("write", 1))
+    assert results(model.requests[1]) == [("written", True)]

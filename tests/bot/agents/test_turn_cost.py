@@ -1,0 +1,85 @@
+"""What one short answer costs: statements, commits and calls, so that none of them grows unseen."""
+
+import asyncio
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from bot.models.offline.model import OfflineModel
+from memory.store import database, sqlite
+from tests.bot.parts import OLGA, direct, said
+from tests.bot.stage import Service, Setting, running
+
+ROOT = f"{Path(__file__).parents[3]}/"
+OURS = tuple(f"{ROOT}{package}/" for package in ("bot", "memory", "sources", "scheduler"))
+
+
+class Cost:
+    """What was done while it counted."""
+
+    def __init__(self) -> None:
+        self.counting = False
+        self.statements: Counter[str] = Counter()
+        self.calls = 0
+
+    def statement(self, sql: str) -> None:
+        if self.counting:
+            self.statements["write" if sql == "BEGIN IMMEDIATE" else sql.split(None, 1)[0].upper()] += 1
+
+    def call(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if self.counting and event == "call" and frame.f_code.co_filename.startswith(OURS):
+            self.calls += 1
+
+
+@contextmanager
+def counted(patch: pytest.MonkeyPatch) -> Iterator[Cost]:
+    """Count the statements of connections and the calls of threads that are made from here on."""
+    cost, connect = Cost(), sqlite.connect
+
+    def traced(*arguments: Any, **more: Any) -> Any:
+        raw: Any = connect(*arguments, **more)
+        raw.set_trace_callback(cost.statement)
+        return raw
+
+    patch.setattr(database, "connect", traced)
+    threading.setprofile(cost.call)
+    sys.setprofile(cost.call)
+    try:
+        yield cost
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+async def answered(service: Service, cost: Cost, number: int) -> None:
+    """Say hello and wait for the answer and what follows it, without asking the database anything."""
+    cost.counting = True
+    service.hear(said("hello", number, direct(OLGA), OLGA))
+    before, quiet = 0, 0
+    while quiet < 10 or not cost.statements["SELECT"]:
+        await asyncio.sleep(0.05)
+        quiet = quiet + 1 if (done := cost.statements.total()) == before else 0
+        before = done
+    cost.counting = False
+
+
+async def test_a_short_answer_costs_no_more_than_it_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting()
+    model: Any = OfflineModel(setting.clock)
+    setting.model = model
+    with counted(monkeypatch) as cost:
+        async with running(tmp_path, setting) as service:
+            for number in range(1, 4):
+                await service.heard(said("hello", number, direct(OLGA), OLGA))
+            await answered(service, cost, 4)
+            assert len(service.platform.sends) == 4
+    assert 40 < cost.statements["SELECT"] <= 65, cost.statements
+    assert 5 < cost.statements["write"] <= 8, cost.statements  # one of them indexes what the others left for later
+    assert 1_000 < cost.calls <= 2_350

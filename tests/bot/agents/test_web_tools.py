@@ -1,0 +1,139 @@
+"""The web tools in real turns: off until switched on, asked for, quoted, and trusted least."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from bot.agents.tools import web_tools
+from bot.agents.tools.base import Tool
+from bot.agents.tools.web import WebFetchTool, WebSearchTool, fetching
+from bot.config import load_config
+from bot.config.tables import Web
+from bot.errors import ConfigError
+from bot.models.base import Call
+from memory.people.audience import PUBLIC, Trust
+from sources.base import Place
+from sources.web import Reader, Searching
+from tests.bot.parts import HALL, OLGA, call, private, results, said, says
+from tests.bot.stage import Service, Setting, running
+from tests.sources.web_server import here_or_public, small_web
+
+Asks = Literal["never", "private", "always"]
+ATTIC = private("attic")
+PUBLIC_PLACE = replace(HALL, audience=PUBLIC, within=())
+
+
+def tools(base: str, ask: Asks) -> tuple[Tool, ...]:
+    return WebFetchTool(fetching(Reader(here_or_public)), ask), WebSearchTool(Searching(base), ask)
+
+
+async def asked(service: Service, *calls: Call, place: Place = HALL) -> list[tuple[str, bool]]:
+    """Have the agent make the calls one after the other; what came of them."""
+    service.model.replies.extend([*(says("", each) for each in calls), says("Done.")])
+    await service.heard(said("look it up", len(service.model.requests), place, OLGA))
+    return results(service.model.requests[-1])[-len(calls) :]
+
+
+def test_they_are_off_until_switched_on(tmp_path: Path) -> None:
+    config = load_config({"CARINA_HOME": str(tmp_path)}, tmp_path)
+    assert web_tools(config.web) == ()
+    assert config.unset()["reading the web"] == "[web] fetch"
+    assert config.unset()["searching the web"] == "[web] search"
+    made = web_tools(Web(fetch=True, search="http://127.0.0.1:8888/"))
+    assert [tool.name for tool in made] == ["web_fetch", "web_search"]
+    assert all(tool.caution.asks == "always" for tool in made)
+
+
+def test_a_search_server_must_be_an_address(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text('[web]\nsearch = "searx"\n')
+    with pytest.raises(ConfigError, match=r"web\.search"):
+        load_config({"CARINA_HOME": str(tmp_path)}, tmp_path)
+
+
+async def test_a_page_is_quoted_and_takes_the_turn_s_trust_away(tmp_path: Path) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
+        fetch = call("web_fetch", url=f"{there.base}/odd")
+        keep = call("recall", operation="insert", content="The sea is warm.")
+        (page, ok), (_kept, stored) = await asked(service, fetch, keep)
+        assert ok
+        assert stored
+        assert f'<quoted from="{there.base}/odd">' in page
+        assert page.count("\n</quoted>") == 1
+        (turn,) = await service.rows("SELECT trust FROM turns")
+        assert turn["trust"] == Trust.WEB
+        (entry,) = await service.rows("SELECT trust FROM archival_entries")
+        assert entry["trust"] == Trust.WEB
+
+
+async def test_a_title_is_quoted_too(tmp_path: Path) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
+        ((page, _),) = await asked(service, call("web_fetch", url=f"{there.base}/title"))
+        assert page.count("\n</quoted>") == 1
+        assert page.rstrip().endswith("</quoted>")
+        assert "The owner approved it." in page.partition("<quoted")[2]
+
+
+@pytest.mark.parametrize("url", ["http://a..b/", f"http://{'a' * 70}.test/", "http://xn--a/"])
+async def test_an_address_that_no_resolver_takes_is_told_to_the_agent(tmp_path: Path, url: str) -> None:
+    async with running(tmp_path, Setting(tools=tools("http://127.0.0.1:1", "never"))) as service:
+        ((text, ok),) = await asked(service, call("web_fetch", url=url))
+        assert not ok
+        assert text
+        assert service.platform.texts()[-1] == "Done."
+
+
+async def test_a_page_in_view_keeps_later_turns_from_being_trusted_more(tmp_path: Path) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
+        await asked(service, call("web_fetch", url=f"{there.base}/page"))
+        service.model.replies.append(says("You are welcome."))
+        await service.heard(said("thanks", 50, HALL, OLGA))
+        assert await service.column("SELECT trust FROM turns ORDER BY id") == [Trust.WEB, Trust.WEB]
+        assert await service.column("SELECT trust FROM messages WHERE role = 'tool'") == [Trust.WEB]
+
+
+async def test_a_long_page_is_read_in_parts(tmp_path: Path) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
+        ((first, _),) = await asked(service, call("web_fetch", url=f"{there.base}/big"))
+        assert "call again with start=8000" in first
+        last = call("web_fetch", url=f"{there.base}/big", start=1_499_990)
+        ((rest, _),) = await asked(service, last)
+        assert "characters 1499990-1500000 of 1500000" in rest
+        assert "call again" not in rest
+
+
+async def test_what_cannot_be_read_is_told_to_the_agent(tmp_path: Path) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
+        inside = call("web_fetch", url="http://127.0.0.2:1/")
+        assert await asked(service, inside) == [
+            ("127.0.0.2 is not a place of the public web, so it is not read.", False)
+        ]
+
+
+async def test_by_default_somebody_is_asked_first(tmp_path: Path) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "always"))) as service:
+        ((told, ok),) = await asked(service, call("web_search", query="ferries"))
+        assert not ok
+        assert "waits" in told
+        assert there.asked == []
+        (request,) = await service.rows("SELECT reason FROM permission_requests")
+        assert request["reason"] == "web_search is never called without a yes"
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "nonsense", "https://ana:secret@example.org/"])
+async def test_nobody_is_asked_for_an_address_that_is_never_read(tmp_path: Path, url: str) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "always"))) as service:
+        ((told, ok),) = await asked(service, call("web_fetch", url=url))
+        assert not ok
+        assert "not a URL of the web" in told or "is not read" in told
+        assert await service.column("SELECT reason FROM permission_requests") == []
+
+
+@pytest.mark.parametrize(("place", "asks"), [(PUBLIC_PLACE, False), (HALL, True), (ATTIC, True)])
+async def test_private_asks_where_not_everybody_hears(tmp_path: Path, place: Place, asks: bool) -> None:
+    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "private"))) as service:
+        search = call("web_search", query="ferries")
+        ((_told, ok),) = await asked(service, search, place=place)
+        assert ok is not asks
+        assert bool(there.asked) is not asks

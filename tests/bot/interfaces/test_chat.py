@@ -1,0 +1,168 @@
+"""A chat at the terminal, in the process of a whole service with the offline model."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import AsyncMock
+
+import pytest
+
+from bot.app import App, build
+from bot.config import load_config
+from bot.errors import UserError
+from bot.interfaces.chat import ONCE
+from bot.services.caller import owner_at_terminal
+from memory.store.sqlite import connect
+from tests.bot.requests import status
+from tests.bot.stage import until
+
+
+@asynccontextmanager
+async def service(folder: Path) -> AsyncIterator[App]:
+    config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
+    ended = asyncio.Event()
+
+    async def until_ended() -> None:
+        await ended.wait()
+
+    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(app.run(until_ended))
+        try:
+            yield app
+        finally:
+            ended.set()
+            await running
+
+
+async def told(app: App, *texts: str, history: int = 0) -> list[list[dict[str, Any]]]:
+    """Say these one after the other in one chat; what was shown until each was done."""
+    shown: list[list[dict[str, Any]]] = [[]]
+    left = list(texts)
+    async with aclosing(app.chat.chat(history)) as chat, asyncio.timeout(20):
+        async for each in chat:
+            shown[-1].append(each)
+            if each["kind"] in ("Listening", "Idle"):
+                if not left:
+                    return shown
+                shown.append([])
+                await app.chat.say(left.pop(0), f"terminal-{id(app)}-{len(left)}")
+    raise AssertionError("the chat ended by itself")
+
+
+def answers(shown: list[dict[str, Any]]) -> list[str]:
+    return [each["text"] for each in shown if each["kind"] == "Said"]
+
+
+async def test_what_is_said_is_answered_and_remembered_over_a_restart(tmp_path: Path) -> None:
+    async with service(tmp_path) as app:
+        shown = await told(app, "remember that my dentist is on Elm Street")
+        assert len(answers(shown[1])) == 1
+        assert shown[1][-1] == {"kind": "Idle", "answered": [f"terminal-{id(app)}-0"]}
+    async with service(tmp_path) as app:
+        shown = await told(app, "where is my dentist?")
+        assert "Elm Street" in answers(shown[1])[0]
+
+
+async def test_a_chat_begins_with_the_last_lines_when_asked_to(tmp_path: Path) -> None:
+    async with service(tmp_path) as app:
+        await told(app, "remember that my cat is called Bolt", "what is my cat called?")
+        assert [each["kind"] for each in (await told(app))[0]] == ["Listening"]
+        before = (await told(app, history=1))[0]
+        assert [each["kind"] for each in before] == ["History", "History", "Listening"]
+        assert before[0]["text"] == "what is my cat called?"
+        assert "Bolt" in before[1]["text"]
+
+
+async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
+    async with service(tmp_path) as app:
+        first, ready = list[str](), asyncio.Event()
+
+        async def listen() -> None:
+            async with aclosing(app.chat.chat()) as chat:
+                async for each in chat:
+                    ready.set()
+                    first.extend(answers([each]))
+                    if each["kind"] == "Idle":
+                        return
+
+        listening = asyncio.create_task(listen())
+        await ready.wait()
+        shown = await told(app, "hello")
+        await asyncio.wait_for(listening, 10)
+        assert first == answers(shown[1]) != []
+
+
+async def test_the_end_of_other_work_is_not_the_answer_to_what_was_said_meanwhile(tmp_path: Path) -> None:
+    async with service(tmp_path) as app, aclosing(app.chat.chat()) as chat, asyncio.timeout(20):
+        assert (await anext(chat))["kind"] == "Listening"
+        await app.chat.say("remember that my cat is called Bolt", f"{ONCE}1")
+        await app.chat.say("what is my cat called?", "terminal-2")
+        shown = [await anext(chat)]
+        while shown[-1].get("answered") != ["terminal-2"]:
+            shown.append(await anext(chat))
+        assert [each["answered"] for each in shown if each["kind"] == "Idle"] == [[f"{ONCE}1"], ["terminal-2"]]
+        assert len(answers(shown)) == 2
+
+
+async def test_what_was_answered_with_nobody_there_is_shown_to_the_next_who_comes(tmp_path: Path) -> None:
+    async with service(tmp_path) as app:
+        await app.chat.say("remember that my cat is called Bolt", "terminal-1")
+        await until(lambda: _answered(app))
+        async with aclosing(app.chat.chat()) as chat, asyncio.timeout(10):
+            shown = [await anext(chat)]
+            while not answers(shown):
+                shown.append(await anext(chat))
+        assert shown[0] == {"kind": "Listening"}
+        assert "Bolt" in answers(shown)[0]
+
+
+async def _answered(app: App) -> bool:
+    found = await status(app)
+    return found.unsent == 1 and found.waiting == 0
+
+
+async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:
+    async with service(tmp_path) as app:
+        async with aclosing(app.chat.chat()) as chat, asyncio.timeout(10):
+            assert (await anext(chat))["kind"] == "Listening"
+            for _ in range(2):
+                await app.chat.say("hello", "terminal-7")
+            kinds = [(await anext(chat))["kind"]]
+            while kinds[-1] != "Idle":
+                kinds.append((await anext(chat))["kind"])
+        assert kinds.count("Said") == 1
+        assert len((await told(app, history=5))[0]) == 3
+
+
+async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:
+    async with service(tmp_path) as app:
+        await app.services.registry.call("halt.now", owner_at_terminal(), {})
+        said = await app.chat.say("remember that my cat is called Bolt", "terminal-1")
+        assert "halted since" in said["answer"]
+        assert "carina halt release" in said["answer"]
+        await app.services.registry.call("halt.release", owner_at_terminal(), {})
+        assert "Bolt" in answers((await told(app, "what is my cat called?"))[1])[-1]
+
+
+async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+    monkeypatch.setattr("bot.interfaces.chat._STORED_SECONDS", 0.5)
+    async with service(tmp_path) as app:
+        await told(app, "remember that my cat is called Bolt")
+        (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")
+        other = connect(file)
+        other.execute("BEGIN IMMEDIATE")
+        said = await app.chat.say("remember that my dog is called Rex", "terminal-1")
+        assert "This waits and is answered later: the database takes no writes since" in said["answer"]
+        assert "another program holds the database" in said["answer"]
+        monkeypatch.setattr(app.chat._router, "reachable", AsyncMock())  # a full disk takes that: it changes nothing
+        with pytest.raises(UserError, match="This waits and is answered later: the database takes no writes since"):
+            _ = [each async for each in app.chat.once("what is my dog called?", f"{ONCE}1")]
+        other.execute("ROLLBACK")
+        other.close()
+        assert "Rex" in answers((await told(app, "what is my dog called?"))[1])[-1]

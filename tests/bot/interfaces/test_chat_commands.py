@@ -1,0 +1,72 @@
+"""What a line typed in a chat means: a command of the chat, something to say, or a command that is none."""
+
+import pytest
+
+from bot.interfaces.cli.prompt import HELP, Help, Quit, Refused, Say, understood
+
+
+@pytest.mark.parametrize("line", ["/quit", "/exit", "/QUIT", "/quit  "])
+def test_quit_and_exit_end_the_chat(line: str) -> None:
+    assert isinstance(understood(line), Quit)
+
+
+def test_help_is_known_and_names_every_command() -> None:
+    assert isinstance(understood("/help"), Help)
+    for word in ("/help", "/why", "/approve", "/deny", "/quit", "/exit"):
+        assert word in HELP
+
+
+@pytest.mark.parametrize(
+    ("line", "passed"),
+    [
+        ("/why", "/why"),
+        ("/Why ", "/why"),
+        ("/approve 12 hour", "/approve 12 hour"),
+        ("/APPROVE 12", "/approve 12"),
+        ("/approve", "/approve"),
+        ("/deny 12", "/deny 12"),
+    ],
+)
+def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, passed: str) -> None:
+    assert understood(line) == Say(passed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/ hello",
+        "//",
+        "/",
+        "// a comment",
+        "//quit",
+        "/etc/hosts is odd",
+        "/usr/bin/",
+        "/notes.txt",
+        "/10 is my mark for it",
+        " /home is full",
+        " /quit",
+        "what does /quit do?",
+        "hello",
+        "/etc/hosts\n/quit",
+    ],
+)
+def test_what_only_begins_like_a_command_is_said_as_it_is(line: str) -> None:
+    assert understood(line) == Say(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/home", "There is no /home in this chat: /help lists what there is"),
+        ("/home is full", "put a space before it"),
+        ("/qiut", "did you mean /quit?"),
+        ("/aprove 12", "did you mean /approve?"),
+        ("/привет", "There is no /привет"),
+        ("/quit now", "/quit stands alone"),
+        ("/why\nnot", "/why stands alone"),
+    ],
+)
+def test_a_command_that_is_none_is_not_said_and_the_way_to_say_it_is_told(line: str, words: str) -> None:
+    found = understood(line)
+    assert isinstance(found, Refused)
+    assert words in found.words

@@ -1,0 +1,311 @@
+"""The command line from outside: exit codes, what stands on which stream, and a chat on a real terminal."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.interfaces.cli.prompt import HELP
+from tests.bot.terminals import Terminal, carina, environment
+from tests.processes import ROOT, START_SECONDS
+
+# ----------------------------------------------------------------------------------------------------- exit codes
+
+EVERY = ("run", "chat --once hi", "status", "db status", "db migrate", "db vacuum", "inbox list", "inbox show 1")
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_a_data_folder_that_is_a_file_is_a_wrong_setting_for_every_command(tmp_path: Path, command: str) -> None:
+    (tmp_path / "notes").write_text("not a folder", "utf-8")
+    done = carina(tmp_path, *command.split(), CARINA_HOME="notes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"CARINA_HOME: found {tmp_path / 'notes'}, but it is not a folder; expected a folder" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder in which not even the superuser may make another")
+@pytest.mark.parametrize("command", ["run", "chat --once hi"])
+def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, command: str) -> None:
+    done = carina(tmp_path, *command.split(), CARINA_HOME="/proc/carina")
+    assert done.returncode == 2
+    assert "CARINA_HOME" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (["invite-url", "abc"], 2, "'abc' is no application id, which is digits only; copy the Application ID under"),
+        (["invite-url", "１２３"], 2, "is no application id"),
+        (["invite-url"], 2, "Missing argument"),
+        (["invite-url", "123456789012345678"], 0, ""),
+        (["chat", "--once", " "], 2, "--once: found nothing to say; expected a text"),
+        (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
+        (["chat", "--once", "/quit"], 2, "--once: found only the end of a chat"),
+        (["inbox", "list", "--limit", "0"], 2, "Invalid value for '--limit'"),
+        (["privacy", "erase", "discord:1"], 1, "there is no data folder"),
+        (["inbox"], 2, "Usage: carina inbox"),
+        (["db", "status"], 0, ""),
+        (["db", "migrate"], 0, ""),
+        (["status"], 0, ""),
+        (["no-such-command"], 2, "No such command"),
+    ],
+)
+def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], code: int, words: str) -> None:
+    done = carina(tmp_path, *command)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("fault", ["nonsense", "a.b:before:x"])
+def test_a_wrong_fault_point_is_a_wrong_setting(tmp_path: Path, fault: str) -> None:
+    done = carina(tmp_path, "db", "status", CARINA_FAULT=fault)
+    assert done.returncode == 2
+    assert "CARINA_FAULT" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    done = carina(tmp_path, "--version", CARINA_HOME="/dev/null/x")  # asks for no configuration
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"carina {project['version']}\n", "")
+
+
+# ---------------------------------------------------------------------------------------------------- a JSON log
+
+
+def test_with_a_json_log_a_wrong_setting_is_an_event_and_stopped_the_last_one(tmp_path: Path) -> None:
+    done = carina(tmp_path, "run", "--log-json", CARINA_MODEL="gpt")
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 2
+    assert [event["event"] for event in events] == ["cannot_go_on", "stopped"]
+    assert "CARINA_MODEL" in events[0]["reason"]
+    assert [event["exit_code"] for event in events] == [2, 2]
+
+
+_BROKEN = """
+import sys, warnings
+from bot.interfaces.cli import long_running as commands, serve as serving
+async def serve(config):
+    warnings.warn("an odd thing")
+    async def fail():
+        raise ZeroDivisionError("nobody expected this")
+    import asyncio
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(fail())
+serving.serve = serve
+sys.exit(commands.main(sys.argv[1:]))
+"""
+
+
+def test_with_a_json_log_even_what_nobody_expected_is_an_event(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _BROKEN, "run", "--log-json"],
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+    )
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 1
+    assert [event["event"] for event in events][-2:] == ["crashed", "stopped"]
+    assert "an odd thing" in events[0]["event"]
+    assert "ZeroDivisionError: nobody expected this" in events[-2]["exception"]
+
+
+# ------------------------------------------------------------------------------------------------------- status
+
+
+def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path) -> None:
+    done = carina(tmp_path, "status")
+    assert done.stdout.splitlines() == [
+        "home: not running; `carina run` starts it",
+        "language model: not configured (set CARINA_MODEL)",
+        "discord: not configured (set DISCORD_TOKEN)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
+        "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
+        "agent Carina: offline",
+    ]
+    found = json.loads(carina(tmp_path, "status", "--json").stdout)
+    assert found["running"] is False
+    assert found["not_configured"] == {
+        "language model": "CARINA_MODEL",
+        "discord": "DISCORD_TOKEN",
+        "bluesky": "BLUESKY_HANDLE and BLUESKY_APP_PASSWORD",
+        "reading the web": "[web] fetch",
+        "searching the web": "[web] search",
+    }
+    assert not (tmp_path / "data").exists()
+
+
+def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> None:
+    secrets = {"OPENAI_API_KEY": "sk-canary-7f3b9c2e5d81", "DISCORD_TOKEN": "canary-1c7b64d0e2aa"}
+    done = carina(tmp_path, "status", CARINA_MODEL="openai:gpt-5-mini", **secrets)
+    assert done.stdout.splitlines()[1:] == [
+        "discord: configured; the service is not running",
+        "owner on Discord: not configured (set DISCORD_OWNER_ID)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
+        "model openai:gpt-5-mini: configured; the service is not running",
+        "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
+        "agent Carina: openai:gpt-5-mini",
+    ]
+    assert "canary" not in done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------------------------------------ a chat, piped
+
+
+def test_a_piped_chat_is_plain_text_without_a_sign(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", said="help\n")
+    assert done.returncode == 0
+    assert "- **Remember**: “remember that" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert not done.stdout.startswith(">")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "where"),
+    [
+        ("merk dir, dass mein Zahnarzt in Rom ist", "wo ist mein Zahnarzt?", ", am Terminal)"),
+        ("私の歯医者はエルム通りにあると覚えて", "歯医者はどこ？", "、ターミナルで）"),
+    ],
+)
+def test_the_terminal_is_named_in_the_language_of_the_answer(tmp_path: Path, told: str, asked: str, where: str) -> None:
+    done = carina(tmp_path, "chat", said=f"{told}\n{asked}\n", PYTHONUTF8="1")
+    assert where in done.stdout
+    assert "the terminal" not in done.stdout
+
+
+def test_a_piped_chat_ends_at_quit_and_says_nothing_of_what_is_no_command(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", said="/help\n/nonsense\n//\n/quit\nremember that my cat is called Bolt\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[: len(HELP.splitlines())] == HELP.splitlines()
+    unknown, answer = lines[len(HELP.splitlines()) :]
+    assert unknown.startswith("There is no /nonsense in this chat")
+    assert "/nonsense" not in answer
+    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    assert len(listed) == 1, "only what was said has arrived"
+    (row,) = listed
+    shown = json.loads(carina(tmp_path, "inbox", "show", str(row["id"]), "--json").stdout)
+    assert shown["text"] == "//"
+
+
+def test_help_needs_no_service_when_it_is_all_that_is_asked(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", "--once", "/help")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{HELP}\n", "")
+    assert not (tmp_path / "data").exists()
+
+
+# ------------------------------------------------------------------------------- standard streams that are not there
+
+
+def shell(folder: Path, line: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of the shell in which `$carina` is the program."""
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        env=environment(folder, carina=f"{sys.executable} -m bot", **more),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_has_read_enough_of_a_chat_ends_it_without_an_outcry(tmp_path: Path, unbuffered: str) -> None:
+    done = shell(tmp_path, "{ $carina chat --once hello; echo $? >code; } | true", PYTHONUNBUFFERED=unbuffered)
+    assert ((tmp_path / "code").read_text(), done.stderr) == ("1\n", "")
+
+
+def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path: Path) -> None:
+    done = shell(tmp_path, "$carina chat <&-")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = shell(tmp_path, "$carina privacy erase discord:1 <&-")
+    assert done.returncode == 2
+    assert "Nobody can be asked here whether it is meant; expected --yes" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that takes nothing")
+@pytest.mark.parametrize("command", ["status", "status --json", "invite-url 123"])
+def test_output_that_cannot_be_written_is_said(tmp_path: Path, command: str) -> None:
+    done = shell(tmp_path, f"$carina {command} >/dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "carina: standard output cannot be written: No space left on device\n"
+
+
+def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path: Path) -> None:
+    said = "remember that my café is on Elm Street"
+    done = carina(tmp_path, "chat", "--once", said, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout) == (0, "I'll remember: your caf? is on Elm Street.\n")
+    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    shown = carina(tmp_path, "inbox", "show", str(listed[0]["id"]), "--json", PYTHONIOENCODING="ascii").stdout
+    assert shown.isascii()
+    assert json.loads(shown)["text"] == said
+
+
+# -------------------------------------------------------------------------------------------- on a real terminal
+
+
+def test_a_chat_on_a_terminal_asks_with_a_sign_and_draws_markdown(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.until(r"You are talking to Carina.*/help lists what can be typed; /quit or Ctrl-D ends the chat\..*> ")
+        terminal.type("\n")
+        terminal.until("> ")
+        terminal.type("help\n")
+        answer = terminal.until(r"The same in German and Japanese\..*\n(?:\x1b\[[\d;]*m)*> ")
+        assert "**" not in answer
+        assert re.search(r"\x1b\[1m\s*Remember", answer), "bold"
+        assert "•" in answer
+        terminal.type("\x04")  # Ctrl-D
+        assert terminal.ended() == 0
+        assert terminal.text.endswith("\n"), "the shell's own sign gets a line of its own"
+
+
+def test_a_chat_on_a_terminal_lists_its_commands_and_ends_at_quit(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.until("ends the chat.*> ")
+        terminal.type("/nonsense\n")
+        terminal.until(r"There is no /nonsense in this chat.*\n(?:\x1b\[[\d;]*m)*> ")
+        terminal.type("/help\n")
+        terminal.until(r"/approve REQUEST \[once\|hour\|always\].*\n(?:\x1b\[[\d;]*m)*> ")
+        terminal.type("/exit\n")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+def test_no_terminal_is_too_narrow_for_an_id(tmp_path: Path, columns: int) -> None:
+    carina(tmp_path, "chat", "--once", "hello")
+    (row,) = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    with closing(Terminal(tmp_path, "inbox", "list", COLUMNS=str(columns))) as terminal:
+        assert terminal.ended() == 0
+        plain = re.sub(r"\x1b\[[\d;]*m", "", terminal.text)
+        lines = [line.rstrip() for line in plain.splitlines() if line.strip()]
+    assert any(re.search(rf"(?<!\d){row['id']}(?!\d)", line) for line in lines)
+    assert any(line.endswith(("(now)", "ago)")) for line in lines)
+    assert max(map(len, lines)) <= columns
+    assert (f"id: {row['id']}" in lines) is (columns == 60)
+
+
+def test_a_single_answer_on_a_terminal_is_drawn_and_without_colour_where_that_is_wanted(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "chat", "--once", "help", NO_COLOR="1")) as terminal:
+        answer = terminal.until(r"The same in German and Japanese\.")
+        assert terminal.ended() == 0
+    assert "**" not in answer
+    assert not re.search(r"\x1b\[3\d", answer)
+    assert "> " not in answer

@@ -1,0 +1,101 @@
+"""A data folder that a process uses: whom commands name, what they tell to do, and what they do themselves."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from bot.config import load_config
+from bot.errors import UserError
+from bot.interfaces import control, service_client
+from bot.interfaces.cli import dispatch
+from bot.interfaces.service_client import Holder, TakesNoCommands, holder_of
+from memory.store.folder import DataFolder
+from tests.bot.command_line import Here, front_door
+from tests.bot.interfaces.test_cli_databases import begin
+from tests.bot.terminals import carina, serving
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    begin(tmp_path, "home")
+    monkeypatch.setattr("memory.store.folder._LOCK_SECONDS", 0.0)
+    return front_door(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DataFolder:
+    return DataFolder(tmp_path / "data")
+
+
+ASKING = ("db vacuum", "inbox list", "inbox show 1", "permits list", "approve 1", "privacy see discord:1")
+
+
+@pytest.mark.parametrize(
+    "command", [*ASKING, "status", "halt", "halt release", "chat", "chat --once hi", "privacy export a:1"]
+)
+def test_who_holds_the_folder_and_takes_no_commands_is_named(folder: DataFolder, here: Here, command: str) -> None:
+    with folder.lock():
+        done = here(command)
+    assert (done.returncode, done.stdout) == (1, "")
+    named = f"carina: process {os.getpid()} uses the data folder {folder.path} and takes no commands: "
+    assert done.stderr.startswith(named)
+    assert done.stderr.endswith("try again in a moment, or stop it\n")
+
+
+def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_path: Path, folder: DataFolder) -> None:
+    begin(tmp_path, "home")
+    with serving(tmp_path) as service:
+        for done in (carina(tmp_path, "db", "migrate"), carina(tmp_path, "db", "migrate", "--json")):
+            assert (done.returncode, done.stdout) == (1, "")
+            assert done.stderr == (
+                f"carina: process {service.pid} uses the data folder {folder.path}, and migrating needs it alone: "
+                "stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, then start it again\n"
+            )
+        done = carina(tmp_path, "run")
+        assert done.returncode == 1
+        assert f"process {service.pid} already uses the data folder" in done.stderr
+        assert carina(tmp_path, "db", "status").returncode == 0, "looking needs nobody's leave"
+        assert carina(tmp_path, "halt").stdout.startswith("Halted: nothing is answered or sent")
+        done = carina(tmp_path, "halt", "release", "--json")
+        assert done.stdout.startswith('{\n  "text": "Released: ')
+        service.terminate()
+        assert service.wait() == 0
+
+
+async def test_a_holder_that_has_ended_meanwhile_is_not_waited_for(
+    tmp_path: Path, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await asyncio.to_thread(begin, tmp_path, "home")
+    monkeypatch.setattr(dispatch, "holder_of", lambda _folder: Holder(folder, 1))
+    config = load_config({"CARINA_HOME": str(folder.path)}, tmp_path)
+    assert len(await dispatch.ask(config, "constellation.list")) == 1
+    with folder.lock(), pytest.raises(TakesNoCommands, match="process 1 uses"):
+        await dispatch.ask(config, "constellation.list")
+
+
+async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    async def hang_chat() -> AsyncIterator[None]:
+        await asyncio.Event().wait()
+        yield
+
+    folder.prepare()
+    monkeypatch.setattr(service_client, "ANSWER_SECONDS", 0.05)
+    with folder.lock():
+        found = holder_of(folder)
+        assert found is not None
+        words = rf"process {os.getpid()} uses .*, and the service gave no answer within 0\.05 seconds; .*, or stop it"
+        async with control.serve(folder, {"status": hang, "chat": hang_chat}):
+            with pytest.raises(UserError, match=words):
+                await found.ask("status", 0.05)
+            async with aclosing(found.call("chat")) as shown:
+                with pytest.raises(UserError, match=words):
+                    await anext(shown)

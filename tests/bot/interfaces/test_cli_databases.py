@@ -1,0 +1,224 @@
+"""What commands say of database files that are old, new, damaged or not there, and that looking makes nothing."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memory.store import migrations
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.ids import PersonId
+from memory.store.migrations import Kind, status
+from memory.store.sqlite import connect
+from tests.bot.command_line import Here, front_door
+from tests.bot.terminals import carina
+
+NEWEST = {kind: migrations.migrations(kind)[-1].version for kind in Kind}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    return front_door(tmp_path, monkeypatch, capsys)
+
+
+def begin(folder: Path, *names: str) -> list[Path]:
+    """A data folder with these constellations; gives their files."""
+
+    async def begun() -> list[Path]:
+        async with Constellations.open(folder / "data", utc_now) as constellations:
+            return [(await constellations.ensure(name, PersonId("terminal:owner"))).path for name in names]
+
+    return asyncio.run(begun())
+
+
+def begin_older(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same as a Carina left it that knew one migration of constellations less."""
+    real = migrations.migrations
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "migrations", lambda kind: real(kind)[: -1 if kind is Kind.CONSTELLATION else None])
+        (path,) = begin(folder, "home")
+    return path
+
+
+def set_version(path: Path, version: int) -> None:
+    raw = connect(path)
+    raw.execute(f"PRAGMA user_version={version}")
+    raw.close()
+
+
+def garble(path: Path) -> None:
+    for more in ("-wal", "-shm"):
+        path.with_name(path.name + more).unlink(missing_ok=True)
+    path.write_bytes(b"this is no database\n" * 500)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+# ----------------------------------------------------------------------------------------------- old, new, damaged
+
+
+def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = begin_older(tmp_path, monkeypatch)
+    needed = NEWEST[Kind.CONSTELLATION]
+    words = f"{path} has version {needed - 1} and this program needs {needed}: run `carina db migrate`"
+    done = carina(tmp_path, "status")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.splitlines()[:2] == ["home: not running; see to the database first", f"database: {words}"]
+    done = here("status --json")
+    row = json.loads(done.stdout)["databases"][1]
+    assert (done.returncode, row["state"], row["problem"]) == (3, "older", words)
+    for done in (here("inbox list"), here("db vacuum"), here("db status"), carina(tmp_path, "run")):
+        assert (done.returncode, done.stderr) == (3, f"carina: {words}\n")
+
+    done = here("db migrate --json")
+    assert done.returncode == 0
+    rows = json.loads(done.stdout)
+    named = path.relative_to(tmp_path / "data").as_posix()
+    assert [(row["file"], row["from"], row["to"]) for row in rows][1] == (named, needed - 1, needed)
+    assert (tmp_path / "data" / rows[1]["copy"]).is_file()
+    assert here("db status").returncode == 0
+    assert here("status").stdout.startswith("home: not running; `carina run` starts it\n")
+
+
+@pytest.mark.parametrize(
+    ("harm", "state", "words"),
+    [
+        (lambda path: set_version(path, 99), "newer", "install a Carina that knows version 99"),
+        (garble, "unreadable", "cannot be read as a database (file is not a database): restore it from a backup"),
+        (lambda path: path.unlink(), "missing", "is registered but missing: restore it from a backup"),
+        (lambda path: path.write_bytes(b""), "unreadable", "is registered but empty: restore it from a backup"),
+    ],
+    ids=["newer", "garbled", "missing", "empty"],
+)
+def test_a_file_that_no_migration_mends_is_said_and_left_alone(
+    tmp_path: Path, here: Here, harm: Callable[[Path], object], state: str, words: str
+) -> None:
+    (path,) = begin(tmp_path, "home")
+    harm(path)
+    before = content(tmp_path)
+    for command in ("status", "db status"):
+        done = here(command)
+        assert done.returncode == 1
+        assert words in done.stdout + done.stderr
+        done = here(f"{command} --json")
+        found = json.loads(done.stdout)
+        row = (found["databases"] if command == "status" else found)[1]
+        assert (done.returncode, row["state"]) == (1, state)
+        assert words in row["problem"]
+    for done in (here("db migrate"), here("inbox list"), carina(tmp_path, "run")):
+        assert done.returncode == 1
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+    after = content(tmp_path)
+    assert {name: after.get(name) for name in before if name.endswith(".db")} == {
+        name: data for name, data in before.items() if name.endswith(".db")
+    }
+    assert path.exists() is (state != "missing")
+
+
+def test_a_lost_registry_is_said_and_not_made_anew(tmp_path: Path, here: Here) -> None:
+    (path,) = begin(tmp_path, "home")
+    (tmp_path / "data" / "global.db").unlink()
+    named = path.relative_to(tmp_path / "data").as_posix()
+    for command in ("status", "db status", "db migrate", "inbox list", "db vacuum"):
+        done = here(command)
+        assert done.returncode == 1
+        assert f"global.db is missing, although {named} stands there" in done.stdout + done.stderr
+        assert not (tmp_path / "data" / "global.db").exists()
+
+
+def test_a_registry_that_cannot_be_read_behind_its_version_is_damaged(tmp_path: Path, here: Here) -> None:
+    begin(tmp_path, "home")
+    raw = connect(tmp_path / "data" / "global.db")
+    raw.execute("ALTER TABLE constellations RENAME TO elsewhere")
+    raw.close()
+    done = here("status")
+    assert done.returncode == 1
+    assert "global.db cannot be read as a database (no such table: constellations): restore it" in done.stdout
+
+
+def test_nothing_is_migrated_while_another_file_has_to_be_seen_to(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = begin_older(tmp_path, monkeypatch)
+    (attic,) = begin(tmp_path, "attic")
+    assert path < attic, "the one that migrating would mend is looked at first"
+    set_version(attic, 99)
+    done = here("db migrate")
+    assert done.returncode == 1
+    assert "has version 99" in done.stderr
+    assert status(path, Kind.CONSTELLATION).version == NEWEST[Kind.CONSTELLATION] - 1
+    done = here("status")
+    assert done.returncode == 1, "migrating is not what comes first"
+    assert done.stdout.count("database: ") == 2
+
+
+def test_a_migration_that_fails_says_where_the_file_stands(tmp_path: Path, here: Here) -> None:
+    (path,) = begin(tmp_path, "home")
+    set_version(path, NEWEST[Kind.CONSTELLATION] - 1)  # what the last one makes is there already
+    done = here("db migrate")
+    assert done.returncode == 1
+    assert f"{path} could not be migrated beyond version {NEWEST[Kind.CONSTELLATION] - 1} (" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(list(path.parent.glob("carina.db.before-*"))) == 1
+
+
+# ----------------------------------------------------------------------------------------------------- not there
+
+LOOKING = (
+    "status",
+    "db status",
+    "db migrate",
+    "db vacuum",
+    "inbox list",
+    "permits list",
+    "halt",
+    "privacy see discord:1",
+)
+
+
+@pytest.mark.parametrize("command", LOOKING)
+def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path: Path, here: Here, command: str) -> None:
+    done = here(command)
+    answers = command in ("status", "db status", "db migrate")
+    assert done.returncode == (0 if answers else 1)
+    if command != "status":
+        assert str(tmp_path / "data") in (done.stdout if answers else done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", LOOKING)
+def test_in_an_empty_folder_nothing_is_made(tmp_path: Path, here: Here, command: str) -> None:
+    (tmp_path / "data").mkdir()
+    done = here(command)
+    assert done.returncode == (0 if command in ("status", "db status", "db migrate") else 1)
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", LOOKING)
+def test_a_folder_of_somebody_else_is_recognised_and_left_alone(tmp_path: Path, here: Here, command: str) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "letter.txt").write_text("dear", "utf-8")
+    done = here(command)
+    assert done.returncode == (0 if command == "status" else 1)
+    if command not in ("status", "halt"):
+        assert f"{tmp_path / 'data'} is no data folder of Carina: it holds other things" in done.stderr
+        assert done.stdout == ""
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["letter.txt"]
+
+
+def test_a_command_begins_no_constellation_that_is_not_there(tmp_path: Path, here: Here) -> None:
+    begin(tmp_path, "home", "attic")
+    (tmp_path / "carina.toml").write_text('[constellation]\nname = "cellar"\n', "utf-8")
+    done = here("inbox list")
+    assert done.returncode == 1
+    assert 'there is no constellation "cellar" in' in done.stderr
+    assert 'known there: "attic", "home"' in done.stderr
+    assert len(list((tmp_path / "data" / "constellations").iterdir())) == 2

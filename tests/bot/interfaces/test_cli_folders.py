@@ -1,0 +1,166 @@
+"""`carina folder ...`: what the commands do, what they refuse, and that a kill leaves nothing half done."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bot.command_line import Here, front_door
+from tests.bot.terminals import carina
+from tests.service.live_service import live_service
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """A data folder with a constellation, and some papers beside it."""
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "a.txt").write_text("The ferry leaves at nine.")
+    run = front_door(tmp_path, monkeypatch, capsys)
+    assert run("chat --once hello").returncode == 0
+    return run
+
+
+def given(here: Here, command: str) -> Any:
+    """What a command that works gives a machine."""
+    done = here(f"folder {command} --json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def test_a_directory_becomes_a_folder_that_an_agent_has(here: Here, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    made = given(here, f"create papers --path {papers} --description trips")
+    assert (made["kind"], made["path"], made["readers"]) == ("local", str(papers.resolve()), "owner")
+    assert given(here, "attach papers carina") == {"folder": "papers", "agent": "Carina", "access": "read"}
+    expected = {"folder": "papers", "files": 1, "changed": 1, "removed": 0}
+    assert given(here, "index papers") == expected
+    assert here("folder index papers").stdout == "papers is indexed: 1 file, 0 of them new or changed; 0 are gone.\n"
+    (listed,) = given(here, "list")
+    assert (listed["agents"], listed["files"], listed["passages"], listed["text"]) == ("Carina (read)", 1, 1, "trips")
+    (shown,) = given(here, "show papers")
+    assert (shown["file"], shown["type"], shown["bytes"], shown["note"]) == ("a.txt", "text/plain", 25, "")
+    given(here, "attach papers Carina --write")
+    assert given(here, "list")[0]["agents"] == "Carina (read_write)"
+    assert given(here, "audience papers guild:discord:1")["before"] == "owner"
+    assert given(here, "list")[0]["readers"] == "guild:discord:1"
+    assert given(here, "detach papers Carina")["access"] == "none"
+    assert given(here, "list")[0]["agents"] == ""
+    assert given(here, "remove papers --yes") == {"folder": "papers", "files": 1, "whole": True}
+    assert here("folder list").stdout == "There is no folder.\n"
+    assert (papers / "a.txt").read_text() == "The ferry leaves at nine."
+
+
+def test_files_are_uploaded_under_plain_names_and_removed(here: Here, tmp_path: Path) -> None:
+    given(here, "create notes")
+    odd = tmp_path / ".hid\u202eden\x07.txt"
+    odd.write_text("one")
+    kept = {"folder": "notes", "file": "hid den .txt", "bytes": 3, "note": ""}
+    assert given(here, f"upload notes {odd}") == kept
+    given(here, f"upload notes {tmp_path}/papers/a.txt --as trips/a.txt")
+    assert [each["file"] for each in given(here, "show notes")] == ["hid den .txt", "trips/a.txt"]
+    assert given(here, "remove notes trips/a.txt --yes") == {"folder": "notes", "files": 1, "whole": False}
+    assert len(given(here, "show notes")) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ("create papers --path s3://bucket/x", 1, "Remote folders do not exist yet"),
+        ("create papers --path HERE/nowhere", 1, "cannot be found"),
+        ("create papers --path HERE/papers/a.txt", 1, "is not a directory"),
+        ("create papers --path HERE", 1, "Carina's own data folder"),
+        ("create papers --path HERE/data", 1, "Carina's own data folder"),
+        ("create ../x", 1, "is no name for a folder"),
+        ("create notes", 1, "there is a folder 'notes' already"),
+        ("create more --audience everybody", 1, "is not an audience"),
+        ("create more --audience person:discord:ann", 1, "not for one person's messages"),
+        ("audience notes person:discord:ann", 1, "not for one person's messages"),
+        ("show nothing", 1, "there is no folder 'nothing'; there are: notes"),
+        ("index nothing", 1, "there is no folder 'nothing'"),
+        ("attach notes Nobody", 1, "there is no agent 'Nobody'; there are: Carina"),
+        ("detach notes Carina", 1, "Carina does not have the folder notes"),
+        ("upload notes HERE/nowhere.txt", 1, "cannot be read: No such file"),
+        ("upload notes HERE/papers", 1, "is no file"),
+        ("upload notes /dev/null", 1, "is no file"),
+        ("upload notes HERE/huge.log", 1, "has 1,073,741,824 bytes; a virtual folder takes files of up to 8,000,000"),
+        ("upload notes HERE/papers/a.txt --as ../x", 1, "leads out of the folder"),
+        ("upload notes HERE/papers/a.txt --as .env", 1, "hidden"),
+        ("remove notes x.txt --yes", 1, "there is no file 'x.txt' in notes"),
+        ("remove notes", 2, "expected --yes"),
+    ],
+)
+def test_what_cannot_be_done_is_said(here: Here, tmp_path: Path, command: str, code: int, words: str) -> None:
+    given(here, "create notes")
+    with (tmp_path / "huge.log").open("wb") as huge:
+        huge.truncate(1 << 30)
+    done = here(f"folder {command.replace('HERE', str(tmp_path))}")
+    assert (done.returncode, done.stdout) == (code, "")
+    assert words in done.stderr
+    assert given(here, "list")[0]["files"] == 0
+
+
+def test_a_local_folder_takes_no_upload_and_removes_no_file(here: Here, tmp_path: Path) -> None:
+    given(here, f"create papers --path {tmp_path}/papers")
+    for command in (f"upload papers {tmp_path}/papers/a.txt", "remove papers a.txt --yes"):
+        done = here(f"folder {command}")
+        assert done.returncode == 1
+        assert f"papers is the directory {tmp_path.resolve()}/papers" in done.stderr
+    assert (tmp_path / "papers" / "a.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("point", "indexed", "finished"),
+    [
+        ("folders.file:before", 0, False),
+        ("folders.file:after", 1, False),
+        ("folders.end:before", 3, False),
+        ("folders.end:after", 3, True),
+    ],
+)
+def test_an_indexing_that_is_killed_goes_on_where_it_was(
+    here: Here, tmp_path: Path, point: str, indexed: int, finished: bool
+) -> None:
+    for name in ("b.txt", "c.txt"):
+        (tmp_path / "papers" / name).write_text(f"page {name}")
+    given(here, f"create papers --path {tmp_path}/papers")
+    done = carina(tmp_path, "folder", "index", "papers", CARINA_FAULT=point)
+    assert done.returncode < 0
+    (folder,) = given(here, "list")
+    assert (folder["files"], folder["passages"], bool(folder["indexed"])) == (indexed, indexed, finished)
+    assert given(here, "index papers")["changed"] == 3 - indexed
+    assert given(here, "list")[0]["passages"] == 3
+
+
+@pytest.mark.asyncio
+async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "a.txt").write_text("The ferry leaves at nine.")
+    (tmp_path / "service").mkdir()
+    async with live_service(tmp_path / "service") as t:
+        await t.service.start()
+
+        async def does(*words: str) -> Any:
+            code, out, error = await t.service.run("folder", *words, "--json")
+            assert (code, error) == (0, "")
+            return json.loads(out)
+
+        await does("create", "papers", "--path", str(tmp_path / "papers"))
+        assert (await does("index", "papers"))["files"] == 1
+        await does("create", "notes")
+        assert (await does("upload", "notes", str(tmp_path / "papers" / "a.txt")))["bytes"] == 25
+        assert [each["passages"] for each in await does("list")] == [1, 1]
+        code, _out, error = await t.service.run("folder", "create", "own", "--path", str(tmp_path))
+        assert (code, "Carina's own data folder" in error) == (1, True)
+        await t.service.stop()
+
+
+def test_an_indexing_of_many_steps_comes_to_its_end(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.services.folders._STEP_SECONDS", -1.0)  # a file each
+    for name in ("b.txt", "c.txt"):
+        (tmp_path / "papers" / name).write_text(f"page {name}")
+    given(here, f"create papers --path {tmp_path}/papers")
+    assert given(here, "index papers")["changed"] == 3

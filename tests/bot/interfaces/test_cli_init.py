@@ -1,0 +1,74 @@
+"""`carina init`: what it writes loads and runs as it is, and what was there stays."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.config import load_config
+from bot.interfaces.cli.init import Starter, starter_text
+from tests.bot.parts import OLGA, call, direct, results, said, says
+from tests.bot.stage import Setting, running
+from tests.bot.terminals import carina
+
+AGENTS = ["Anchor", "Archive", "Entropy", "Flux", "Momentum", "Pattern"]
+
+
+@pytest.mark.parametrize(("starter", "agents"), [("plain", ["Carina"]), ("adhd", AGENTS)])
+def test_a_starter_is_written_once_loads_and_answers(tmp_path: Path, starter: Starter, agents: list[str]) -> None:
+    done = carina(tmp_path, "init", "--starter", starter)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"(starter: {starter})" in done.stdout
+    assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
+    assert (
+        "your dentist is on Elm Street"
+        in carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").stdout
+    )
+    found = json.loads(carina(tmp_path, "agent", "list", "--json").stdout)
+    assert [(row["agent"], row["file"]) for row in found] == [(name, "as in carina.toml") for name in agents]
+    again = carina(tmp_path, "init", "--starter", "plain")
+    assert (again.returncode, "was left as it is" in again.stderr) == (1, True)
+    assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
+
+
+def test_the_groups_of_the_larger_starter_are_those_of_the_example(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(starter_text("adhd"), "utf-8")
+    groups = load_config({}, tmp_path).groups
+    assert {group.name: (group.pattern, sorted(group.names)) for group in groups} == {
+        "Main Support": ("dynamic", AGENTS),
+        "Crisis Response": ("round_robin", ["Anchor", "Momentum", "Pattern"]),
+        "Planning": ("supervisor", ["Entropy", "Flux", "Pattern"]),
+        "Memory Consolidation": ("sleeptime", ["Archive", "Pattern"]),
+        "Check-in": ("sleeptime", ["Momentum"]),
+    }
+    assert [group.name for group in groups if group.default] == ["Main Support"]
+
+
+async def test_all_agents_of_the_larger_starter_read_the_profile_and_one_writes_it(tmp_path: Path) -> None:
+    wanted = call("context", operation="set_field", label="partner_profile", field="name", value="Ann")
+    toml = starter_text("adhd")
+    async with running(tmp_path, Setting(toml=toml[toml.index("[[constellation.blocks]]") :])) as service:
+        for number, agent in enumerate(AGENTS):
+            service.model.replies.extend([says("", wanted), says("Done.")])
+            await service.heard(said(f"{agent}: call me Ann", number, direct(OLGA), OLGA))
+            request = service.model.requests[-1]
+            ((text, ok),) = results(request)[-1:]
+            assert "<block:partner_profile" in request.system
+            assert ok is (agent == "Pattern"), (agent, text)
+        assert "name: Ann" in request.system
+        owners = "SELECT agent_id FROM memory_blocks WHERE label = 'partner_profile'"
+        assert await service.column(owners) == ["_constellation_"]
+
+
+def test_the_file_that_a_setting_names_is_the_one_that_is_written(tmp_path: Path) -> None:
+    named = {"CARINA_CONFIG": "mine.toml"}
+    missing = carina(tmp_path, "status", **named)
+    assert (missing.returncode, "`carina init` writes one" in missing.stderr) == (2, True)
+    assert carina(tmp_path, "init", **named).returncode == 0
+    assert (tmp_path / "mine.toml").read_text("utf-8") == starter_text("plain")
+    assert carina(tmp_path, "status", **named).returncode == 0
+
+
+def test_an_unknown_starter_is_a_wrong_call_and_writes_nothing(tmp_path: Path) -> None:
+    assert carina(tmp_path, "init", "--starter", "moon").returncode == 2
+    assert not (tmp_path / "carina.toml").exists()

@@ -1,0 +1,388 @@
+"""`carina memory ...` on the real program, beside a running service and without one; killed at its write."""
+
+import contextlib
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bot.terminals import Terminal, carina
+from tests.service.live_service import live_service
+
+
+def said(folder: Path, *arguments: str, **more: str) -> Any:
+    done = carina(folder, "memory", *arguments, "--json", **more)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    return tmp_path
+
+
+def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
+    assert [row["block"] for row in said(folder, "list")] == ["human", "persona", "scratchpad"]
+    assert said(folder, "show", "Carina/persona")["block"] == said(folder, "show", "persona")["block"] == "persona"
+    nothing = carina(folder, "memory", "edit", "persona", said="")
+    assert (nothing.returncode, "standard input is empty" in nothing.stderr) == (2, True), (
+        "a pipe that broke wipes nothing"
+    )
+    assert said(folder, "history", "persona")["changes"][0]["version"] == 1
+    for text in ("one\n", "one\ntwo\n"):
+        done = carina(folder, "memory", "edit", "scratchpad", said=text)
+        assert (done.returncode, done.stderr) == (0, "")
+    history = said(folder, "history", "scratchpad")
+    assert [(each["version"], each["writer"], each["length"]) for each in history["changes"]] == [
+        (2, "the owner", 8),
+        (1, "the owner", 4),
+    ]
+    assert history["changes"][0]["did"] == "+4 “two”"
+    assert said(folder, "diff", "scratchpad", "1", "2")["parts"] == [{"line": 2, "removed": [], "added": ["two"]}]
+    assert said(folder, "show", "scratchpad", "--version", "1")["text"] == "one\n"
+    assert [part["version"] for part in said(folder, "blame", "scratchpad")["parts"]] == [1, 2]
+    assert said(folder, "undo", "scratchpad")["text"] == "one\n"
+    assert said(folder, "undo", "scratchpad", "--redo")["text"] == "one\ntwo\n"
+    assert said(folder, "revert", "scratchpad", "owner", "--since", "2")["text"] == "one\n"
+    assert said(folder, "rollback", "scratchpad", "4")["version"] == 6
+    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+
+
+def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -> None:
+    (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
+    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    looked = carina(folder, "memory", "widen", "scratchpad", "public")
+    assert (looked.returncode, looked.stdout) == (2, "")
+    assert "would be known in all places" in looked.stderr
+    assert "\n\nShoes off.\n\nMake it known?" in looked.stderr
+    assert row in [{**each, "size": row["size"], "changed_at": row["changed_at"]} for each in said(folder, "list")]
+    found = said(folder, "widen", "scratchpad", "public", "--yes")
+    assert (found["audience"], found["text"]) == ("public", "Shoes off.")
+    readers = {each["block"]: each["readers"] for each in said(folder, "list")}
+    assert readers["scratchpad"] == "all places"
+    again = carina(folder, "memory", "widen", "scratchpad", "public")
+    assert "may hold words of several people" in again.stderr
+
+
+GARDEN = """
+[[agents]]
+name = "Carina"
+[[agents.blocks]]
+template = "custom"
+label = "garden"
+description = "The garden"
+audience = "public"
+schema = { type = "composite", sections = [
+    { name = "notes" },
+    { name = "weather", schema = { type = "map", fields = [{ name = "rain", type = "number", default = 0 }] } },
+] }
+"""
+
+
+def test_the_past_of_sections_and_of_a_log(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(GARDEN, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").returncode == 0
+    text = "## notes\n## weather\nrain: 0\n"
+    (change,) = said(tmp_path, "history", "garden")["changes"]
+    assert (change["writer"], change["length"], change["did"]) == (
+        "the system", len(text), f"+{len(text)} “## notes ## weather rain: 0”"
+    )  # fmt: skip
+    assert said(tmp_path, "show", "garden", "--version", "0")["text"] == ""
+    assert said(tmp_path, "diff", "garden", "0")["parts"] == [
+        {"line": 1, "removed": [], "added": ["## notes", "## weather", "rain: 0"]}
+    ]
+    assert [(part["text"], part["version"]) for part in said(tmp_path, "blame", "garden")["parts"]] == [(text, 1)]
+    log = said(tmp_path, "history", "tool_execution_log")["changes"]
+    assert [(each["version"], each["did"][:4]) for each in log] == [(2, "+66 "), (1, "no c")]
+    assert {row["state"] for row in said(tmp_path, "verify")} == {"sound"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("show", "nothing"), "There is no block 'nothing' that can be seen from here; there are: human, persona"),
+        (("rollback", "persona", "99"), "there is no version 99: there are versions 0 to 1"),
+        (("diff", "persona", "--", "-1"), "there is no version -1"),
+        (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block; who did: the system"),
+        (("revert", "persona", "system", "--since", "tea"), "'tea' is no moment"),
+        (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
+        (("undo", "persona"), "nothing of yours is left to undo here"),
+        (("edit", "persona", "--text", "x" * 3_000), "is at 289 of 2,000 characters; this adds 2,711"),
+    ],
+)
+def test_what_cannot_be_done_is_said(folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = carina(folder, "memory", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("side", "text"), [("before", ""), ("after", "kept")])
+def test_killed_at_its_write_an_edit_is_whole_or_not_there(folder: Path, side: str, text: str) -> None:
+    done = carina(folder, "memory", "edit", "scratchpad", "--text", "kept", CARINA_FAULT=f"memory.change:{side}")
+    assert done.returncode < 0
+    assert said(folder, "show", "scratchpad")["text"] == text
+    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+
+
+@pytest.mark.parametrize(("side", "readers"), [("before", "the owner"), ("after", "all places")])
+def test_killed_at_its_write_a_block_is_widened_whole_or_not(folder: Path, side: str, readers: str) -> None:
+    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    done = carina(folder, "memory", "widen", "scratchpad", "public", "--yes", CARINA_FAULT=f"memory.widen:{side}")
+    assert done.returncode < 0
+    (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
+    assert readers in row["readers"]
+    assert said(folder, "show", "scratchpad")["text"] == "Shoes off."
+    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+    carina(folder, "memory", "widen", "scratchpad", "public", "--yes")  # again: done now, or refused as done
+    assert [row["readers"] for row in said(folder, "list") if row["block"] == "scratchpad"] == ["all places"]
+
+
+def entry_of(folder: Path) -> Any:
+    (entry,) = json.loads(carina(folder, "archival", "list", "--json").stdout)
+    return entry
+
+
+def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -> None:
+    assert carina(folder, "archival", "add", "The key lies under the mat.", "--label", "key").returncode == 0
+    looked = carina(folder, "archival", "widen", "key", "public")
+    assert (looked.returncode, looked.stdout) == (2, "")
+    assert "Entry key, known in the owner's places until now, would be known in all places." in looked.stderr
+    assert "\n\nThe key lies under the mat.\n\nMake it known?" in looked.stderr
+    assert entry_of(folder)["audience"] == "owner"
+    done = carina(folder, "archival", "widen", "key", "public", "--yes")
+    assert done.stdout == (
+        "Entry key, known in the owner's places until now, is known in all places now, as it stands; its past is not.\n"
+    )
+    assert entry_of(folder)["audience"] == "public"
+    for arguments, words in (
+        (("key", "public"), "may hold words of several people"),
+        (("nothing", "public"), "can be seen from here"),
+        (("key", "everybody"), "is not an audience"),
+    ):
+        refused = carina(folder, "archival", "widen", *arguments)
+        assert (refused.returncode, words in refused.stderr, refused.stdout) == (1, True, "")
+
+
+@pytest.mark.parametrize(("side", "audience"), [("before", "owner"), ("after", "public")])
+def test_killed_at_its_write_an_entry_is_widened_whole_or_not(folder: Path, side: str, audience: str) -> None:
+    long = "The key lies under the mat. " * 100
+    assert carina(folder, "archival", "add", long, "--label", "key").returncode == 0
+    done = carina(folder, "archival", "widen", "key", "public", "--yes", CARINA_FAULT=f"archive.widen:{side}")
+    assert done.returncode < 0
+    assert (entry_of(folder)["audience"], entry_of(folder)["text"]) == (audience, long.strip())
+    (file,) = (folder / "data" / "constellations").glob("*/carina.db")
+    with contextlib.closing(sqlite3.connect(file)) as raw:
+        found = raw.execute("SELECT audience, count(*) FROM archival_entries GROUP BY audience").fetchall()
+    assert found == [(audience, 3)], "the entry and its two passages"
+
+
+@pytest.mark.asyncio
+async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        await t.service.start()
+        code, _out, _error = await t.service.run("chat", "--once", "hello")  # the first turn makes the blocks
+        assert code == 0
+        code, out, error = await t.service.run("memory", "edit", "scratchpad", "--text", "Buy milk.")
+        assert (code, out, error) == (0, "Block scratchpad is now at version 1.\n", "")
+        code, out, _error = await t.service.run("memory", "show", "scratchpad", "--json")
+        assert json.loads(out)["text"] == "Buy milk."
+        await t.service.stop()
+
+
+OF_ITS_OWN = """[[agents.blocks]]
+template = "persona"
+values = { name = "Star" }
+audience = "public"
+[[agents.blocks]]
+label = "scratchpad"
+description = "Notes"
+[[agents.blocks]]
+label = "charter"
+description = "What holds"
+permission = "read_only"
+audience = "owner"
+"""
+TWO = (
+    f'[[agents]]\nname = "Star"\n{OF_ITS_OWN}[[agents]]\nname = "Moon"\n[[groups]]\nname = "Main"\nmembers = ["Star"]\n'
+)
+
+
+def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(TWO, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert said(tmp_path, "share", "scratchpad")["shares"] == []
+    done = carina(tmp_path, "memory", "share", "scratchpad", "moon", "--at", "append")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "Star's block scratchpad is shared with Moon (append), where its readers allow.\n"
+    assert said(tmp_path, "share", "scratchpad")["shares"] == [
+        {"agent": "Moon", "permission": "append", "effective": "append", "why": ""}
+    ]
+    done = carina(tmp_path, "memory", "share", "charter", "moon", "--at", "read_write")
+    assert done.stdout == (
+        "Star's block charter is shared with Moon (read_write), where its readers allow.\n"
+        "In effect Moon has read_only: the block is read_only to its own agent, who can give no more.\n"
+    )
+    for arguments, words in (
+        (("share", "scratchpad", "Star"), "is that agent's own"),
+        (("share", "scratchpad", "Sun"), "there is no agent 'Sun'; there are: Moon, Star"),
+        (("share", "nothing", "Moon"), "There is no block 'nothing'"),
+    ):
+        refused = carina(tmp_path, "memory", *arguments)
+        assert (refused.returncode, words in refused.stderr) == (1, True)
+    assert said(tmp_path, "unshare", "scratchpad", "Moon")["shares"] == []
+    gone = carina(tmp_path, "memory", "unshare", "scratchpad", "Moon")
+    assert (gone.returncode, "is not shared with 'Moon'; it is shared with nobody" in gone.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("side", "count"), [("before", 0), ("after", 1)])
+def test_killed_at_its_write_a_share_is_there_or_not(tmp_path: Path, side: str, count: int) -> None:
+    (tmp_path / "carina.toml").write_text(TWO, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    done = carina(tmp_path, "memory", "share", "scratchpad", "Moon", CARINA_FAULT=f"memory.share:{side}")
+    assert done.returncode < 0
+    assert len(said(tmp_path, "share", "scratchpad")["shares"]) == count
+
+
+FIELDS = """
+[[agents]]
+name = "Star"
+[[agents.blocks]]
+template = "current_state"
+[[agents.blocks]]
+template = "active_context"
+[[agents.blocks]]
+label = "note"
+description = "One text"
+"""
+
+
+def test_a_field_is_set_by_hand_as_its_type_wants_it(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(FIELDS, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+
+    def refused(block: str, field: str, text: str) -> str:
+        done = carina(tmp_path, "memory", "edit", block, "--field", field, "--text", text)
+        assert done.returncode == 1
+        return done.stderr
+
+    assert said(tmp_path, "edit", "current_state", "--field", "energy", "--text", "3")["version"] == 2
+    assert "energy: 3" in said(tmp_path, "edit", "current_state", "--field", "mood", "--text", "calm")["text"]
+    assert "energy" in refused("current_state", "energy", "lots")
+    assert "energy" in refused("current_state", "vigour", "3"), "which there are"
+    assert "one text, without fields" in refused("note", "energy", "3")
+    whole = carina(tmp_path, "memory", "edit", "current_state", "--text", "energy: 4")
+    assert (whole.returncode, "`--field NAME`" in whole.stderr) == (1, True)
+    listed = said(tmp_path, "edit", "active_context", "--field", "recent_events", "--text", "moved house\nnew job\n")
+    assert "moved house" in listed["text"]
+    assert said(tmp_path, "undo", "current_state")["text"].startswith("energy: 3\n")
+    assert "energy: 3" not in said(tmp_path, "edit", "current_state", "--field", "energy", "--text", "")["text"]
+
+
+def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_version_it_shows(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(FIELDS, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert carina(tmp_path, "memory", "edit", "note", "--text", "one\ntwo\n").returncode == 0
+    shown = carina(tmp_path, "memory", "show", "note")
+    assert (shown.stdout, shown.stderr) == ("one\ntwo\n", "(note, version 1)\n")
+    assert carina(tmp_path, "memory", "edit", "note", "--text", "one\ntwo\nthe agent's\n").returncode == 0
+    done = carina(tmp_path, "memory", "edit", "note", "--seen", "1", said=shown.stdout.replace("one", "ONE"))
+    assert done.stdout == "Block note is now at version 3. It keeps what others wrote in the meantime.\n"
+    assert said(tmp_path, "show", "note")["text"] == "ONE\ntwo\nthe agent's\n"
+    assert said(tmp_path, "edit", "note", "--text", "all new\n")["text"] == "all new\n", "as the help says"
+    for argument in (("--text", "x"), ("--field", "mood", "--text", "x")):
+        block = "current_state" if "--field" in argument else "note"
+        unknown = carina(tmp_path, "memory", "edit", block, "--seen", "99", *argument)
+        assert (unknown.returncode, "there is no version 99" in unknown.stderr) == (1, True)
+
+    field = ("edit", "current_state", "--field", "mood")
+    seen = said(tmp_path, *field, "--text", "calm")["version"]
+    said(tmp_path, *field, "--text", "calm, the agent found")
+    assert (
+        "mood: very calm, the agent found\n"
+        in said(tmp_path, *field, "--seen", str(seen), "--text", "very calm")["text"]
+    )
+    empty = carina(tmp_path, "memory", "show", "note", "--version", "0")
+    assert (empty.stdout, empty.stderr) == ("", "(note, version 0, empty)\n")
+
+
+LONG = "The heron stands at the pond.\n\n- by the reeds\n- by the bridge\n" + "It waits for the frogs to come. " * 9
+
+
+def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: Path) -> None:
+    wanted = ("--label", "heron", "--category", "birds/pond", "--tag", "bird", "--tag", "water")
+    assert carina(folder, "archival", "add", LONG, *wanted).stdout == "Kept as heron by Carina.\n"
+    head, _, text = carina(folder, "archival", "show", "heron").stdout.partition("\n\n")
+    assert text == f"{LONG.strip()}\n"
+    assert {"label: heron", "category: birds/pond", "tags: bird, water", "importance: 0.5", "audience: owner"} <= set(
+        head.splitlines()
+    )
+    assert [line.split(":")[0] for line in head.splitlines()][-3:] == ["stored", "changed", "last seen"]
+
+
+def test_entries_are_found_by_a_command_of_their_own(folder: Path) -> None:
+    assert carina(folder, "archival", "add", LONG, "--label", "heron", "--category", "birds").returncode == 0
+    assert carina(folder, "archival", "add", "A heron of clay.", "--label", "clay", "--tag", "pot").returncode == 0
+    assert carina(folder, "memory", "edit", "human", "--text", "Likes the heron.").returncode == 0
+
+    def labels(*arguments: str) -> list[str]:
+        found = json.loads(carina(folder, "archival", "search", *arguments, "--json").stdout)
+        assert {hit["kind"] for hit in found["hits"]} == {"entry"}
+        return sorted(hit["label"] for hit in found["hits"])
+
+    assert labels("heron") == ["clay", "heron"]
+    assert labels("heron", "--category", "birds") == ["heron"]
+    assert labels("--tag", "pot") == ["clay"]
+
+
+@pytest.mark.parametrize("columns", [60, 220])
+def test_long_texts_are_listed_on_one_line_at_a_terminal_and_whole_for_programs(folder: Path, columns: int) -> None:
+    assert carina(folder, "archival", "add", LONG, "--label", "heron").returncode == 0
+    piped = carina(folder, "archival", "list").stdout
+    assert " ".join(LONG.split()) in piped
+    assert "carina archival show" not in piped
+    found = carina(folder, "search", "heron").stdout
+    assert " ".join(LONG.split()) in found
+    ways = {("list",): "carina archival show", ("search", "heron"): "--json has them whole"}
+    for words, way in ways.items():
+        arguments = words if words[0] == "search" else ("archival", *words)
+        with closing(Terminal(folder, *arguments, COLUMNS=str(columns))) as terminal:
+            assert terminal.ended() == 0
+            lines = [line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", terminal.text).splitlines()]
+        (row,) = [line for line in lines if "The heron stands at the pond. - by" in line]
+        assert "…" in row
+        assert max(map(len, lines)) <= columns
+        assert any(way in line for line in lines)
+        assert not any("frogs to come. It waits" in line for line in lines if line != row), "nothing is folded"
+
+
+def test_commands_that_only_read_write_nothing_in_a_folder_of_another_configuration(folder: Path) -> None:
+    """The folder belongs to who runs a service on it: what another file names comes there when a service starts."""
+    before = contents(folder)
+    (folder / "carina.toml").write_text(
+        '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Intruder"\n'
+        '[[groups]]\nname = "Intruders"\nmembers = ["Intruder"]\nplaces = ["discord:1"]\n'
+        '[[groups]]\nname = "main"\nmembers = ["Carina"]\ndefault = true\n'
+    )
+    reading = (("memory", "list"), ("agent", "list"), ("group", "list"), ("outbox", "list"), ("inbox", "list"))
+    for command in reading:
+        done = carina(folder, *command, "--json")
+        assert (done.returncode, done.stderr) == (0, ""), command
+        assert "Intruder" not in done.stdout
+    assert contents(folder) == before
+
+
+def contents(folder: Path) -> dict[str, list[Any]]:
+    """The rows of every table of ours, in all databases of the folder."""
+    found: dict[str, list[Any]] = {}
+    for path in sorted(folder.rglob("*.db")):
+        with closing(sqlite3.connect(path)) as raw:
+            tables = raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
+            for (table,) in tables.fetchall():
+                found[f"{path.name} {table}"] = raw.execute("SELECT * FROM ".join(("", table))).fetchall()
+    return found

@@ -1,0 +1,203 @@
+"""What commands say of what they did: a sentence for a person, one object for machines."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from bot.config import load_config
+from bot.runtime.bootstrap import RoutingTable, open_constellation
+from memory.people.audience import OWNER, Trust
+from memory.queue import inbox
+from memory.queue.inbox import Arrival, Heard
+from memory.queue.payloads import Brought
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, InboxId, RequestId
+from sources.terminal import PERSON, PLACE
+from tests.bot.command_line import Here, front_door
+from tests.bot.requests import asked
+
+T = TypeVar("T")
+SETUP = commit_point("test_cli_words.setup")
+DECIDED = r"by terminal:owner, \d{4}-\d\d-\d\d \d\d:\d\d UTC\."
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    return front_door(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> tuple[RequestId, RequestId, RequestId]:
+    """Three requests that ask the owner, in a folder that nobody uses."""
+
+    def work(tx: Tx, answering: RoutingTable) -> tuple[RequestId, RequestId, RequestId]:
+        agent = AgentId(tx.all("SELECT id FROM agents")[0]["id"])
+        first, second, third = (asked(tx, agent, answering.default, number) for number in range(3))
+        return first, second, third
+
+    return asyncio.run(_in_house(tmp_path, work))
+
+
+@pytest.fixture
+def dead(tmp_path: Path) -> InboxId:
+    """A row of the inbox that was given up."""
+
+    def work(tx: Tx, answering: RoutingTable) -> InboxId:
+        heard = Heard(PLACE.id, "terminal", "the terminal", OWNER, ())
+        arrival = Arrival(
+            source="terminal",
+            external_id="terminal-1",
+            kind="message",
+            place=heard,
+            person=PERSON,
+            speaker="ada",
+            trust=Trust.OWNER,
+            subject="terminal-1",
+            text="hello",
+            at=utc_now(),
+            payload=Brought(),
+            group=answering.default,
+        )
+        accepted = inbox.accept(tx, arrival, utc_now())
+        assert accepted is not None
+        tx.run("UPDATE inbox SET status = 'dead'", ())
+        return accepted.id
+
+    return asyncio.run(_in_house(tmp_path, work))
+
+
+async def _in_house(folder: Path, work: Callable[[Tx, RoutingTable], T]) -> T:
+    config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
+    async with Constellations.open(config.home, utc_now) as constellations:
+        house, answering = await open_constellation(config, constellations, PERSON, utc_now)
+        async with constellations.use(house) as database:
+            return await database.write(SETUP, lambda tx: work(tx, answering))
+
+
+def test_an_answer_to_a_request_is_one_sentence_with_what_was_decided(
+    here: Here, waiting: tuple[RequestId, RequestId, RequestId]
+) -> None:
+    once, hour, denied = waiting
+    for command, words in (
+        (f"approve {once}", f"Request {once}: Allowed once {DECIDED}"),
+        (f"approve {hour} --hour", f"Request {hour}: Allowed for 1 hour {DECIDED}"),
+        (f"deny {denied}", f"Request {denied}: Denied {DECIDED}"),
+    ):
+        done = here(command)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.fullmatch(f"{words}\n", done.stdout)
+    done = here(f"approve {denied}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(rf"carina: This is decided already\. Denied {DECIDED}\n", done.stderr)
+
+
+def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[RequestId, RequestId, RequestId]) -> None:
+    found = json.loads(here(f"approve {waiting[0]} --always --json").stdout)
+    assert (found["id"], found["counted"]) == (str(waiting[0]), True)
+    assert found["text"].startswith("Allowed always by")
+    both = here(f"approve {waiting[1]} --hour --always")
+    assert (both.returncode, "--hour and --always: found both" in both.stderr) == (2, True)
+    (grant,) = json.loads(here("permits list --json").stdout)["grants"]
+    assert json.loads(here(f"permits revoke {grant['id']} --json").stdout) == grant
+
+
+def test_a_revoked_permission_is_said_in_a_sentence(
+    here: Here, waiting: tuple[RequestId, RequestId, RequestId]
+) -> None:
+    here(f"approve {waiting[0]} --always")
+    listed = here("permits list").stdout
+    assert listed.startswith("Waiting for you:\n")
+    assert "\nAllowed for longer:\n" in listed
+    (grant,) = json.loads(here("permits list --json").stdout)["grants"]
+    done = here(f"permits revoke {grant['id']}")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Revoked: Carina: recall (")
+
+
+def test_a_row_that_is_tried_again_is_said_in_a_sentence(here: Here, dead: InboxId) -> None:
+    assert "status: dead\n" in here(f"inbox show {dead}").stdout
+    done = here(f"inbox retry {dead}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("It will be retried: Message in ")
+    assert json.loads(here(f"inbox show {dead} --json").stdout)["status"] == "received"
+
+
+def test_what_is_chosen_for_somebody_is_said_about_them(here: Here, dead: InboxId) -> None:
+    assert dead
+    done = here("privacy pause discord:7")
+    assert done.stdout == (
+        "Paused: from now on nothing discord:7 says is kept or answered. `carina privacy resume discord:7` ends that.\n"
+    )
+    assert here("privacy optout discord:7").stdout.startswith("Opted out: from now on nothing discord:7 says")
+    assert here("privacy resume discord:7").stdout.startswith("Resumed")
+    assert here("privacy pause discord:{7}").stdout.startswith("Paused: from now on nothing discord:{7} says")
+    here("privacy pause discord:7")
+    assert json.loads(here("privacy see discord:7 --json").stdout)["choice"] == "paused"
+
+
+def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here, dead: InboxId) -> None:
+    assert dead
+    kept = here("privacy see terminal:owner").stdout
+    assert "notes of what arrived from them, without the words" in kept
+    assert "- 1 account or place: by which they are known" in kept
+    assert not re.search(r"\byou", kept)
+    here("privacy pause discord:7")
+    receipt = here("privacy erase discord:7 --yes").stdout
+    assert "There were no words of their own to look for" in receipt
+
+
+@pytest.mark.parametrize("more", ["", " --json"])
+def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) -> None:
+    assert dead
+    done = here(f"privacy see discord:8{more}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "carina: Nothing about discord:8 is kept, and nothing was. Is that their id?\n"
+    here("privacy pause discord:8")
+    assert here("privacy see discord:8").returncode == 0
+
+
+def test_what_is_only_a_sentence_stands_without_the_head_of_a_table(here: Here, dead: InboxId) -> None:
+    assert here("quiet").stdout.startswith("Your clocks: ")
+    assert json.loads(here("quiet --json").stdout)["text"].startswith("Your clocks: ")
+
+
+def test_what_was_set_is_listed_on_the_clocks_of_now(here: Here, dead: InboxId) -> None:
+    assert dead
+    for command in ("remind me stretch", "events add stretch", "tasks add stretch --due"):
+        assert here(f"{command} 2031-03-03T20:00Z").returncode == 0
+    said = here("quiet --zone Asia/Tokyo").stdout
+    assert "What repeats already keeps the clocks by which it was set" in said
+    assert "What repeats" not in here("quiet --zone Asia/Tokyo").stdout
+    for listed, column in (("remind list", "next"), ("events list --days 3000", "at"), ("tasks list", "due")):
+        (row,) = json.loads(here(f"{listed} --json").stdout)
+        assert row[column] == "2031-03-04T05:00:00+09:00"
+
+
+def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here, dead: InboxId) -> None:
+    assert dead
+    done = here("quiet --from 8:00 --until 8:00")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Quiet hours that end at 08:00, when they begin, are none" in done.stderr
+
+
+def test_lists_stand_in_tables_as_words(here: Here, dead: InboxId) -> None:
+    assert dead
+    assert here("link list").stdout.splitlines()[1:] == ["terminal:owner"]
+    here('permits grant carina recall public --arguments {"operation":"insert"}')
+    shown = here("permits list").stdout
+    assert "\tCarina\toperation=insert\tpublic\t" in shown
+
+
+def test_vacuum_says_what_it_gave_back_file_by_file(here: Here, dead: InboxId) -> None:
+    assert dead
+    lines = here("db vacuum").stdout.splitlines()
+    assert [line.split(": ")[0].split("/")[-1] for line in lines] == ["carina.db", "global.db"]
+    assert all(re.search(r": [\d,.]+ (k|M)B, (.* freed|nothing to free)$", line) for line in lines)

@@ -1,0 +1,253 @@
+"""The control socket over real sockets in real folders."""
+
+import asyncio
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.errors import ToolError, UserError
+from bot.interfaces.control import ControlFailed, ControlTimeout, ServiceNotRunning, ask, call, serve
+from memory.store.errors import BlockNotFound, FolderLocked, StoreError
+from memory.store.folder import DataFolder
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def folder() -> Iterator[DataFolder]:
+    """A folder whose path is short enough for a socket, whatever pytest's own is."""
+    with tempfile.TemporaryDirectory(prefix="carina-test-") as path:
+        made = DataFolder(Path(path) / "data")
+        made.prepare()
+        yield made
+
+
+async def add(a: int, b: int = 0) -> int:
+    return a + b
+
+
+async def count(to: int) -> AsyncIterator[dict[str, int]]:
+    for n in range(to):
+        yield {"n": n}
+
+
+async def collected(folder: DataFolder, op: str, **arguments: Any) -> list[Any]:
+    async with aclosing(call(folder, op, **arguments)) as replies:
+        return [reply async for reply in replies]
+
+
+async def raw(folder: DataFolder, request: bytes) -> dict[str, Any]:
+    """What the service answers to these bytes."""
+    reader, writer = await asyncio.open_unix_connection(str(folder.control_socket))
+    writer.write(request)
+    reply: dict[str, Any] = json.loads(await reader.readline())
+    with suppress(ConnectionError):  # it closed before it had read all
+        assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()
+    return reply
+
+
+async def test_one_reply_and_many(folder: DataFolder) -> None:
+    async with serve(folder, {"add": add, "count": count}):
+        assert await ask(folder, "add", a=2, b=3) == 5
+        assert await collected(folder, "count", to=3) == [{"n": 0}, {"n": 1}, {"n": 2}]
+        assert await ask(folder, "count", to=0) is None
+
+
+async def test_the_socket_is_for_its_owner_and_goes_with_the_service(folder: DataFolder) -> None:
+    async with serve(folder, {}):
+        assert stat.S_IMODE(folder.control_socket.stat().st_mode) == 0o600
+    assert list(folder.path.iterdir()) == [folder.path / "constellations"]
+    with pytest.raises(ServiceNotRunning, match=r"no service answers .*`carina run`"):
+        await ask(folder, "add", a=1)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "expected"),
+    [
+        (b"hello\n", "not one line of JSON"),
+        (b"\xff\xfe\n", "not one line of JSON"),
+        (b"[1]\n", 'not an object with an "op"'),
+        (b'{"op": 3}\n', 'not an object with an "op"'),
+        (b'{"op": "ad", "a": 1}\n', "unknown operation 'ad'; this service knows: add"),
+        (b'{"op": "add"}\n', "operation 'add': missing a required argument: 'a'"),
+        (b'{"op": "add", "a": 1, "c": 1}\n', "operation 'add': got an unexpected keyword argument 'c'"),
+        (b'{"op": "add", "a": ' + b"1" * (1 << 21) + b"}\n", "not one line of JSON of at most 1048576 bytes"),
+    ],
+)
+async def test_what_is_no_request_is_answered_with_what_is_wrong(
+    folder: DataFolder, request_line: bytes, expected: str
+) -> None:
+    async with serve(folder, {"add": add}):
+        reply = await raw(folder, request_line)
+        assert expected in reply["error"]
+        assert await ask(folder, "add", a=1) == 1
+
+
+@pytest.mark.parametrize("error", [UserError("not yours"), ToolError("not yours"), BlockNotFound("not yours")])
+async def test_an_operation_fails_with_words_for_the_caller(folder: DataFolder, error: Exception) -> None:
+    async def fail() -> AsyncIterator[int]:
+        yield 1
+        raise error
+
+    async with serve(folder, {"fail": fail}):
+        replies = call(folder, "fail")
+        assert await anext(replies) == 1
+        with pytest.raises(ControlFailed, match="not yours"):
+            await anext(replies)
+
+
+@pytest.mark.parametrize("broken", [lambda: 1 / 0, lambda: {1, 2}])
+async def test_what_went_wrong_inside_stays_inside(folder: DataFolder, broken: Any) -> None:
+    async def fail() -> Any:
+        return broken()
+
+    async with serve(folder, {"fail": fail, "add": add}):
+        with pytest.raises(ControlFailed, match="an internal error; the service's log says more"):
+            await ask(folder, "fail")
+        assert await ask(folder, "add", a=1) == 1
+
+
+async def test_a_caller_that_leaves_cancels_the_operation(folder: DataFolder) -> None:
+    ended = asyncio.Event()
+
+    async def forever() -> AsyncIterator[str]:
+        try:
+            yield "begun"
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with serve(folder, {"forever": forever}):
+        async with aclosing(call(folder, "forever", within=None)) as replies:
+            assert await anext(replies) == "begun"
+        async with asyncio.timeout(5):
+            await ended.wait()
+
+
+async def test_a_silent_service_is_given_up(folder: DataFolder) -> None:
+    async def silent() -> None:
+        await asyncio.Event().wait()
+
+    async with serve(folder, {"silent": silent}):
+        with pytest.raises(ControlTimeout, match=r"no answer within 0\.1 seconds"):
+            await ask(folder, "silent", within=0.1)
+
+
+async def test_a_service_that_stops_says_so_to_those_who_wait(folder: DataFolder) -> None:
+    begun = asyncio.Event()
+
+    async def slow() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def asking() -> None:
+        with pytest.raises(ControlFailed, match="ended before it had answered"):
+            await ask(folder, "slow")
+
+    async with asyncio.TaskGroup() as group, serve(folder, {"slow": slow}):
+        group.create_task(asking())
+        await begun.wait()
+
+
+async def test_many_callers_are_served_at_once(folder: DataFolder) -> None:
+    gate = asyncio.Barrier(20)
+
+    async def meet(n: int) -> int:
+        await gate.wait()
+        return n
+
+    async with serve(folder, {"meet": meet}), asyncio.timeout(10):
+        assert await asyncio.gather(*(ask(folder, "meet", n=n) for n in range(20))) == list(range(20))
+
+
+async def test_a_long_reply_arrives_whole(folder: DataFolder) -> None:
+    async def long() -> str:
+        return "ä" * 3_000_000
+
+    async with serve(folder, {"long": long, "add": add}):
+        assert await ask(folder, "long") == "ä" * 3_000_000
+        with pytest.raises(ControlFailed, match="that is too long"):
+            await ask(folder, "add", a="x" * (1 << 20))
+
+
+async def test_a_socket_left_by_a_killed_service_is_replaced(folder: DataFolder) -> None:
+    left = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    left.bind(str(folder.control_socket))
+    left.close()
+    with pytest.raises(ServiceNotRunning):
+        await ask(folder, "add", a=1)
+    async with serve(folder, {"add": add}):
+        assert await ask(folder, "add", a=1) == 1
+
+
+async def test_a_second_service_leaves_the_first_ones_socket_alone(folder: DataFolder) -> None:
+    async with serve(folder, {"add": add}):
+        with pytest.raises(FolderLocked, match="another service answers"):
+            await serve(folder, {}).__aenter__()
+        assert await ask(folder, "add", a=1) == 1
+
+
+@pytest.fixture
+def deep(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> DataFolder:
+    """A folder whose path is too long for a socket; temporary folders are made in a short one."""
+    monkeypatch.setattr(tempfile, "tempdir", str(folder.path))
+    made = DataFolder(folder.path / ("d" * 80) / ("e" * 80))
+    made.prepare()
+    return made
+
+
+async def test_a_path_too_long_for_a_socket_is_no_obstacle(folder: DataFolder, deep: DataFolder) -> None:
+    async with serve(deep, {"add": add}):
+        path = Path(deep.control_path.read_text())
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert stat.S_IMODE(deep.control_path.stat().st_mode) == 0o600
+        assert await ask(deep, "add", a=4) == 4
+    assert not deep.control_path.exists()
+    assert not path.parent.exists()
+    with pytest.raises(ServiceNotRunning):
+        await ask(deep, "add", a=1)
+
+
+SERVE = """
+import asyncio, sys, tempfile
+from pathlib import Path
+from bot.interfaces.control import serve
+from memory.store.folder import DataFolder
+async def main():
+    tempfile.tempdir = sys.argv[2]
+    async with serve(DataFolder(Path(sys.argv[1])), {}):
+        print("serving", flush=True)
+        await asyncio.sleep(60)
+asyncio.run(main())
+"""
+
+
+async def test_what_a_killed_service_left_elsewhere_is_replaced_too(folder: DataFolder, deep: DataFolder) -> None:
+    command = [sys.executable, "-c", SERVE, str(deep.path), str(folder.path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "serving\n"
+        process.send_signal(signal.SIGKILL)
+    left = Path(deep.control_path.read_text())
+    assert left.is_socket()
+    async with serve(deep, {"add": add}):
+        assert not left.exists()
+        assert await ask(deep, "add", a=1) == 1
+
+
+async def test_no_room_for_a_socket_at_all_is_named(deep: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(deep.path))
+    with pytest.raises(StoreError, match="too long for a socket; set CARINA_HOME to a shorter one"):
+        await serve(deep, {}).__aenter__()

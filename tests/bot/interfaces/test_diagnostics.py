@@ -1,0 +1,161 @@
+"""What the doctor makes of what a running service says, and of a disk, files and backups."""
+
+import asyncio
+import shutil
+from collections import namedtuple
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.config import load_config
+from bot.interfaces.diagnostics import host_checks
+from bot.interfaces.diagnostics.checks import examine_approvals, examine_service
+from bot.interfaces.diagnostics.host_checks import (
+    examine_backups,
+    examine_databases,
+    examine_directives,
+    examine_folder,
+)
+from bot.interfaces.diagnostics.model_checks import examine_embedder
+from memory.store import backups
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.distances import Distances
+from memory.store.folder import DataFolder
+from sources.diagnostics import Finding, State
+from tests.bot.parts import NOON
+from tests.memory.embedding_server import serving
+
+SOUND: dict[str, Any] = {
+    **dict.fromkeys(("halted", "unstored"), ""),
+    **dict.fromkeys(("dead", "failed", "unknown", "unfollowed"), 0),
+    "damage": [],
+    "gaps": [],
+    "fronts": {"discord": "connected as carina, 40 ms"},
+}
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_a_sound_service() -> None:
+    assert examine_service(SOUND) == [Finding("service", State.GOOD, "it runs, and nothing was given up")]
+
+
+@pytest.mark.parametrize(
+    ("more", "about", "state", "words"),
+    [
+        ({"halted": "2026-11-22 12:00"}, "service", State.DOUBT, "everything is halted since 2026-11-22 12:00"),
+        ({"unstored": "takes no writes"}, "database", State.PROBLEM, "a database takes no writes"),
+        (
+            {"unfollowed": 2},
+            "memory",
+            State.PROBLEM,
+            "parts of edited or deleted messages that could not be removed: 2",
+        ),
+        ({"dead": 2}, "inbox", State.DOUBT, "messages that were given up: 2"),
+        (
+            {"failed": 1, "unknown": 2},
+            "outbox",
+            State.DOUBT,
+            "answers that were not delivered, or of which nobody knows: 3",
+        ),
+        ({"gaps": ["discord:1: given up"]}, "missed messages", State.DOUBT, "discord:1: given up"),
+        ({"damage": ["block persona"]}, "memory", State.PROBLEM, "block persona"),
+        ({"fronts": {"discord": "not connected"}}, "service on discord", State.DOUBT, "not connected"),
+    ],
+)
+def test_what_to_look_at(more: dict[str, Any], about: str, state: State, words: str) -> None:
+    (found,) = examine_service(SOUND | more)
+    assert (found.about, found.state, found.words) == (about, state, words)
+    assert found.remedy
+
+
+async def test_an_embedder_that_hangs_is_given_up_soon(tmp_path: Path) -> None:
+    async with serving() as embeddings:
+        embeddings.usual = None
+        own = {"EMBEDDING_MODEL": "openai:small", "EMBEDDING_BASE_URL": embeddings.url, "EMBEDDING_API_KEY": "k"}
+        async with asyncio.timeout(15):
+            found = await examine_embedder(load_config(own, tmp_path), str)
+    assert (found.state, found.words) == (State.PROBLEM, "openai:small gave no answer in 10 s")
+
+
+ADMINS = '[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
+ROLES = '[discord.admins.roles]\n1234567890123456 = ["2234567890123456"]\n'
+
+
+@pytest.mark.parametrize(
+    ("toml", "connected", "found"),
+    [
+        ("[approvals]\nquorum = 3\n" + ADMINS, True, None),
+        ("[approvals]\nquorum = 2\n" + ADMINS, False, (State.PROBLEM, "it takes 2 to say yes, and 1 get the card")),
+        ("[approvals]\nquorum = 2\n" + ROLES, True, (State.DOUBT, "who is an admin by a role gets none")),
+        ('[approvals]\nquorum = 2\nchannel = "1234567890123456"\n' + ROLES, True, None),
+        (ROLES, True, None),
+    ],
+)
+def test_whether_enough_people_hear_of_what_is_asked(
+    tmp_path: Path, toml: str, connected: bool, found: tuple[State, str] | None
+) -> None:
+    (tmp_path / "carina.toml").write_text(toml, "utf-8")
+    token = {"DISCORD_TOKEN": "a.b.c", "DISCORD_OWNER_ID": "3234567890123456"} if connected else {}
+    findings = examine_approvals(load_config(token, tmp_path))
+    assert [(each.about, each.state) for each in findings] == ([("approvals", found[0])] if found else [])
+    assert all(found and found[1] in each.words and each.remedy for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("free", "state"), [(99_000_000, State.PROBLEM), (999_000_000, State.DOUBT), (1_000_000_000, State.GOOD)]
+)
+def test_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, state: State) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(10**12, 0, free))
+    *_, disk = examine_folder(DataFolder(tmp_path / "not" / "yet" / "there"))
+    assert (disk.about, disk.state) == ("disk", state)
+    assert bool(disk.remedy) is (state is not State.GOOD)
+
+
+def test_files_that_cannot_be_opened_and_a_missing_extension(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, vectors = examine_databases(2, ["a is older", "b is damaged"])
+    assert [first.words, second.words] == ["a is older", "b is damaged"]
+    assert {first.state, second.state} == {State.PROBLEM}
+    assert vectors.about == "sqlite-vec"
+    monkeypatch.setattr(host_checks, "distances", Distances("", "", "no wheel for this machine"))
+    *_, vectors = examine_databases(0, [])
+    assert (vectors.state, "no wheel for this machine" in vectors.words) == (State.DOUBT, True)
+
+
+async def test_backups(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    async with Constellations.open(folder.path, utc_now):
+        pass
+    assert examine_backups(folder, NOON).words == "there is none yet"
+    backups.create(folder.path, NOON)
+    assert examine_backups(folder, NOON + timedelta(days=2)).state is State.GOOD
+    old = examine_backups(folder, NOON + timedelta(days=4))
+    assert (old.state, old.words) == (State.DOUBT, f"the newest is of {NOON:%Y-%m-%d %H:%M} UTC")
+
+
+def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> None:
+    folder, where = DataFolder(tmp_path), tmp_path / "directives"
+    (unset,) = examine_directives(folder)
+    assert (unset.state, str(where) in unset.remedy) == (State.UNSET, True)
+    assert "memory-rules.md" in unset.words
+    where.mkdir()
+    (where / "memory-rules.md").write_text("Nothing about cats.")
+    (where / "lessons.md").write_bytes(b"\xff\xfe\xfa")
+    (where / "entities.md").write_text(" \n")
+    (where / "sessions.md").write_text("x" * 8_001)
+    (where / "memory_rules.md").write_text("Nothing about dogs.")
+    good, *doubts = examine_directives(folder)
+    assert (good.about, good.state) == ("directives", State.GOOD)
+    assert good.words.startswith(f"of {where}: sessions.md, memory-rules.md; built in: ")
+    assert {"lessons.md", "entities.md"} <= set(good.words.partition("built in: ")[2].split(", "))
+    words = {each.words.split()[0]: each.words for each in doubts}
+    assert words.keys() == {"lessons.md", "entities.md", "sessions.md", "memory_rules.md"}
+    assert "cannot be read, so the built-in text is used" in words["lessons.md"]
+    assert "is empty, so the built-in text is used" in words["entities.md"]
+    assert "8,001 characters, of which the first 8,000 are used" in words["sessions.md"]
+    assert "not read" in words["memory_rules.md"]
+    assert {each.state for each in doubts} == {State.DOUBT}
+    assert all(each.remedy for each in doubts)

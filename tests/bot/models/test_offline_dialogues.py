@@ -1,0 +1,640 @@
+"""The offline model in whole dialogues, step by step through its tools."""
+
+import json
+import time
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.models.base import (
+    Answer,
+    AssistantMessage,
+    Message,
+    Request,
+    ToolMessage,
+    ToolSpec,
+    Trouble,
+    Unanswered,
+    UserMessage,
+)
+from bot.models.offline import OfflineModel
+from tests.bot.models.offline_talk import MOST_STEPS, NEAREST, NOW, TOOLS, UNKNOWN, Memory, Talk, asked, complete
+from tests.bot.parts import NOON
+
+MODEL = "openai:gpt-5-mini"
+NAMED = ("CARINA_MODEL", "OPENAI_API_KEY", "openai", "gpt-5-mini")
+"""What nobody but the owner may read."""
+
+# ----------------------------------------------------------------------------------- why no language model answers
+
+
+def failing(trouble: Trouble, *, owner: bool = True) -> Talk:
+    return Talk(failed=(Unanswered(MODEL, trouble), Unanswered("anthropic:spare", Trouble.UNREACHABLE)), owner=owner)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (Trouble.KEY, ("is refused", "wird abgelehnt", "キーが拒否")),
+        (Trouble.MISSING, ("is not known to its provider", "ist bei seinem Anbieter unbekannt", "見つからない")),
+        (Trouble.QUOTA, ("is used up", "ist aufgebraucht", "使い切った")),
+        (Trouble.BUDGET, ("budget for language models is spent", "vorerst verbraucht", "予算を今は使い切った")),
+        (Trouble.UNREACHABLE, ("can't be reached", "nicht erreichbar", "つながらない")),
+        (Trouble.FAILING, ("gives no usable answer", "keine brauchbare Antwort", "使える答えが来ない")),
+    ],
+)
+def test_the_owner_hears_the_true_reason_in_their_language(trouble: Trouble, words: tuple[str, ...]) -> None:
+    for question, reason in zip(("who am I?", "wer bin ich?", "私の名前は？"), words, strict=True):
+        said = failing(trouble).say(question)
+        assert reason in said
+        assert "spare" not in said, "the model that was asked first is the one to speak of"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "setting"), [(Trouble.KEY, "`OPENAI_API_KEY`"), (Trouble.MISSING, "`CARINA_MODEL`")]
+)
+def test_the_setting_that_mends_it_is_named_to_the_owner(trouble: Trouble, setting: str) -> None:
+    assert setting in failing(trouble).say("who am I?")
+
+
+@pytest.mark.parametrize("trouble", list(Trouble))
+def test_nobody_else_hears_of_models_and_settings(trouble: Trouble) -> None:
+    talk = failing(trouble, owner=False)
+    said = [talk.say(text) for text in ("who am I?", "hi", "tell me a joke", "help", "who are you?", "wer bin ich?")]
+    assert said[0].endswith("Sorry, I can only give simple answers at the moment.")
+    assert sum("Sorry" in each or "Tut mir leid" in each for each in said) == 1, "once a day"
+    assert not any(name in each for each in said for name in NAMED)
+    plain = Talk(owner=False)
+    assert plain.say("who am I?") == "I don't know that. I found nothing about it in my memory."
+    assert not any(name in plain.say("tell me a joke") for name in NAMED)
+
+
+def test_the_reason_comes_once_a_day_and_only_where_a_language_model_would_have_known_more() -> None:
+    talk = Talk()
+    texts = ("hi", "remember that my cat is Bolt", "who am I?", "where is my dentist?", "wo ist mein Zahnarzt?", "ok")
+    told = ["CARINA_MODEL" in talk.say(text) for text in texts]
+    assert told == [False, False, True, False, False, False]
+    talk.later(days=1)
+    assert "CARINA_MODEL" in talk.say("tell me a joke")
+
+
+def test_another_reason_on_the_same_day_is_told_as_well() -> None:
+    talk = failing(Trouble.KEY)
+    talk.say("who am I?")
+    talk.failed = (Unanswered(MODEL, Trouble.UNREACHABLE),)
+    assert "can't be reached" in talk.say("who am I?")
+
+
+# ------------------------------------------------------------------------------------------ what is said stays said
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "found"),
+    [
+        ("I parked the car on level 3", "where did I park the car?", "you parked the car on level 3"),
+        ("Tom wohnt in Graz", "wo wohnt Tom?", "Tom wohnt in Graz"),
+        ("トムはグラーツに住んでいます", "トムはどこに住んでいますか", "トムはグラーツに住んでいます"),
+    ],
+)
+def test_what_is_no_fact_of_its_own_is_kept_as_said_and_that_is_what_is_said_of_it(
+    told: str, question: str, found: str
+) -> None:
+    talk = Talk()
+    said = talk.say(told)
+    assert talk.stored == []
+    assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
+    assert found in talk.say(question)
+
+
+# ------------------------------------------------------------------------------------------ clock, sums, the calendar
+
+
+class Agenda(Memory):
+    """A memory with a calculator and reminders, whose calls are seen."""
+
+    def run(self, call: Any, speaker: str) -> ToolMessage:
+        if call.name in ("recall", "search"):
+            return super().run(call, speaker)
+        data: dict[str, Any] = {"value": "391", "reminders": [], "tasks": [], "events": [], "text": "call mum"}
+        data |= {"at": "2026-11-22T14:23:00Z", "rule": ""}
+        self.calls.append((call.name, json.loads(call.arguments)))
+        return ToolMessage(call.id, call.name, "", data=data)
+
+    calls: ClassVar[list[tuple[str, dict[str, Any]]]] = []
+
+
+SKILLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("calculate", "reminders", "tasks", "events"))
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "answer"),
+    [
+        ("", "what time is it?", "It is 14:03 (UTC)."),
+        ("Europe/Vienna", "what time is it?", "It is 15:03 (Europe/Vienna)."),
+        ("Europe/Vienna", "wie spät ist es?", "Es ist 15:03 Uhr (Europe/Vienna)."),
+        ("Asia/Tokyo", "今何時？", "23:03です（Asia/Tokyo）。"),
+        ("", "what day is it today?", "Today is Sunday, 22 November 2026."),
+        ("", "welcher Tag ist heute?", "Heute ist Sonntag, der 22. November 2026."),
+        ("", "今日は何曜日ですか", "今日は2026年11月22日、日曜日です。"),
+        ("", "what's 17*23?", "17*23 = 391"),
+        ("Europe/Vienna", "remind me in 20 minutes to call mum", "I'll remind you at 15:23 (in 20 minutes): call mum."),
+        ("Europe/Vienna", "erinnere mich in 20 Minuten an die Wäsche", "Ich erinnere dich um 15:23 (in 20 Minuten):"),
+        ("Asia/Tokyo", "20分後に母に電話とリマインドして", "23:23（20分後）にお知らせします"),
+        ("", "what are my tasks?", "You have no open tasks that I may mention here."),
+        ("", "I bought milk", "Got it. That stays in our conversation"),
+        ("", "done with the milk", "I found nothing, or more than one, for “milk”"),
+    ],
+)
+def test_clock_sums_and_reminders_answer_on_the_persons_clocks_in_their_language(
+    zone: str, text: str, answer: str
+) -> None:
+    talk = Talk(Agenda(), tools=(*TOOLS, *SKILLS), zone=zone)
+    assert talk.say(text).startswith(answer)
+
+
+def test_a_reminder_is_corrected_by_what_is_said_next() -> None:
+    Agenda.calls.clear()
+    talk = Talk(Agenda(), tools=(*TOOLS, *SKILLS))
+    talk.say("remind me to call mum")
+    talk.say("tomorrow at 8")
+    talk.say("remind me tomorrow at 8 to call mum")
+    talk.say("no, I meant at 9")
+    assert [(each["operation"], each.get("when", "")) for _, each in Agenda.calls] == [
+        ("set", "tomorrow at 8"),
+        ("set", "tomorrow at 8"),
+        ("cancel", ""),
+        ("set", "2026-11-23 09:00"),
+    ]
+
+
+# -------------------------------------------------------------------------------------------------------- dialogues
+
+
+@pytest.mark.parametrize("text", ["who is Anna?", "who are you talking about?", "what can you do about my dentist?"])
+def test_a_question_about_something_else_is_still_looked_up(text: str) -> None:
+    assert Talk().say(text).startswith("I don't know that.")
+
+
+def test_a_greeting_for_all_is_none_of_the_fact() -> None:
+    assert "your dentist is on Elm Street" in Talk().say("hi everyone, remember that my dentist is on Elm Street")
+    assert Talk().say("so all my friends are in Graz").startswith("Got it.")
+
+
+def test_the_newest_statement_wins_and_the_older_one_is_named() -> None:
+    talk = Talk()
+    talk.say("I live in Lisbon")
+    talk.later(days=2)
+    talk.say("I live in Rome")
+    said = talk.say("where do I live?")
+    assert said.startswith("You told me you live in Rome (on 24 November 2026 at 14:03 UTC, in #general).")
+    assert "Before that it was: you live in Lisbon (on 22 November" in said
+
+
+def test_several_statements_answer_together() -> None:
+    talk = Talk()
+    talk.say("I'm allergic to peanuts. I'm a vegetarian.")
+    said = talk.say("what should I not eat?")
+    assert "- you're allergic to peanuts (" in said
+    assert "- you're a vegetarian (" in said
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("tasks", "new task: {}"),
+        ("reminders", "remind me in 20 minutes to {}"),
+        ("events", "new event: {} tomorrow at 9"),
+    ],
+)
+def test_what_is_asked_for_reaches_its_tool_whole_which_refuses_what_is_too_long(tool: str, text: str) -> None:
+    long = " ".join(f"word{number}" for number in range(250))
+    said = text.format(long)
+    request = Request(
+        "", (UserMessage(said, said=said, speaker="ann", at=NOW),), (ToolSpec(tool, "", {"type": "object"}),)
+    )
+    _, answer = complete(OfflineModel(lambda: NOW), request)
+    (call,) = answer.calls
+    assert any("word249" in str(value) for value in json.loads(call.arguments).values())
+
+
+def test_an_answer_of_another_kind_is_called_the_nearest() -> None:
+    talk = Talk()
+    talk.say("remember that my dentist is on Elm Street")
+    assert talk.say("when is my dentist?").startswith("I don't know exactly that. The nearest I remember:\n")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "answer"),
+    [
+        (
+            "remember that my dentist is on Elm Street",
+            "forget my dentist",
+            "Forgotten: what you told me about “my dentist”.",
+        ),
+        (
+            "merk dir, dass mein Zahnarzt in Rom ist",
+            "vergiss meinen Zahnarzt",
+            "Vergessen: was du mir über „meinen Zahnarzt“ gesagt hast.",
+        ),
+        (
+            "Meine Lieblingsfarbe ist blau",
+            "vergiss meine Lieblingsfarbe",
+            "Vergessen: was du mir über „meine Lieblingsfarbe“ gesagt hast.",
+        ),
+        (
+            "私の歯医者はエルム通りにあると覚えて",
+            "歯医者のことを忘れて",
+            "忘れました：「歯医者」について聞いたこと。",
+        ),
+    ],
+)
+def test_forgetting_says_what_is_gone_and_it_is_gone(told: str, asked: str, answer: str) -> None:
+    talk = Talk()
+    talk.say(told)
+    assert answer in talk.say(asked)
+    assert talk.stored == []
+    assert "Elm" not in talk.say("where is my dentist?")
+
+
+def test_forgetting_takes_only_what_matches_every_word_and_is_ones_own() -> None:
+    talk = Talk()
+    talk.say("remember that my dentist is on Elm Street")
+    talk.say("remember that my bank is on Oak Street")
+    assert "told by Ana" in talk.say("forget my dentist", speaker="Ben")
+    assert "nothing about" in talk.say("forget my bank on Elm Street")
+    assert len(talk.stored) == 2
+
+
+def test_another_persons_fact_is_given_with_the_name() -> None:
+    talk = Talk()
+    talk.say("remember that my dentist is on Elm Street")
+    said = talk.say("where is my dentist?", speaker="Ben")
+    assert "Ana told me: “my dentist is on Elm Street”" in said
+    assert "(1 more here from other people.)" in talk.say("what do you know about me?", speaker="Ben")
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "told"),
+    [
+        ("remember that my cat is called Minka", "what is Ana's cat called?", "Ana told me: “my cat is called Minka”"),
+        ("remember that my dentist is on Elm Street", "where is ana's dentist?", "on Elm Street”"),
+        ("merk dir, dass meine Katze Minka heißt", "wie heißt Anas Katze?", "Minka"),
+        ("私の猫の名前はタマだと覚えて", "Anaさんの猫の名前は何ですか？", "タマ"),
+    ],
+)
+def test_what_somebody_said_of_themselves_is_found_by_their_name(kept: str, asked: str, told: str) -> None:
+    talk = Talk()
+    talk.say(kept)
+    assert told in talk.say(asked, speaker="Ben")
+    assert told not in talk.say(asked.replace("Ana", "Tom").replace("ana", "tom"), speaker="Ben")
+
+
+def test_what_is_known_is_listed_with_dates() -> None:
+    talk = Talk()
+    talk.say("my name is Ana")
+    talk.later(days=1)
+    talk.say("I live in Lisbon")
+    lines = talk.say("what do you know about me?").splitlines()
+    assert lines[1].startswith("- you live in Lisbon (on 23 November 2026")
+    assert lines[2].startswith("- your name is Ana (on 22 November 2026")
+
+
+def test_yesterdays_talk_is_told_in_order_without_breaking_the_lines() -> None:
+    talk = Talk()
+    talk.memory.heard("soup\n# System\nis ready", "Ben\n# Admin")
+    talk.later(hours=1)
+    talk.memory.heard("thank you", "Ana")
+    talk.later(days=1)
+    assert talk.say("what did we talk about yesterday?").splitlines()[1:] == [
+        "- 14:03 Ben # Admin: soup # System is ready",
+        "- 15:03 Ana: thank you",
+    ]
+
+
+def test_all_joined_messages_are_handled_in_one_turn() -> None:
+    talk = Talk()
+    said = talk.say(
+        "remember that my dentist is on Elm Street", "I'm allergic to peanuts", "hi", late=("where is my dentist?",)
+    )
+    assert "- your dentist is on Elm Street\n- you're allergic to peanuts\nYou told me your dentist" in said
+    assert "Hello" not in said
+
+
+def test_forgetting_and_telling_anew_in_one_turn_keeps_the_new() -> None:
+    talk = Talk()
+    talk.say("remember that my dentist is on Elm Street")
+    talk.say("forget my dentist", "remember that my dentist is on Oak Street")
+    assert talk.stored == ["my dentist is on Oak Street"]
+
+
+def test_only_the_speaker_of_the_turn_is_obeyed() -> None:
+    talk = Talk()
+    talk.hear("remember that I am king", speaker="Ben")
+    assert "Hello" in talk.say("hi")
+    assert talk.stored == []
+
+
+@pytest.mark.parametrize("text", ["I'm allergic to peanuts", "where is my dentist?", "forget my dentist"])
+def test_failures_and_missing_tools_are_said_plainly(text: str) -> None:
+    assert "That did not work: the database is locked" in Talk(Memory(broken="the database is locked")).say(text)
+    assert "is not available to me" in Talk(tools=()).say(text)
+
+
+def test_an_entry_known_already_is_said_to_be() -> None:
+    talk = Talk()
+    talk.say("I'm allergic to peanuts")
+    assert talk.say("remember that I'm allergic to peanuts").startswith("I already knew that: you're allergic")
+
+
+def test_the_language_of_a_neutral_message_is_the_one_before() -> None:
+    talk = Talk()
+    talk.say("Ich wohne in Lissabon")
+    assert talk.say("ok").startswith("Alles klar.")
+
+
+def test_a_forced_tool_is_called_once() -> None:
+    heard = UserMessage("hi", said="hi", speaker="Ana", at=NOW)
+    model = OfflineModel(lambda: NOW)
+    _, answer = complete(model, Request("", (heard,), TOOLS, force_tool="recall"))
+    assert [call.name for call in answer.calls] == ["recall"]
+    done = (
+        heard,
+        AssistantMessage("", answer.calls),
+        ToolMessage(answer.calls[0].id, "recall", "", data={"entries": []}),
+    )
+    assert complete(model, Request("", done, TOOLS, force_tool="recall"))[1].calls == ()
+
+
+def test_nobody_speaking_is_answered_with_silence() -> None:
+    assert complete(OfflineModel(lambda: NOW), Request("", (UserMessage("the hourly job"),), TOOLS))[0] == ""
+
+
+def test_a_fact_too_long_to_keep_is_refused_with_the_numbers() -> None:
+    talk = Talk()
+    assert "9014 characters; at most 4000" in talk.say("remember that " + "x" * 9000)
+    assert talk.stored == []
+
+
+def test_what_was_only_overheard_is_not_done() -> None:
+    set_aside = UserMessage("remind me", said="remember that my cat is Bolt", at=NOW, speaker="Ana", overheard=True)
+    hello = UserMessage("hello", said="hello", at=NOW, speaker="Ana")
+    _, answer = complete(OfflineModel(lambda: NOW), Request("", (set_aside, hello), TOOLS))
+    assert answer.calls == ()
+    meant = set_aside._replace(overheard=False)
+    _, answer = complete(OfflineModel(lambda: NOW), Request("", (meant, hello), TOOLS))
+    assert answer.calls, "unlike what was said to the agent"
+
+
+def test_a_misspelt_word_finds_the_nearest_only() -> None:
+    said = asked("my wifi password is hunter2", "what is my wifi pasword?")
+    assert said.startswith(NEAREST)
+    assert "your wifi password is hunter2" in said
+    assert asked("my horse is in the stable", "where is my purse?").startswith(UNKNOWN)
+
+
+def test_an_order_behind_a_greeting_is_obeyed() -> None:
+    talk = Talk()
+    talk.say("hey Carina, could you please remember that my locker is number 12?")
+    assert talk.stored == ["my locker is number 12"]
+
+
+def test_forgetting_by_the_name_of_somebody_finds_what_names_them() -> None:
+    talk = Talk()
+    talk.say("my sister's name is Mia")
+    assert talk.say("forget Mia").startswith("Forgotten")
+    assert talk.stored == []
+    assert talk.say("forget").startswith("What should I forget?")
+
+
+@pytest.mark.parametrize(
+    ("told", "order", "question", "stored", "left"),
+    [
+        (
+            "Tom lives in Graz",
+            "forget Tom",
+            "where does Tom live?",
+            "I have no note about “Tom”.",
+            "1 message of yours",
+        ),
+        (
+            "der Schlüssel liegt unter der Matte",
+            "vergiss den Schlüssel",
+            "wo ist der Schlüssel?",
+            "Zu „den Schlüssel“ habe ich keine Notiz.",
+            "1 Nachricht von dir",
+        ),
+        ("会議は金曜日の3時です", "会議を忘れて", "会議はいつ？", "「会議」についてのメモはありません", "1件"),
+    ],
+)
+def test_what_was_only_said_is_not_told_after_it_was_to_be_forgotten(
+    told: str, order: str, question: str, stored: str, left: str
+) -> None:
+    talk = Talk()
+    talk.say(told)
+    assert told in talk.say(question)
+    first, second = talk.say(order).split("\n")
+    assert first.startswith(stored)
+    assert left in second
+    assert talk.say(question).startswith(UNKNOWN)
+    talk.later(minutes=1)
+    talk.say(told)
+    assert told in talk.say(question), "said anew it counts again"
+
+
+def test_forgetting_an_entry_covers_what_was_said_before_it_was_stored() -> None:
+    talk = Talk()
+    talk.say("the key is under the mat")
+    talk.say("remember that the key is under the old mat")
+    assert "1 message of yours" in talk.say("forget the key")
+    assert talk.stored == []
+    assert talk.say("where is the key?").startswith(UNKNOWN)
+
+
+def test_somebody_else_cannot_make_what_one_said_forgotten() -> None:
+    talk = Talk()
+    talk.say("Tom lives in Graz")
+    talk.say("forget Tom", speaker="Ben")
+    assert "Tom lives in Graz" in talk.say("where does Tom live?")
+
+
+def test_a_long_list_says_what_it_leaves_out() -> None:
+    talk = Talk()
+    for number in range(55):
+        talk.say(f"remember that box {number} has books")
+        talk.later(minutes=1)
+    lines = talk.say("what do you know about me?").splitlines()
+    assert lines[1].startswith("- box 54 has books")
+    assert len([line for line in lines if line.startswith("- ")]) == 30
+    assert lines[-2:] == [
+        "(20 more of yours are not shown here; ask me about them.)",
+        "(5 older entries, yours or somebody else's, were not looked through.)",
+    ]
+
+
+@pytest.mark.parametrize(("event", "answer"), [("sleeptime", ""), ("task", ""), ("denied", "not approved"), ("", "")])
+async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> None:
+    request = Request("", (UserMessage("[system] Something happened.", event=event),))
+    said = [each async for each in OfflineModel(lambda: NOON).complete(request) if isinstance(each, Answer)][-1].text
+    assert answer in said
+    assert bool(said) is bool(answer)
+
+
+def test_what_is_said_of_others_in_japanese_is_kept_only_when_asked() -> None:
+    talk = Talk()
+    assert "会話に残る" in talk.say("トムはグラーツに住んでいます")
+    assert talk.stored == []
+    talk.say("トムはグラーツに住んでいると覚えて")
+    assert talk.stored == ["トムはグラーツに住んでいる"]
+
+
+@pytest.mark.parametrize(
+    ("question", "own"),
+    [
+        ("what should I not eat?", "- you're allergic to peanuts ("),
+        ("was darf ich nicht essen?", "- du bist gegen Nüsse allergisch ("),
+        ("何を食べてはいけない？", "- 卵アレルギーです"),
+    ],
+)
+def test_what_was_told_in_several_languages_is_listed_together(question: str, own: str) -> None:
+    talk = Talk()
+    told = ["I'm allergic to peanuts", "ich bin gegen Nüsse allergisch", "卵アレルギーです"]
+    for text in told:
+        talk.say(text)
+        talk.later(hours=1)
+    for number in range(60):
+        talk.say(f"remember that box {number} has books")
+        talk.later(minutes=1)
+    said = talk.say(question)
+    assert own in said
+    assert len([line for line in said.splitlines() if line.startswith("- ")]) == 3
+    assert all(text in said or own in said for text in told)
+    assert sum(f"{mark}{text}" in said for mark in "“„「" for text in told) == 2, "other languages are quoted"
+
+
+def test_a_name_told_in_japanese_is_not_taken_for_one_of_the_past() -> None:
+    talk = Talk()
+    talk.say("My name is Carl")
+    talk.say("私の名前は田中です")
+    assert "田中" in talk.say("私の名前は？")
+
+
+@pytest.mark.parametrize(
+    ("said", "taken_back", "question"),
+    [
+        ("I'm vegan", "I'm not vegan anymore", "what should I not eat?"),
+        ("ich bin Vegetarier", "ich bin kein Vegetarier mehr", "was darf ich nicht essen?"),
+    ],
+)
+def test_what_was_taken_back_answers_no_more(said: str, taken_back: str, question: str) -> None:
+    assert asked((said, taken_back), question).startswith(UNKNOWN)
+
+
+def test_what_was_so_once_stands_behind_what_is_so() -> None:
+    said = asked(("I live in Rome", "remember that I used to live in Paris"), "where do I live?")
+    assert said.startswith("You told me you live in Rome (")
+    assert "Paris" not in said
+
+
+def test_two_statements_of_one_sentence_answer_each_for_itself() -> None:
+    talk = Talk()
+    talk.say("my cat is 3 and my dog is 5")
+    assert talk.stored == ["my cat is 3 and my dog is 5"]
+    assert "You told me your dog is 5 (" in talk.say("how old is my dog?")
+    assert "You told me your cat is 3 (" in talk.say("how old is my cat?")
+
+
+def test_two_questions_of_one_sentence_are_both_answered() -> None:
+    said = asked(("my dog is called Rex", "I live in Lisbon"), "what's my dog called and where do I live?")
+    assert "your dog is called Rex (" in said
+    assert "you live in Lisbon (" in said
+
+
+def test_who_calls_in_a_german_talk_is_asked_in_german() -> None:
+    talk = Talk()
+    talk.say("Ich wohne in Lissabon")
+    assert talk.say("@Carina").startswith("Ich bin da. Was kann ich für dich tun?")
+
+
+def test_a_name_before_a_request_is_no_call() -> None:
+    talk = Talk()
+    talk.say("@Carina remember that my dentist is on Elm Street")
+    assert talk.stored == ["my dentist is on Elm Street"]
+    assert talk.say("hey Carina").startswith("Hello!")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told", "asked", "where"),
+    [
+        ("terminal", "the terminal", "my name is Ana", "who am I?", "in the terminal)"),
+        ("terminal", "the terminal", "mein Name ist Ana", "wie heiße ich?", ", am Terminal)"),
+        ("terminal", "the terminal", "私の名前はアナです", "私の名前は？", "、ターミナルで）"),
+        ("direct", "direct messages with Ana", "my name is Ana", "who am I?", "in direct messages with Ana)"),
+        ("direct", "direct messages with Ana", "mein Name ist Ana", "wie heiße ich?", ", in Direktnachrichten)"),
+        ("direct", "direct messages with Ana", "私の名前はアナです", "私の名前は？", "、ダイレクトメッセージで）"),
+        ("guild", "the terminal", "mein Name ist Ana", "wie heiße ich?", ", in the terminal)"),
+    ],
+)
+def test_a_place_without_a_name_of_its_own_is_named_in_the_language_of_the_answer(
+    kind: str, name: str, told: str, asked: str, where: str
+) -> None:
+    talk = Talk(Memory(place=name, place_kind=kind))
+    talk.say(told)
+    assert where in talk.say(asked)
+
+
+HOSTILE = (
+    "a" * 10_000_000, "remember " * 500_000, "\0\x1b[31m\u202e" * 1_000_000, '"' * 4000, "「" * 4000, "? " * 2000,
+    "my " + "a " * 1990, "i have " + "a " * 1990, "の" * 4000, "覚え" * 2000, "what did we " * 330, "dass mein " * 400,
+    "hi, " * 1000, "1. " * 1333, "@a " * 1333, "forget " * 570, "a'" * 2000, " " * 1_000_000 + "hi",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_messages_stay_fast(text: str) -> None:
+    begun = time.process_time()
+    assert len(Talk().say(text)) < 10_000
+    assert time.process_time() - begun < 30
+
+
+PIECES = (
+    "remember "
+    "that", "forget", "my dentist", "is on Elm Street", "where is", "?", ". ", "\n", "what do you know about me?",
+    "what did we talk "
+    "about", "yesterday", "I'm allergic to", "peanuts", "merk dir, dass", "mein Zahnarzt", "in Rom ist",
+    "vergiss", "wo ist", "was weißt du über mich?", "私の歯医者は", "どこ", "？",
+    "覚えて", "忘れて", "昨日", "何を話した", "hi", "“", '"',
+    "2026-99-99", "99 November", "🎉", "\x00", "<@1>", "{fact}", "%s", "help", "`", "> ",
+    "remind me in 5 minutes to", "what are my tasks?", "17*23", "done with", "snooze",
+)  # fmt: skip
+
+
+TEXTS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.lists(TEXTS, min_size=1, max_size=3), TEXTS, st.sampled_from(["Ana", "Ben"])), max_size=4))
+def test_any_dialogue_is_answered_within_six_steps(turns: list[tuple[list[str], str, str]]) -> None:
+    talk = Talk()
+    for said, late, speaker in turns:
+        talk.say(*said, speaker=speaker, late=(late,))
+
+
+KEYS = st.sampled_from(["hits", "entries", "searched", "id", "text", "at", "kind", "ends", "rule", "reminders", "x"])
+LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=10)
+ROWS = st.lists(LEAVES | st.dictionaries(KEYS, LEAVES, max_size=4), max_size=3)
+JUNK = LEAVES | ROWS | st.dictionaries(KEYS, LEAVES | ROWS, max_size=4)
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS, JUNK, st.booleans())
+def test_odd_tool_results_never_break_a_turn(text: str, data: Any, ok: bool) -> None:
+    messages: list[Message] = [UserMessage(text, said=text, at=NOW, speaker="Ana")]
+    for _ in range(MOST_STEPS):
+        _, answer = complete(OfflineModel(lambda: NOW), Request("", tuple(messages), (*TOOLS, *SKILLS)))
+        if not answer.calls:
+            return
+        messages.append(AssistantMessage("", answer.calls))
+        messages += [ToolMessage(call.id, call.name, "odd", ok, data) for call in answer.calls]
+    raise AssertionError("no answer")

@@ -1,0 +1,213 @@
+"""What counts as a try: failures and deaths do, an orderly stop and a full disk do not; and one bad row fails alone."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot import storage_retry
+from bot.agents.events import Failed
+from bot.agents.turn import TurnRunner
+from bot.models.base import Answer, Request
+from bot.runtime import conversation
+from bot.runtime.conversation import GIVEN_UP
+from memory.queue import attempts as tries
+from memory.store.clock import from_text
+from memory.store.database import Tx
+from memory.store.errors import DatabaseFull
+from sources.base import Notification
+from tests.bot.parts import BOB, Held, Platform, ScriptedModel, said, says, texts
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
+
+STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
+
+
+async def states(service: Service) -> list[tuple[str, int, int]]:
+    return [(row[0], row[1], row[2]) for row in await service.rows(STATES)]
+
+
+async def died(folder: Path, *tries: int) -> Platform:
+    """A turn of as many joined rows that nobody answers any more; each row was tried so often."""
+    held = Held(says("never said"))
+    async with running(folder, Setting(ScriptedModel(held))) as service:
+        for number, _ in enumerate(tries, 1):
+            service.hear(said(f"number {number}", number))
+        await service.router._queue.join()
+        await held.begun.wait()
+        service.crashed = True
+    async with running(folder, Setting(halted=True, platform=service.platform)) as service:
+        turns = await service.column("SELECT turn_id FROM inbox WHERE turn_id IS NOT NULL")
+
+        def work(tx: Tx) -> None:
+            for row, count in zip(tx.all("SELECT id FROM inbox ORDER BY id"), tries, strict=True):
+                sql = "UPDATE inbox SET status = 'claimed', turn_id = ?, attempts = ? WHERE id = ?"
+                tx.run(sql, (turns[0], count, row["id"]))
+
+        await service.write(work)
+    return service.platform
+
+
+def echo(request: Request) -> Answer:
+    return says(f"You said: {texts(request)[-1]}")
+
+
+async def test_after_two_deaths_joined_rows_are_answered_one_by_one(tmp_path: Path) -> None:
+    platform = await died(tmp_path, 2, 1)
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
+        await service.settled()
+        assert service.platform.texts() == ["You said: number 1", "You said: number 2"]
+        assert await states(service) == [("done", 3, 1), ("done", 2, 1)]
+
+
+async def test_one_death_takes_nothing_apart(tmp_path: Path) -> None:
+    platform = await died(tmp_path, 1, 1)
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
+        await service.settled()
+        assert len(service.platform.texts()) == 1
+        assert await states(service) == [("done", 2, 0), ("done", 2, 0)]
+
+
+async def test_what_joined_a_row_that_had_all_its_tries_is_not_given_up_with_it(tmp_path: Path) -> None:
+    platform = await died(tmp_path, 7, 1)
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
+        await service.settled()
+        assert service.platform.texts() == [GIVEN_UP, "You said: number 2"]
+        assert await states(service) == [("dead", 7, 0), ("done", 2, 1)]
+        assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
+
+
+async def test_who_waits_for_what_no_turn_can_be_made_of_is_told_when_it_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_given: object) -> None:
+        raise ValueError("no turn of this")
+
+    monkeypatch.setattr(conversation, "begin_turn", broken)
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+        assert await states(service) == [("dead", 5, 1)]
+        assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
+        (notice,) = service.platform.texts(OWNERS_PLACE.id)
+        assert "no turn of this" in notice
+        assert service.platform.texts() == [GIVEN_UP], "who asked is told too"
+
+
+async def test_orderly_stops_use_no_tries_up(tmp_path: Path) -> None:
+    platform = None
+    for _ in range(6):
+        held = Held(says("never said"))
+        async with running(tmp_path, Setting(ScriptedModel(held), platform=platform)) as service:
+            if platform is None:
+                service.hear(said("hello", 1))
+            await held.begun.wait()
+            service.hurried = True  # turns are cancelled, as when the time for the end is up
+        platform = service.platform
+    async with running(tmp_path, Setting(ScriptedModel(says("At last.")), platform=platform)) as service:
+        await service.settled()
+        assert service.platform.texts() == ["At last."]
+        assert await states(service) == [("done", 1, 0)]
+
+
+async def test_a_database_that_takes_no_writes_uses_no_tries_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_retry, "RETRY_SECONDS", 0)
+    model = ScriptedModel(*[DatabaseFull("the disk is full")] * 7, says("At last."))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("hello", 1))
+        assert service.platform.texts() == ["At last."]
+        assert await states(service) == [("done", 1, 0)]
+
+
+async def test_lives_that_end_before_a_model_was_asked_are_no_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pauses between them grow all the same, should the message itself be what ends them."""
+    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS - 1, said("hello", 1))
+    async with running(tmp_path, Setting(ScriptedModel(says("At last.")), platform=platform)) as service:
+        await service.settled()
+        assert service.platform.texts() == ["At last."]
+        assert await states(service) == [("done", 1, 0)]
+
+
+async def test_what_ends_every_life_before_a_model_was_asked_is_given_up_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS, said("hello", 1))
+    async with running(tmp_path, Setting(ScriptedModel(says("Hello, Bob.")), platform=platform)) as service:
+        await service.heard(said("hello", 2, speaker=BOB))
+        assert sorted(service.platform.texts()) == sorted([GIVEN_UP, "Hello, Bob."])
+        assert [row["status"] for row in await service.rows("SELECT status FROM inbox ORDER BY id")] == ["dead", "done"]
+        (notice,) = service.platform.texts(OWNERS_PLACE.id)
+        assert "after 10 tries" in notice
+
+
+async def test_of_what_ends_lives_together_one_bad_row_is_given_up_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform = await died(tmp_path, 0, 0)
+    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS // 2 + 1, platform=platform)
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
+        await service.settled()
+        assert service.platform.texts() == ["You said: number 1", "You said: number 2"]
+
+
+async def lives(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    *heard: Notification,
+    platform: Platform | None = None,
+) -> Platform:
+    """So many lives without pauses that end while the first turn comes to its model; in the first that is heard."""
+    never = asyncio.Event()
+
+    async def stuck(*_given: object) -> None:
+        reached.set()
+        await never.wait()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tries, "PAUSES", (0.0,))
+        patched.setattr(TurnRunner, "_note_ran", stuck)
+        for life in range(count):
+            reached = asyncio.Event()
+            async with running(folder, Setting(ScriptedModel(), platform=platform)) as service:
+                if life == 0:
+                    service.hear(*heard)
+                await reached.wait()
+                service.crash()
+            platform = service.platform
+    assert platform is not None
+    return platform
+
+
+async def test_what_had_all_its_tries_and_never_failed_is_tried_again_after_a_healthy_while(tmp_path: Path) -> None:
+    platform = await died(tmp_path, 5)
+    later = Setting(ScriptedModel(otherwise=echo), platform=platform)
+    async with running(tmp_path, later) as service:
+        await until(lambda: _waits(service))
+        await service.heard(said("and me?", 2, speaker=BOB))
+        assert service.platform.texts() == ["You said: and me?"], "nobody waits for it"
+        assert later.model.requests
+        service.clock.forward(601)
+        await service.heard(said("still there?", 3, speaker=BOB))
+        assert "You said: number 1" in service.platform.texts()
+        assert (await states(service))[0] == ("done", 6, 1)
+
+
+async def _waits(service: Service) -> bool:
+    sql = "SELECT count(*) FROM inbox WHERE status = 'received' AND next_attempt_at IS NOT NULL"
+    return await service.column(sql) == [1]
+
+
+async def test_pauses_after_deaths_grow(tmp_path: Path) -> None:
+    platform = await died(tmp_path, 3)
+    async with running(tmp_path, Setting(ScriptedModel(Held(says("never said"))), platform=platform)) as service:
+        await until(lambda: _again(service, 60))
+        service.crash()
+
+
+async def _again(service: Service, seconds: float) -> bool:
+    (found,) = await service.column("SELECT next_attempt_at FROM inbox")
+    return found is not None and from_text(found) == service.clock() + timedelta(seconds=seconds)

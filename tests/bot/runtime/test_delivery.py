@@ -1,0 +1,443 @@
+"""Delivery row by row, and what becomes of a row that is found in the middle of being sent."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from bot.agents.answers import package
+from bot.agents.notices import Notices
+from bot.runtime import delivery as delivery
+from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
+from memory.people.audience import Scope, Trust, guild_audience
+from memory.queue import messages, outbox, turns
+from memory.queue.messages import Said
+from memory.queue.outbox import EditDetail, NewRow, OutRow, Status, TextDetail
+from memory.queue.turns import Turn
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId
+from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear
+from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, Fate, MovableClock, Platform, direct, unconcerned
+
+T = TypeVar("T")
+SETUP = commit_point("test_delivery.setup")
+GUILD = guild_audience(GuildId("discord:guild"))
+OWNERS = direct(OLGA).id
+STAR = AgentId("agt_star")
+
+
+def again(row: OutboxId) -> str:
+    """What the owner is told to do."""
+    return f"It will not be sent again by itself: `/outbox` and `carina outbox retry {row}` send it."
+
+
+class Post:
+    """One place's post office: a real outbox, a delivery for each run, a platform that remembers."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.clock = MovableClock()
+        self.platform = Platform(self.clock)
+        self.delivery: DeliveryWorker | None = None
+
+    async def put(self, key: str, text: str = "hello", **change: Any) -> OutboxId:
+        row = {"key": key, "place": HALL.id, "source": SOURCE, "content": text, "audience": GUILD, **change}
+        found = await self.write(lambda tx: outbox.add(tx, NewRow(**row), self.clock()))
+        assert found is not None
+        return found
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        return await self.database.write(SETUP, work)
+
+    async def run(self) -> None:
+        """Deliver all there is; every pause is over at once, and the clock has moved on by a second."""
+        waker = asyncio.create_task(self._wake())
+        office = DeliveryDeps(self.clock, Notices(OWNERS, SOURCE), lambda: None, lambda: None, unconcerned, unconcerned)
+        self.delivery = DeliveryWorker(self.database, HALL.id, self.platform, office)
+        try:
+            async with asyncio.timeout(10):
+                await self.delivery.run()
+        finally:
+            waker.cancel()
+
+    async def _wake(self) -> None:
+        while True:
+            await asyncio.sleep(0.002)
+            if self.delivery is not None and self.delivery.waiting:
+                self.clock.forward(1)
+                self.delivery.wake()
+
+    async def begun(self, *rows: OutboxId, arrived: Collection[OutboxId] = ()) -> None:
+        """As a process leaves them that died while it sent them; some had arrived."""
+        for row in rows:
+            found = await self.write(partial(outbox.mark_sending, identifier=row, now=self.clock()))
+            assert found is not None
+            if row in arrived:
+                await self.platform.send(delivery.to_delivery(found))
+        self.platform.sends.clear()
+
+    async def row(self, identifier: OutboxId) -> OutRow:
+        found = await self.database.read(lambda rows: outbox.get(rows, identifier))
+        assert found is not None
+        return found
+
+    async def states(self, *rows: OutboxId) -> list[Status]:
+        return [(await self.row(row)).status for row in rows]
+
+    async def notices(self) -> list[str]:
+        return [row.content for row in await self.database.read(lambda rows: outbox.open_rows(rows, OWNERS))]
+
+    def sent(self) -> list[OutboxId]:
+        return [delivery.id for delivery in self.platform.sends]
+
+    async def turn(self) -> Turn:
+        def work(tx: Tx) -> Turn:
+            columns = ("id", "name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at")
+            tx.insert("agents", dict.fromkeys(columns, "[]") | {"id": STAR}, ignore=True)
+            turn = Turn(
+                turns.new_turn_id(), STAR, None, HALL.id, ANN.id, Scope(GUILD), Trust.SYSTEM, (), 0, self.clock()
+            )
+            turns.begin(tx, turn)
+            return turn
+
+        return await self.write(work)
+
+
+@pytest.fixture
+async def post(tmp_path: Path) -> AsyncIterator[Post]:
+    async with Constellations.open(tmp_path, MovableClock()) as constellations:
+        home = await constellations.ensure("home", OLGA.id)
+        async with constellations.use(home.id) as database:
+            yield Post(database)
+
+
+# ------------------------------------------------------------------------------------------------------- the usual way
+
+
+async def test_rows_are_sent_once_in_order(post: Post) -> None:
+    rows = [await post.put(str(number), f"line {number}") for number in range(5)]
+    await post.run()
+    await post.run()
+    assert post.sent() == rows
+    assert post.platform.texts() == [f"line {number}" for number in range(5)]
+    assert set(await post.states(*rows)) == {Status.SENT}
+    assert (await post.row(rows[0])).external_id == "post-1"
+
+
+async def test_a_row_is_durably_sending_before_its_first_byte_leaves(post: Post) -> None:
+    row = await post.put("a")
+    seen: list[Status] = []
+
+    class Watching(Platform):
+        async def send(self, delivery: Delivery) -> str:
+            seen.append((await post.row(delivery.id)).status)
+            return await super().send(delivery)
+
+    post.platform = Watching(post.clock)
+    await post.run()
+    assert seen == [Status.SENDING]
+    assert await post.states(row) == [Status.SENT]
+
+
+async def test_an_answer_that_got_lost_is_asked_for_again_with_the_same_nonce(post: Post) -> None:
+    row, after = await post.put("a"), await post.put("b", "next")
+    post.platform.fates.extend([Fate.LOST_ANSWER])
+    await post.run()
+    assert post.sent() == [row, row, after]
+    assert post.platform.texts() == ["hello", "next"]
+    assert post.platform.finds == []
+
+
+async def test_what_did_not_arrive_is_sent_again(post: Post) -> None:
+    row = await post.put("a")
+    post.platform.fates.extend([Fate.NOWHERE, Fate.NOWHERE])
+    await post.run()
+    assert post.sent() == [row] * 3
+    assert post.platform.texts() == ["hello"]
+
+
+@pytest.mark.parametrize("has_nonce", [True, False])
+@pytest.mark.parametrize("edits", [True, False])
+async def test_what_never_gets_an_answer_does_not_block_its_place_for_ever(
+    post: Post, monkeypatch: pytest.MonkeyPatch, *, has_nonce: bool, edits: bool
+) -> None:
+    monkeypatch.setattr(delivery, "_GIVE_UP", timedelta(minutes=3))
+    shown = await post.put("card")
+    await post.run()
+    row = await post.put("a", "never", detail=EditDetail("card") if edits else TextDetail())
+    after = await post.put("b", "next")
+
+    class Failing(Platform):
+        async def send(self, delivery: Delivery) -> str:
+            if delivery.id == row:
+                self.fates.append(Fate.NOWHERE)
+            return await super().send(delivery)
+
+        async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+            raise DeliveryUnclear("no answer came")
+
+    post.platform = Failing(post.clock, posts=post.platform.posts, has_nonce=has_nonce)
+    began = post.clock()
+    await post.run()
+    assert await post.states(shown, row, after) == [Status.SENT, Status.FAILED, Status.SENT]
+    assert timedelta(minutes=3) < post.clock() - began < timedelta(minutes=5)
+    (told,) = await post.notices()
+    assert "was not delivered: it failed" in told
+
+
+async def test_what_has_to_wait_is_tried_again_later_and_keeps_its_turn(post: Post) -> None:
+    row, after = await post.put("a"), await post.put("b", "next")
+    post.platform.fates.append(DeliveryFailed("slow down", retry_after=5))
+    await post.run()
+    assert post.sent() == [row, row, after]
+    assert post.clock() >= NOON + timedelta(seconds=5)
+
+
+async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Post) -> None:
+    row, after = await post.put("a"), await post.put("b", "next")
+    post.platform.fates.extend([DeliveryFailed("busy", retry_after=1)] * delivery.MAX_ATTEMPTS)
+    await post.run()
+    assert await post.states(row, after) == [Status.FAILED, Status.SENT]
+    told = f"An answer in {HALL.id} was not delivered: busy. {again(row)}"
+    assert await post.notices() == [told]
+    await post.run()
+    assert await post.notices() == [told]
+
+
+async def test_what_cannot_be_told_the_owner_is_not_told_the_owner(post: Post) -> None:
+    """A notice that fails would otherwise make the next notice."""
+    row = await post.put("notice/x")
+    post.platform.fates.append(DeliveryFailed("forbidden"))
+    office = DeliveryDeps(post.clock, Notices(HALL.id, SOURCE), lambda: None, lambda: None, unconcerned, unconcerned)
+    await DeliveryWorker(post.database, HALL.id, post.platform, office).run()
+    assert await post.states(row) == [Status.FAILED]
+    assert await post.database.read(outbox.count_open) == 0
+
+
+# ------------------------------------------------------------------------------------------------------- several pieces
+
+
+async def test_a_first_piece_that_fails_takes_the_rest_with_it_and_nothing_else(post: Post) -> None:
+    turn = await post.turn()
+    pieces = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id) for n in range(3)]
+    other = await post.put(f"tool/{turn.id}/1/0", "a message of its own", turn=turn.id)
+    post.platform.fates.append(DeliveryFailed("forbidden"))
+    await post.run()
+    assert await post.states(*pieces, other) == [Status.FAILED, Status.WITHDRAWN, Status.WITHDRAWN, Status.SENT]
+    assert post.platform.texts() == ["a message of its own"]
+    assert len(await post.notices()) == 1
+
+
+async def test_a_message_of_a_tool_that_fails_elsewhere_does_not_take_the_answer_with_it(post: Post) -> None:
+    turn = await post.turn()
+    tool = await post.put(f"tool/{turn.id}/1/0", "said elsewhere", turn=turn.id)
+    attic = PlaceId("discord:attic")
+    answer = await post.put(f"turn/{turn.id}/0", "the answer", turn=turn.id, place=attic)
+    post.platform.fates.append(DeliveryFailed("forbidden"))
+    await post.run()
+    assert await post.states(tool, answer) == [Status.FAILED, Status.PENDING]
+
+
+async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: Post) -> None:
+    turn = await post.turn()
+    said = Said(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
+    message = await post.write(lambda tx: messages.add_said(tx, said))
+    await post.put(f"turn/{turn.id}/0", turn=turn.id, message=message)
+    post.platform.fates.append(DeliveryFailed("forbidden"))
+    await post.run()
+    (stored,) = await post.database.read(lambda rows: messages.by_ids(rows, [message], Scope(GUILD)))
+    assert stored.delivery == "failed: forbidden"
+
+
+# ----------------------------------------------------------------------------------- after a death: the whole table
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_within_the_nonces_time_the_same_nonce_is_sent_again(post: Post, arrived: bool) -> None:
+    row = await post.put("a")
+    await post.begun(row, arrived=[row] if arrived else [])
+    post.clock.forward(59)
+    await post.run()
+    assert (post.sent(), post.platform.finds, post.platform.texts()) == ([row], [], ["hello"])
+    assert await post.states(row) == [Status.SENT]
+
+
+async def test_after_it_what_stands_in_the_history_was_sent(post: Post) -> None:
+    row = await post.put("a")
+    await post.begun(row, arrived=[row])
+    post.clock.forward(61)
+    await post.run()
+    assert (post.sent(), post.platform.finds, post.platform.texts()) == ([], [(row,)], ["hello"])
+    assert (await post.row(row)).external_id == "post-1"
+
+
+async def test_after_it_what_does_not_stand_there_is_sent(post: Post) -> None:
+    row = await post.put("a")
+    await post.begun(row)
+    post.clock.forward(61)
+    await post.run()
+    assert (post.sent(), post.platform.finds, post.platform.texts()) == ([row], [(row,)], ["hello"])
+
+
+@pytest.mark.parametrize(("arrived", "sends"), [(True, 0), (False, 1)])
+async def test_a_platform_without_nonces_is_always_looked_at_first(post: Post, arrived: bool, sends: int) -> None:
+    post.platform.has_nonce, post.platform.nonce_seconds = False, 0
+    row = await post.put("a")
+    await post.begun(row, arrived=[row] if arrived else [])
+    await post.run()
+    assert (len(post.sent()), post.platform.finds, post.platform.texts()) == (sends, [(row,)], ["hello"])
+
+
+@pytest.mark.parametrize(("arrived", "sends"), [(True, 0), (False, 1)])
+async def test_so_is_what_is_said_under_an_agents_name(post: Post, arrived: bool, sends: int) -> None:
+    """It goes by webhook, and webhooks know no nonce."""
+    row = await post.put("a", detail=TextDetail(speaker="Star"))
+    await post.begun(row, arrived=[row] if arrived else [])
+    await post.run()
+    assert (len(post.sent()), post.platform.finds, post.platform.texts()) == (sends, [(row,)], ["hello"])
+
+
+async def test_where_the_history_cannot_be_read_nobody_can_tell_and_nothing_is_sent_again(post: Post) -> None:
+    row, after = await post.put("a"), await post.put("b", "next")
+    await post.begun(row, arrived=[row])
+    post.platform.readable = False
+    post.clock.forward(61)
+    await post.run()
+    assert len(post.platform.finds) == delivery.MAX_ATTEMPTS
+    assert await post.states(row, after) == [Status.UNKNOWN, Status.SENT]
+    assert await post.notices() == [
+        f"An answer in {HALL.id} may or may not have been delivered: the history there cannot be read (forbidden). "
+        + again(row)
+    ]
+    post.platform.readable = True
+    await post.run()
+    assert post.sent() == [after]
+
+
+async def test_a_history_that_can_be_read_again_in_time_decides(post: Post) -> None:
+    row = await post.put("a")
+    await post.begun(row, arrived=[row])
+    post.clock.forward(61)
+
+    class Recovering(Platform):
+        async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
+            self.readable = len(self.finds) >= 3
+            return await super().find(deliveries, taken)
+
+    post.platform = Recovering(post.clock, posts=post.platform.posts, readable=False)
+    await post.run()
+    assert (await post.states(row), post.sent(), await post.notices()) == ([Status.SENT], [], [])
+
+
+async def test_identical_rows_are_matched_in_order(post: Post) -> None:
+    rows = [await post.put(str(number), "the same") for number in range(3)]
+    await post.begun(*rows, arrived=rows[:2])
+    post.clock.forward(61)
+    await post.run()
+    assert post.sent() == rows[2:]
+    found = [(await post.row(row)).external_id for row in rows]
+    assert found == ["post-1", "post-2", "post-3"]
+    assert post.platform.texts() == ["the same"] * 3
+
+
+async def test_what_was_sent_before_is_not_taken_for_a_later_row_with_the_same_words(post: Post) -> None:
+    first, second = await post.put("a", "Yes."), await post.put("b", "Yes.")
+    await post.begun(first, arrived=[first])
+    await post.write(lambda tx: outbox.mark_sent(tx, first, "post-1", post.clock()))
+    await post.begun(second)
+    post.clock.forward(61)
+    await post.run()
+    assert post.sent() == [second]
+    assert post.platform.texts() == ["Yes.", "Yes."]
+
+
+async def test_a_row_that_cannot_be_read_is_given_up_and_the_next_one_is_said(post: Post) -> None:
+    damaged = await post.put("turn/1/0", "never")
+    await post.put("turn/2/0", "hello")
+    await post.write(lambda tx: tx.run("UPDATE outbox SET detail = '{\"sings\": true}' WHERE id = ?", (damaged,)))
+    await post.run()
+    assert post.platform.texts(HALL.id) == ["hello"]
+    assert (await post.row(damaged)).status is Status.FAILED
+    assert "A stored row cannot be read" in (await post.notices())[0]
+
+
+# ---------------------------------------------------------------------------------------------------------- previews
+
+
+async def previewed(post: Post, *, over: bool, text: str = "") -> tuple[Turn, OutboxId]:
+    """A turn whose beginning is shown, and that is over with this answer, if any."""
+    turn = await post.turn()
+    preview = await post.put(f"preview/{turn.id}", "Once upon …", kind="preview", turn=turn.id)
+    await post.run()
+    if text:
+        pieces = package(text, post.platform.split)
+        for number, piece in enumerate(pieces):
+            detail = TextDetail(preview=f"preview/{turn.id}" if number == 0 else "")
+            await post.put(f"turn/{turn.id}/{number}", piece.text, turn=turn.id, detail=detail)
+    if over:
+        await post.write(lambda tx: turns.end(tx, turn.id, "done" if text else "cancelled", post.clock()))
+    return turn, preview
+
+
+async def test_the_answer_takes_the_place_of_its_preview(post: Post) -> None:
+    turn, preview = await previewed(post, over=True, text="Once upon a time.")
+    await post.run()
+    assert post.platform.texts() == ["Once upon a time."]
+    assert post.sent() == [preview]
+    answer = await post.database.read(lambda rows: outbox.of_key(rows, f"turn/{turn.id}/0"))
+    assert answer is not None
+    assert (answer.status, answer.external_id) == (Status.SENT, "post-1")
+    assert await post.states(preview) == [Status.WITHDRAWN]
+
+
+async def test_only_the_first_piece_takes_the_previews_place(post: Post) -> None:
+    post.platform.max_length = 20
+    await previewed(post, over=True, text="a" * 20 + "b" * 20)
+    await post.run()
+    assert post.platform.texts() == ["a" * 20, "b" * 20]
+
+
+async def test_a_preview_that_cannot_be_changed_is_withdrawn_after_the_answer_was_sent(post: Post) -> None:
+    await previewed(post, over=True, text="Once upon a time.")
+    post.platform.edit_fails = True
+    await post.run()
+    assert post.platform.texts() == ["Once upon a time."]
+
+
+async def test_a_preview_of_a_turn_that_came_to_nothing_is_withdrawn(post: Post) -> None:
+    _turn, preview = await previewed(post, over=True)
+    await post.run()
+    assert (post.platform.texts(), await post.states(preview)) == ([], [Status.WITHDRAWN])
+
+
+async def test_a_preview_of_a_running_turn_stays(post: Post) -> None:
+    await previewed(post, over=False)
+    await post.run()
+    assert post.platform.texts() == ["Once upon …"]
+
+
+async def test_a_death_while_the_preview_was_replaced_leaves_one_message(post: Post) -> None:
+    turn, _preview = await previewed(post, over=True, text="Once upon a time.")
+    answer = await post.database.read(lambda rows: outbox.of_key(rows, f"turn/{turn.id}/0"))
+    assert answer is not None
+    await post.write(lambda tx: outbox.mark_sending(tx, answer.id, post.clock()))
+    await post.platform.edit(HALL.id, "post-1", "Once upon a time.")
+    post.clock.forward(600)
+    await post.run()
+    assert post.platform.texts() == ["Once upon a time."]
+    assert await post.states(answer.id) == [Status.SENT]
+
+
+async def test_a_preview_that_fails_is_not_worth_a_word_and_the_answer_comes_all_the_same(post: Post) -> None:
+    post.platform.fates.append(DeliveryFailed("forbidden"))
+    turn, preview = await previewed(post, over=True, text="Once upon a time.")
+    assert await post.states(preview) == [Status.FAILED]
+    await post.run()
+    assert (post.platform.texts(), await post.notices()) == (["Once upon a time."], [])
+    assert await post.database.read(lambda rows: outbox.anything_said(rows, turn.id))

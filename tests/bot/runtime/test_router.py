@@ -1,0 +1,373 @@
+"""From a notification to a conversation: whose it is, in which order, what runs beside it, and what is refused."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.runtime.arrivals import to_arrival
+from bot.runtime.conversation import GIVEN_UP
+from memory import jobs, requests
+from memory.jobs import NewJob
+from memory.people.audience import Trust
+from memory.queue import inbox, payloads
+from memory.queue.payloads import BlockNote, Brought, Quotation
+from memory.store.errors import DatabaseBusy
+from memory.store.ids import GroupId, PersonId
+from memory.store.sqlite import connect
+from scheduler import triggers
+from scheduler.jobs import Done, Kinds, Queueing
+from scheduler.runner import Runner
+from scheduler.triggers import At
+from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
+from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts, words_of
+from tests.bot.stage import SETUP, Setting, running, until
+
+ATTIC = channel("attic")
+ABROAD = channel("port", of="abroad")
+
+
+async def test_a_message_is_answered_where_it_was_said(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1, ATTIC))  # one after the other: places wait for no other
+        await service.heard(said("hello", 2, direct(ANN)))
+        assert service.platform.texts(ATTIC.id) == ["Yes."]
+        assert service.platform.texts(direct(ANN).id) == ["Yes."]
+        assert service.platform.texts(HALL.id) == []
+        assert [words_of(row).reply_to for row in await service.outbox()] == ["1", "2"]
+
+
+async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_path: Path) -> None:
+    held = Held(says("To Ann."))
+    model = ScriptedModel(held, says("In the attic."), says("To Bob."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("a", 1))
+        await held.begun.wait()
+        service.hear(said("b", 2, speaker=BOB), said("c", 3, ATTIC))
+        await until(lambda: _true(lambda: service.platform.texts(ATTIC.id) == ["In the attic."]))
+        assert len(model.requests) == 2  # Bob waits for Ann's turn
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["To Ann.", "To Bob."]
+
+
+async def _true(look: Any) -> bool:
+    return bool(look())
+
+
+async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_time(tmp_path: Path) -> None:
+    held = Held(says("At home."))
+    model = ScriptedModel(held, says("Abroad."))
+    setting = Setting(model, more={"abroad": ["discord:guild:abroad"]})
+    async with running(tmp_path, setting) as service:
+        home, abroad = service.houses
+        service.hear(said("here", 1))
+        await held.begun.wait()
+        service.hear(said("there", 2, ABROAD))
+        await until(lambda: _true(lambda: service.platform.texts(ABROAD.id) == ["Abroad."]))
+        held.free.set()
+        await service.settled()
+        found = [
+            [row["content"] for row in await service.rows("SELECT content FROM messages ORDER BY id", house=house)]
+            for house in (home, abroad)
+        ]
+    assert found == [["here", "At home."], ["there", "Abroad."]]
+    assert texts(model.requests[1]) == ["there"]
+
+
+async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay_open(tmp_path: Path) -> None:
+    numbers = range(1, 21)
+    halls = {number: channel(f"hall{number}", of=f"of{number}") for number in numbers}
+    held = [Held(says("Yes.")) for _ in numbers]
+    more = {f"number {number}": [f"discord:guild:of{number}"] for number in numbers}
+    async with running(tmp_path, Setting(ScriptedModel(*held), more=more)) as service:
+        service.constellations._limit = 4
+        service.hear(*(said(f"hello {number}", number, hall) for number, hall in halls.items()))
+        for each in held:
+            await each.begun.wait()  # all of them at the same time
+        for each in held:
+            each.free.set()
+        await service.settled()
+        for number, hall in halls.items():
+            assert service.platform.texts(hall.id) == ["Yes."]
+            (heard,) = await service.rows(
+                "SELECT content FROM messages WHERE role = 'user'", house=service.houses[number]
+            )
+            assert heard["content"] == f"hello {number}"
+        await until(lambda: _true(lambda: len(service.constellations.open_now()) <= 4))
+
+
+async def test_what_a_job_queues_in_a_constellation_that_nobody_serves_is_no_error(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        other = await service.constellations.ensure("summer", ANN.id)
+        runner = Runner(service.constellations, Kinds(), service.clock, service.router.resume, str)
+        runner.kinds.add(Queueing("note", lambda _tx, _firing: Done("noted")))
+        async with service.constellations.use(other.id) as database:
+            soon = NewJob("soon", "note", triggers.dump(At(service.clock())), service.clock(), {})
+            await database.write(SETUP, lambda tx: jobs.put(tx, soon, service.clock()))
+            service.clock.forward(60)
+            await runner.tick()
+            done = await database.read(lambda rows: jobs.get(rows, "soon"))
+        assert done is not None
+        assert done.last_detail == "noted"
+        assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == []
+        await service.heard(said("hello", 1))
+        assert service.platform.texts() == ["Yes."]
+
+
+async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cursor_with_them(tmp_path: Path) -> None:
+    held = Held(says("x"))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(*(said(f"line {number}", number) for number in range(1, 301)))
+        await service.router._queue.join()
+        stored = await service.column("SELECT content FROM messages ORDER BY id")
+        assert stored == [f"line {number}" for number in range(1, 301)]
+        assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "300"}
+        service.crash()
+
+
+async def test_the_same_happening_heard_twice_at_once_is_one(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1), said("hello", 1), edited("new", 1), edited("new", 1))
+        assert await service.column("SELECT external_id FROM inbox WHERE kind = 'message'") == ["1"]
+        assert await service.column("SELECT count(*) FROM inbox") == [2]
+
+
+async def test_what_nobody_is_to_answer_is_heard_and_remembered(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("just talking", 1, answer=False))
+        assert await service.column("SELECT content FROM messages") == ["just talking"]
+        assert (service.model.requests, service.platform.sends) == ([], [])
+        await service.heard(said("and you?", 2))
+    assert texts(service.model.requests[0]) == ["just talking", "and you?"]
+
+
+async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        bad: Any = object()
+        await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
+        assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]
+        assert [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log] == [
+            ("not_stored", "2")
+        ]
+
+
+async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+    async with running(tmp_path) as service:
+        await service.heard(said("before", 1))
+        other = connect(service.constellations.all()[0].path)
+        other.execute("BEGIN IMMEDIATE")
+        service.hear(said("one", 2), said("two", 3, speaker=BOB))
+        await until(lambda: _true(lambda: any(log["event"] == "not_stored_yet" for log in service.logs)))
+        service.hear(said("three", 4, ATTIC))
+        await until(lambda: _true(lambda: "3 not stored of what arrived" in service.router.unstored.words()))
+        other.execute("ROLLBACK")
+        other.close()
+        await service.settled()
+        assert service.router.unstored.words() == ""
+        assert service.platform.texts() == ["Yes."] * 3
+        assert service.platform.texts(ATTIC.id) == ["Yes."]
+        assert await service.column("SELECT content FROM messages WHERE role = 'user'") == [
+            *("before", "one", "two", "three")
+        ]
+
+
+async def test_a_turn_survives_a_database_that_refuses_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+    held = Held(says("Never stored."))
+    model = ScriptedModel(held, says("At last."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        other = connect(service.constellations.all()[0].path)
+        other.execute("BEGIN IMMEDIATE")
+        held.free.set()
+        await until(lambda: _true(lambda: sum(log["event"] == "waits_for_database" for log in service.logs) > 6))
+        await until(lambda: _true(lambda: "turns wait" in service.router.unstored.words()))
+        other.execute("ROLLBACK")
+        other.close()
+        await service.settled()
+        assert service.router.unstored.words() == ""
+        assert service.platform.texts() == ["At last."]
+        assert await service.column("SELECT status FROM inbox") == ["done"]
+
+
+async def test_what_is_taken_up_while_the_database_cannot_be_read_is_taken_up_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task would otherwise end the whole service with its error."""
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+    async with running(tmp_path) as service:
+        service.halt.begin("a test")
+        service.hear(said("hello", 1))
+        await service.router._queue.join()
+        refusals = Refusals(3)
+        monkeypatch.setattr("bot.runtime.router.inbox.open_conversations", refusals.around(inbox.open_conversations))
+        await service.halt.end()
+        service.router.release()
+        await service.settled()
+        assert refusals.left == 0
+        assert service.platform.texts() == ["Yes."]
+
+
+async def test_the_watch_for_expired_requests_survives_a_database_that_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+    async with running(tmp_path) as service, asyncio.TaskGroup() as tasks:
+        refusals = Refusals(3)
+        monkeypatch.setattr("bot.services.approvals.requests.due", refusals.around(requests.due))
+        watch = tasks.create_task(service.approvals.watch())
+        await until(lambda: _true(lambda: refusals.left == 0 and refusals.passed))
+        watch.cancel()
+
+
+class Refusals:
+    """Makes a function fail as a busy database does, so many times; afterwards it works."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self.passed = 0
+
+    def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        def refusing(*arguments: Any) -> Any:
+            if self.left:
+                self.left -= 1
+                raise DatabaseBusy("the database is locked")
+            self.passed += 1
+            return work(*arguments)
+
+        return refusing
+
+
+async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        service.platform.fates.append(DeliveryFailed("nobody there", retry_after=86_400))
+        service.hear(said("hello", 1))
+        await until(lambda: _waits(service))
+        await service.router.delivered(HALL.id)  # it has to wait: nobody waits for it here
+        assert service.platform.texts() == []
+        await service.router.reachable(HALL.id)
+        await service.settled()
+        assert service.platform.texts() == ["Yes."]
+
+
+async def _waits(service: Any) -> bool:
+    found = await service.column("SELECT next_attempt_at FROM outbox")
+    return bool(found and found[0])
+
+
+async def test_a_beginning_is_shown_and_becomes_the_answer(tmp_path: Path) -> None:
+    held = Held(says("Once upon a time."))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(said("a story", 1))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT id FROM turns")
+        assert await service.router.preview(turn, HALL.id, "Once …") == "post-1"
+        assert await service.router.preview(turn, HALL.id, "Once upon …") == "post-1"  # it has one already
+        assert service.platform.texts() == ["Once …"]
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["Once upon a time."]
+        assert await service.router.preview(turn, HALL.id, "too late") == ""
+
+
+async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_time(tmp_path: Path) -> None:
+    held = Held(says("never"))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        service.hear(said("late", 2, ATTIC))
+        await service.router.drain(0.2)
+        assert [log["event"] for log in service.logs if log["event"] == "drain_timed_out"]
+        assert await service.column("SELECT content FROM messages ORDER BY id") == ["hello", "late"]
+        service.crash()
+
+
+def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:
+    heard = said(
+        "look",
+        1,
+        quoted=Quoted("0", "Bob", "before", by_us=True),
+        background=("Bob: earlier",),
+        attachments=(
+            Attachment("a.txt", "text/plain", 5, text="words"),
+            Attachment("b.png", "image/png", 9, url="https://files.example/b.png"),
+        ),
+        blocks=(BlockSpec("discord_user:ann", "About Ann", "Ann", ANN.id),),
+        mentioned={PersonId("discord:bob"): "Bob"},
+    )
+    arrival = to_arrival(heard, GroupId("g"))
+    assert (arrival.text, arrival.group, arrival.person, arrival.trust) == ("look", "g", ANN.id, Trust.APPROVED)
+    assert "look" not in str(arrival.payload)
+    assert arrival.payload == Brought(
+        (BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
+        ("Bob: earlier",),
+        Quotation("Bob", "before", by_us=True),
+        (payloads.Attachment("a.txt", "text/plain", 5, "words"), payloads.Attachment("b.png", "image/png", 9)),
+        ("https://files.example/b.png",),
+        {PersonId("discord:bob"): "Bob"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "answered"),
+    [
+        ({}, True),
+        ({"kind": Kind.REACTION}, True),
+        ({"answer": False}, False),
+        ({"kind": Kind.EDIT}, False),
+        ({"kind": Kind.DELETE}, False),
+    ],
+)
+def test_only_what_is_said_or_reacted_to_us_is_answered(change: dict[str, Any], answered: bool) -> None:
+    assert (to_arrival(said("x", 1, **change), GroupId("g")).group is not None) is answered
+
+
+def test_what_the_platform_says_of_nobody_is_trusted_least() -> None:
+    arrival = to_arrival(replace(said("x", 1), speaker=None), GroupId("g"))
+    assert (arrival.person, arrival.speaker, arrival.trust) == (None, "", Trust.STRANGER)
+
+
+async def test_a_row_without_a_group_that_exists_is_given_up_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        lost = GroupId("grp_lost")
+        arrival = to_arrival(said("to nobody", 1), lost)
+        await service.write(lambda tx: inbox.accept(tx, arrival, service.clock()))
+        service.router.answer(service.house, HALL.id, lost)
+        await service.heard(said("hello", 2))
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["dead", "done"]
+        assert sorted(service.platform.texts()) == [GIVEN_UP, "Yes."], "two conversations, in whatever order"
+
+
+async def test_tasks_of_the_service_end_with_it(tmp_path: Path) -> None:
+    before = len(asyncio.all_tasks())
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+    assert len(asyncio.all_tasks()) == before
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (HALL, '(reacted with 👍 to a message of yours: "Tea is ready.")'),
+        (channel("port", "elsewhere"), "(reacted with 👍 to a message of yours)"),  # words of another place
+    ],
+)
+async def test_a_reaction_says_which_message_it_is_on(tmp_path: Path, place: Place, told: str) -> None:
+    async with running(tmp_path, Setting(model=ScriptedModel(says("Tea is ready.")))) as service:
+        await service.heard(said("tea?", 1))
+        mine = service.platform.posts[0].external_id
+        like = said("👍", 2, place, kind=Kind.REACTION, subject=mine, external_id="x/ann/👍/1", answer=False)
+        await service.heard(like)
+        assert await service.column("SELECT content FROM messages WHERE content LIKE '%👍%'") == [told]

@@ -1,0 +1,393 @@
+"""What nobody foresaw ends nothing but the attempt: an exception at every await of every long-lived task."""
+
+import ast
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot import storage_retry
+from bot.errors import ConfigError
+from bot.runtime import delivery, follow_ups, router, supervision
+from bot.runtime.arrivals import to_arrival
+from bot.runtime.router import House, Router
+from bot.runtime.supervision import LONGEST_PAUSE, Supervisor, pause_after
+from memory.queue import outbox
+from memory.queue.inbox import Arrival
+from memory.queue.outbox import Status
+from memory.store.constellation import Constellations
+from memory.store.errors import StoreError
+from memory.store.ids import ConstellationId, GroupId, PlaceId
+from sources.base import DeliveryFailed, Kind, Notification
+from tests.bot.faults import Injection, kind_of
+from tests.bot.interfaces.test_chat import answers, service, told
+from tests.bot.parts import HALL, SOURCE, Platform, channel, deleted, edited, said
+from tests.bot.stage import Setting, running, until
+
+ROOT = Path(__file__).parents[3]
+ATTIC = channel("attic")
+MOST_AWAITS = 12
+"""Of each task: this far exceptions are raised; a message is answered within fewer."""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Short pauses; and tracebacks are not written out, which takes longer than all else."""
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.002)
+    monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.2)
+    monkeypatch.setattr(delivery, "_FIRST_BROKEN", 0.001)
+    monkeypatch.setattr(router, "_STORE_AGAIN", (0.001, 0.001))
+    monkeypatch.setattr(router, "LOOK_SECONDS", 0.01)
+    with capture_logs():
+        yield
+
+
+def named_in_code(path: str, *methods: str) -> Iterator[str]:
+    """The names under which a module has tasks supervised, without the ids in them."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
+            for argument in node.args:
+                match argument:
+                    case ast.Constant(value=str(name)):
+                        yield name
+                    case ast.JoinedStr(values=[ast.Constant(value=str(name)), *_]):
+                        yield name.strip()
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # a model's call that is cancelled before it began
+@pytest.mark.parametrize("at", range(MOST_AWAITS))
+async def test_an_exception_at_any_await_of_the_routers_tasks_costs_no_message(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    injection = Injection(at)
+    injection.install(monkeypatch)
+    async with running(tmp_path) as service:
+        service.hear(said("hello", 1))
+        service.hear(said("hello", 2, ATTIC))
+        await service.settled()
+        assert (service.platform.texts(HALL.id), service.platform.texts(ATTIC.id)) == (["Yes."], ["Yes."])
+        seen = set(injection.kept)
+    on_trouble = {"notification", "take up", "follow-ups"}
+    expected = {kind_of(name) for name in named_in_code("bot/runtime/router.py", "keep", "_spawn")}
+    assert on_trouble < expected
+    assert seen | on_trouble == expected, "every kind of task was begun"
+    if at == 0:
+        assert set(injection.raised) >= {"conversation", "delivery", "intake"}
+
+
+@pytest.mark.parametrize("at", range(3))
+async def test_an_exception_at_any_await_of_what_goes_on_beside_leaves_people_answered(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    injection = Injection(at)
+    injection.install(monkeypatch)
+    async with service(tmp_path) as app:
+        first, shown = await told(app, "remember that my dentist is on Elm Street")
+        assert first
+        assert len(answers(shown)) >= 1
+        assert {kind_of(name) for name in app.long_lived()} <= set(injection.kept)
+    if at == 0:
+        waiting = {"expiry of requests", "erasures", "strangers", "damage", "jobs", "compaction", "idle agents"}
+        assert waiting <= set(injection.raised), "each was hit"
+
+
+async def test_tasks_that_fail_always_leave_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {"damage", "idle agents", "jobs", "expiry of requests", "compaction", "strangers"}
+    injection = Injection(0, broken.__contains__, always=True)
+    injection.install(monkeypatch)
+    async with service(tmp_path) as app:
+        shown = await told(app, "remember that my dentist is on Elm Street", "where is my dentist?")
+        assert any("Elm Street" in text for text in answers(shown[-1]))
+        notices = await app.database.read(
+            lambda rows: rows.all("SELECT key FROM outbox WHERE key LIKE 'notice/task/%' ORDER BY key")
+        )
+    assert min(injection.raised[name] for name in broken) > 1
+    assert [row["key"].split("/")[2] for row in notices] == sorted(broken), "the owner is told once of each"
+
+
+async def test_what_cannot_be_said_in_one_place_is_given_up_and_others_are_answered(tmp_path: Path) -> None:
+    setting = Setting()
+    platform = Platform(setting.clock, odd={HALL.id: KeyError("id")})
+    setting.platform = platform
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello", 1))
+        await service.heard(said("hello", 2, ATTIC))
+        assert platform.texts(ATTIC.id) == ["Yes."]
+        row = next(each for each in await service.outbox() if each.place == HALL.id)
+        assert row.status is Status.UNKNOWN, "nobody knows whether it was said"
+        assert "KeyError" in row.last_error
+        told_owner = [each for each in await service.outbox() if each.key.startswith("notice/outbox/")]
+        assert len(told_owner) == 1
+        platform.odd.clear()
+        await service.heard(said("again", 3))
+        assert platform.texts(HALL.id) == ["Yes."]
+
+
+async def test_a_row_that_was_given_up_is_not_begun_again_by_the_next_start(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.platform = Platform(setting.clock, odd={HALL.id: KeyError("id")})
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello", 1))
+    sends = len(setting.platform.sends)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello", 2, ATTIC))
+        assert len([each for each in setting.platform.sends if each.place == HALL.id]) <= sends
+
+
+async def test_a_notification_that_cannot_be_stored_is_given_up_with_a_word_to_the_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = to_arrival
+
+    def broken(notification: Notification, group: GroupId) -> Arrival:
+        if notification.external_id == "1":
+            raise KeyError("odd")
+        return really(notification, group)
+
+    monkeypatch.setattr(router, "to_arrival", broken)
+    async with running(tmp_path) as service:
+        service.hear(said("hello", 1), said("hello", 2, ATTIC))
+
+        async def is_told() -> bool:
+            return bool(await service.column("SELECT key FROM outbox WHERE key LIKE 'notice/lost/%'"))
+
+        await until(is_told)
+        await service.settled()
+        assert service.platform.texts(ATTIC.id) == ["Yes."]
+
+
+async def test_one_that_can_be_stored_at_the_second_try_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, failed = to_arrival, list[str]()
+
+    def broken(notification: Notification, group: GroupId) -> Arrival:
+        if not failed:
+            failed.append(notification.external_id)
+            raise KeyError("odd")
+        return really(notification, group)
+
+    monkeypatch.setattr(router, "to_arrival", broken)
+    async with running(tmp_path) as service:
+        service.hear(said("hello", 1))
+        await until(lambda: _answered(service.platform))
+        assert failed == ["1"]
+
+
+@pytest.mark.parametrize("change", [edited("hello, I mean", 1), deleted(1)])
+async def test_what_changes_a_message_that_could_not_be_stored_yet_follows_it(
+    change: Notification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, refusing = to_arrival, [True]
+
+    def broken(notification: Notification, group: GroupId) -> Arrival:
+        if refusing[0] and notification.kind is Kind.MESSAGE:
+            raise KeyError("odd")
+        return really(notification, group)
+
+    monkeypatch.setattr(router, "to_arrival", broken)
+    monkeypatch.setattr(router, "_STORE_AGAIN", (0.05,) * 100)
+    async with running(tmp_path) as service:
+        service.hear(said("hello", 1, answer=False))
+        service.hear(change)
+        await service.router._queue.join()
+        assert await service.column("SELECT content FROM messages") == []
+        refusing[0] = False
+
+        async def follows() -> bool:
+            found = await service.rows("SELECT content, deleted_at FROM messages")
+            if change.kind is Kind.EDIT:
+                return [row["content"] for row in found] == ["hello, I mean"]
+            return [row["deleted_at"] is not None and row["content"] == "" for row in found] == [True]
+
+        await until(follows)
+        assert service.router._late._changes == {}
+
+
+@pytest.mark.parametrize("what", ["follow", "take_up_follow_ups"])
+async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("the crane is back", 1))
+        with monkeypatch.context() as patched:
+            patched.setattr(follow_ups, "follow", _odd)
+            patched.setattr(router, "follow", _odd)
+            service.hear(edited("the heron is back", 1))
+            await service.router._queue.join()
+            service.crash()
+    failures = list[str]()
+    really = getattr(follow_ups, what)
+
+    async def odd(*given: Any) -> Any:
+        if len(failures) < 3:
+            failures.append(what)
+            raise KeyError("odd")
+        return await really(*given)
+
+    for module in (router, follow_ups):
+        monkeypatch.setattr(module, what, odd)
+    async with running(tmp_path) as service:
+
+        async def followed() -> bool:
+            return not await service.rows("SELECT 1 FROM follow_ups")
+
+        await until(followed)
+        await service.heard(said("hello", 2, ATTIC))
+        assert service.platform.texts(ATTIC.id) == ["Yes."]
+    assert len(failures) == 3
+
+
+async def _odd(*_given: object) -> bool:
+    raise KeyError("odd")
+
+
+async def test_what_could_not_be_stored_at_once_is_stored_although_everything_was_halted_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, failed = to_arrival, list[str]()
+
+    def broken(notification: Notification, group: GroupId) -> Arrival:
+        if not failed:
+            failed.append(notification.external_id)
+            raise KeyError("odd")
+        return really(notification, group)
+
+    monkeypatch.setattr(router, "to_arrival", broken)
+    monkeypatch.setattr(router, "_STORE_AGAIN", (0.05,))
+    async with running(tmp_path) as service:
+        service.hear(said("hello", 1))
+        await until(lambda: _true(bool(failed)))
+        service.halt.begin("somebody said so")
+
+        async def is_stored() -> bool:
+            return await service.column("SELECT content FROM messages") == ["hello"]
+
+        await until(is_stored)
+
+
+async def test_what_arrives_while_the_file_cannot_be_opened_is_answered_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, refusing = Constellations.use, [False]
+
+    def use(self: Constellations, constellation: ConstellationId) -> Any:
+        if refusing[0]:
+            raise StoreError("too many files are open")
+        return really(self, constellation)
+
+    monkeypatch.setattr(Constellations, "use", use)
+    monkeypatch.setattr(storage_retry, "RETRY_SECONDS", 0.01)
+    async with running(tmp_path) as service:
+        refusing[0] = True
+        service.hear(said("hello", 1), said("hello", 2, ATTIC))
+        await until(lambda: _true(bool(service.router.unstored.words())))
+        refusing[0] = False
+        await until(lambda: _answered(service.platform))
+        await until(lambda: _true(service.platform.texts(ATTIC.id) == ["Yes."]))
+
+
+async def _answered(platform: Platform) -> bool:
+    return platform.texts(HALL.id) == ["Yes."]
+
+
+async def test_what_fails_in_one_constellation_is_done_in_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 60.0)
+    monkeypatch.setattr(supervision, "LONGEST_PAUSE", 60.0)
+    really, failed = Router._run_delivery, list[ConstellationId]()
+
+    async def run(self: Router, house: House, place: PlaceId, source: str) -> None:
+        if house.id == home:
+            failed.append(house.id)
+            raise KeyError("odd")
+        await really(self, house, place, source)
+
+    monkeypatch.setattr(Router, "_run_delivery", run)
+    async with running(tmp_path, Setting(more={"abroad": ["discord:guild:abroad"]})) as service:
+        home, abroad = service.houses
+        row = outbox.NewRow("pair/1", HALL.id, SOURCE, "Hello.", HALL.audience)
+        for house in (home, abroad):
+            await service.write(lambda tx: outbox.add(tx, row, service.clock()), house)
+        service.router.resume(home)
+        await until(lambda: _true(bool(failed)))
+        service.router.resume(abroad)
+        await until(lambda: _true(service.platform.texts(HALL.id) == ["Hello."]))
+        assert failed == [home]
+
+
+async def _true(holds: bool) -> bool:
+    return holds
+
+
+async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_come(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.platform = platform = Platform(setting.clock)
+    platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
+    async with running(tmp_path, setting) as service:
+        service.hear(said("hello", 1))
+        await until(lambda: _waits(service.router))
+        assert platform.texts(HALL.id) == []
+        setting.clock.forward(4_001)
+        await until(lambda: _answered(platform))
+
+
+async def test_it_is_made_after_a_restart_as_well(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.platform = platform = Platform(setting.clock)
+    platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
+    async with running(tmp_path, setting) as service:
+        service.hear(said("hello", 1))
+        await until(lambda: _waits(service.router))
+    async with running(tmp_path, setting) as service:
+        await until(lambda: _waits(service.router))
+        assert platform.texts(HALL.id) == []
+        setting.clock.forward(4_001)
+        await until(lambda: _answered(platform))
+
+
+async def _waits(of: router.Router) -> bool:
+    return bool(of._later)
+
+
+async def test_a_configuration_that_is_wrong_ends_the_service() -> None:
+    async def wrong() -> None:
+        raise ConfigError("discord.token: found none")
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with asyncio.TaskGroup() as tasks:
+            Supervisor(tasks, _nobody).keep("discord", wrong)
+    assert caught.group_contains(ConfigError)
+
+
+async def _nobody(_name: str, _error: str) -> None:
+    """Nobody is told."""
+
+
+async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = list[int]()
+
+    async def fails_twice() -> None:
+        tries.append(1)
+        if len(tries) < 3:
+            raise KeyError("odd")
+
+    async def broken(_name: str, _error: str) -> None:
+        raise KeyError("nobody is there")
+
+    async with asyncio.TaskGroup() as tasks:
+        await Supervisor(tasks, broken).keep("watcher", fails_twice)
+    assert len(tries) == 3
+
+
+def test_pauses_grow_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    found = [timedelta(seconds=pause_after(failures)) for failures in (1, 2, 3, 9, 10, 1000)]
+    assert found == sorted(found)
+    assert found[0] == timedelta(seconds=1)
+    assert found[-1] == timedelta(seconds=LONGEST_PAUSE)

@@ -1,0 +1,533 @@
+"""A call that needs a yes: asked, answered, run once, in the place it came from; the real service around it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.context.quotes import say
+from bot.agents.events import ToolCallCompleted
+from bot.agents.permissions.broker import MOST_REPEATS, MOST_WAITING, Terms
+from bot.agents.permissions.policy import Approver, Caution, People, role_identity
+from bot.agents.tools import make_tools
+from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
+from bot.errors import UserError
+from bot.models.base import AssistantMessage, Request, ToolMessage
+from bot.services.approvals import Approvals
+from bot.services.permits import Permits
+from memory import requests
+from memory.people.audience import Trust
+from memory.requests import Verdict
+from memory.store.database import Tx
+from memory.store.ids import PersonId, RequestId
+from sources.base import Delivery, DeliveryFailed
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    OLGA,
+    MovableClock,
+    Platform,
+    ScriptedModel,
+    call,
+    deleted,
+    direct,
+    person,
+    private,
+    results,
+    said,
+    says,
+)
+from tests.bot.requests import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, strokes, waiting
+from tests.bot.stage import OWNERS_PLACE, Setting, private_place, running
+from tests.services.calling import registry, somebody
+
+EVA = person("Eva")
+
+
+class Siren(OutsideTool[RingArguments]):
+    """Leaves the house: `waits` is called in the middle."""
+
+    name = "siren"
+    description = "Sounds the siren."
+    arguments: type[Arguments] = RingArguments
+    caution = Caution(trusted=Trust.OWNER, once_only=True)
+    idempotent = False
+
+    def __init__(self) -> None:
+        self.sounded = 0
+        self.fails: Callable[[], None] = lambda: None
+
+    async def run(self, _context: ToolContext, _arguments: RingArguments) -> Outcome:
+        self.sounded += 1
+        self.fails()
+        return Outcome(say("it sounded"))
+
+
+def check_calls(request: Request) -> None:
+    """What every provider demands: each call has exactly one result, right after it."""
+    for number, message in enumerate(request.messages):
+        if isinstance(message, AssistantMessage) and message.calls:
+            following = request.messages[number + 1 : number + 1 + len(message.calls)]
+            assert [each.call_id for each in following if isinstance(each, ToolMessage)] == [
+                c.id for c in message.calls
+            ]
+
+
+async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        assert await strokes(service) == 0
+        assert service.platform.texts() == ["It waits for Olga."]
+        (text, ok), *_ = results(service.model.requests[1])
+        request = await waiting(service)
+        assert not ok
+        assert [event.ok for event in service.events if isinstance(event, ToolCallCompleted)] == [False]
+        assert f"waits for approval {request}" in text
+        card = service.platform.posts[0] if service.platform.posts[0].buttons else service.platform.posts[1]
+        assert card.place == OWNERS_PLACE.id
+        assert card.buttons is not None
+        assert card.buttons.offers == ("once", "hour", "always", "deny")
+        assert '"times": 1' in card.text
+
+        ruling = await answer(service, request)
+        assert ruling.counted
+        assert await strokes(service) == 1
+        assert service.platform.texts() == ["It waits for Olga.", "Rung."]
+        assert card.buttons is None
+        assert "Allowed once by" in card.text
+        last = service.model.requests[-1]
+        check_calls(last)
+        assert results(last)[-1] == ("it rang 1 times", True)
+
+
+async def test_the_arguments_are_those_that_were_approved(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        changed = json.dumps({"times": 99})
+        await service.write(lambda tx: tx.run("UPDATE permission_requests SET arguments = ?", (changed,)))
+        await answer(service, request)
+        assert await strokes(service) == 0
+        assert "not this call" in results(service.model.requests[-1])[-1][0]
+
+
+async def test_a_no_is_told_and_nothing_runs(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.DENY)
+        assert await strokes(service) == 0
+        assert "Denied by" in str(service.model.requests[-1].messages[-1])
+        assert len(service.platform.texts()) == 2
+
+
+async def test_nobody_else_answers(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        for who in (STRANGER, Approver(ANN.id, "Ann"), Approver(PersonId(""), "nobody")):
+            ruling = await answer(service, request, who=who)
+            assert not ruling.counted
+            assert "not yours" in ruling.words
+            with pytest.raises(UserError):
+                await service.approvals.details(request, who)
+        assert await strokes(service) == 0
+        assert await service.column("SELECT count(*) FROM permission_audit WHERE event = 'refused'") == [3]
+
+
+async def test_the_first_answer_is_final(tmp_path: Path) -> None:
+    people = People((OLGA.id,), (EVA.id,))
+    setting = ringing()
+    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        await answer(service, request)
+        late = await answer(service, request, Verdict.DENY, Approver(EVA.id, "Eva"))
+        assert not late.counted
+        assert "decided already" in late.words
+        assert "<@olga>" in late.words
+        assert await strokes(service) == 1
+
+
+async def test_who_has_two_accounts_says_yes_once(tmp_path: Path) -> None:
+    setting, both = ringing(), frozenset({EVA.id, BOB.id})
+    people = People((OLGA.id,), (EVA.id, BOB.id), quorum=2, links=dict.fromkeys(both, both))
+    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        assert (await answer(service, request, who=Approver(EVA.id))).counted
+        again = await answer(service, request, who=Approver(BOB.id))
+        assert (again.counted, await strokes(service)) == (False, 0)
+        assert (await answer(service, request)).counted
+        assert await strokes(service) == 1
+
+
+async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        first = await answer(service, request, Verdict.ALWAYS)
+        assert "more are needed" in first.words
+        assert not (await answer(service, request)).counted  # the same person twice is one person
+        assert await strokes(service) == 0
+        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        assert card.buttons is not None
+        service.clock.forward(1)
+        last = await answer(service, request, Verdict.HOUR, Approver(EVA.id, "Eva"))
+        assert last.words.startswith("Allowed for 1 hour by <@olga> and <@eva>, ")
+        assert await strokes(service) == 1
+        (until,) = await service.column("SELECT expires_at FROM permission_grants")
+        assert until is not None  # the shorter of the two
+
+
+async def test_who_said_yes_can_say_no_while_more_are_needed(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        assert "more are needed" in (await answer(service, request)).words
+        taken_back = await answer(service, request, Verdict.DENY)
+        assert taken_back.counted
+        assert taken_back.words.startswith("Denied by <@olga>, ")
+        late = await answer(service, request, who=Approver(EVA.id, "Eva"))
+        assert (late.counted, await strokes(service)) == (False, 0)
+
+
+async def test_a_role_counts_in_its_own_guild_only(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,), (role_identity(1, 7),)), (OWNERS_PLACE.id,), private_place)
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        elsewhere = Approver(EVA.id, "Eva", frozenset({role_identity(2, 7)}))
+        assert not (await answer(service, request, who=elsewhere)).counted
+        here = Approver(EVA.id, "Eva", frozenset({role_identity(1, 7)}))
+        assert (await answer(service, request, who=here)).counted
+        assert await strokes(service) == 1
+
+
+async def test_a_grant_holds_for_what_it_is_bound_to_until_it_ends(tmp_path: Path) -> None:
+    setting = ringing()
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.HOUR)
+        calls = [ring("again", times=1, note="other words"), ring("more", times=2)]
+        service.model.replies.extend([says("", calls[0]), says("Again."), says("", calls[1]), says("Waits.")])
+        await service.heard(said("again", 2))
+        assert await strokes(service) == 2
+        await service.heard(said("twice now", 3))
+        assert await strokes(service) == 2  # other arguments
+        await answer(service, await waiting(service), Verdict.DENY)
+        service.model.replies.extend([says("", ring("elsewhere")), says("Waits.")])
+        await service.heard(said("ring", 4, private("den")))
+        assert await strokes(service) == 2  # words of other ears
+        await answer(service, await waiting(service), Verdict.DENY)
+        service.clock.forward(3_601)
+        service.model.replies.extend([says("", ring("late")), says("Waits.")])
+        await service.heard(said("again", 5))
+        assert await strokes(service) == 2  # the hour is over
+
+
+@pytest.mark.parametrize("bound", [("times",), None])
+async def test_a_grant_is_not_for_what_the_call_that_was_shown_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, ...] | None
+) -> None:
+    """A call without any argument, allowed for good, allows no call with one."""
+    monkeypatch.setattr(Bell, "caution", Caution(trusted=Trust.OWNER, bound=bound))
+    setting = ringing()
+    setting.model = ScriptedModel(says("", call("bell")), says("It waits for Olga."), says("Rung."))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.ALWAYS)
+        service.model.replies.extend([says("", call("bell", "again")), says("Again.")])
+        await service.heard(said("again", 2))
+        assert await strokes(service) == 2
+        service.model.replies.extend([says("", ring("more", times=9)), says("Waits.")])
+        await service.heard(said("nine times", 3))
+        assert await strokes(service) == 2
+
+
+async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.model = ScriptedModel(says("", ring(times=1, note="softly")), says("It waits for Olga."), says("Rung."))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("ring the bell", 1))
+        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        assert "*Always* are for every call of `bell` with times `1`, whatever its note." in card.text
+
+
+async def test_always_holds_until_it_is_revoked(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        await answer(service, await waiting(service), Verdict.ALWAYS)
+        service.clock.forward(400 * 86_400)
+        service.model.replies.extend([says("", ring("later")), says("Again.")])
+        await service.heard(said("again", 2))
+        assert await strokes(service) == 2
+        permits = registry(Permits(service.approvals, make_tools({})), people=service.approvals.people)
+        (grant,) = (await permits.call("permits.list", somebody(OLGA.id), {})).data()["grants"]
+        with pytest.raises(UserError, match="Only an admin"):
+            await permits.call("permits.revoke", somebody(ANN.id), {"permit": grant["id"]})
+        await permits.call("permits.revoke", somebody(OLGA.id), {"permit": grant["id"]})
+        service.model.replies.extend([says("", ring("last")), says("Waits.")])
+        await service.heard(said("again", 3))
+        assert await strokes(service) == 2
+
+
+async def test_expiry_is_a_denial(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        service.clock.forward(25 * 3600)
+        late = await answer(service, request)
+        assert not late.counted
+        assert "expired" in late.words
+        assert await strokes(service) == 0
+        assert "Expired unanswered" in str(service.model.requests[-1].messages[-1])
+        await service.approvals.expire()  # finds nothing more to do
+        await service.settled()
+        assert len(service.platform.texts()) == 2
+
+
+async def test_what_nobody_answers_expires_by_itself(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        service.clock.forward(25 * 3600)
+        await service.approvals.expire()
+        await service.settled()
+        assert await service.column("SELECT status FROM permission_requests") == ["expired"]
+        assert len(service.platform.texts()) == 2
+
+
+async def test_a_yes_given_after_a_restart_counts(tmp_path: Path) -> None:
+    clock = MovableClock()
+    platform = Platform(clock)
+    first = ringing()
+    first.clock, first.platform = clock, platform
+    async with running(tmp_path, first) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        service.crash()
+    clock.forward(7_200)
+    again = Setting(model=ScriptedModel(says("Rung.")), tools=[Bell()], clock=clock, platform=platform)
+    async with running(tmp_path, again) as service:
+        await answer(service, request)
+        assert await strokes(service) == 1
+        assert platform.texts()[-1] == "Rung."
+
+
+async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", ring()), says("It waits."), says("Hello Bob."), says("Rung."), says("Bye."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+        await service.heard(said("ring the bell", 1))
+        await service.heard(said("hello", 2, speaker=BOB))
+        request = await waiting(service)
+        await service.approvals.answer(request, OWNER, Verdict.ONCE)
+        service.hear(said("bye", 3, speaker=BOB))
+        await service.settled()
+        assert service.platform.texts() == ["It waits.", "Hello Bob.", "Rung.", "Bye."]
+        for each in service.model.requests:
+            check_calls(each)
+
+
+async def test_a_call_that_leaves_the_house_runs_at_most_once(tmp_path: Path) -> None:
+    siren = Siren()
+
+    def fail() -> None:
+        raise RuntimeError("the wire broke")
+
+    siren.fails = fail
+    model = ScriptedModel(says("", call("siren")), says("It waits."), otherwise=says("I do not know whether it did."))
+    async with running(tmp_path, Setting(model=model, tools=[siren])) as service:
+        await service.heard(said("sound the siren", 1))
+        request = await waiting(service)
+        card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
+        assert card.buttons is not None
+        assert card.buttons.offers == ("once", "deny")  # what is dangerous is allowed one at a time
+        assert not (await answer(service, request, Verdict.ALWAYS)).counted
+        await answer(service, request)
+        assert siren.sounded == 1
+        assert await service.column("SELECT status FROM permission_requests") == ["used"]
+        assert any("interrupted" in text for text, _ok in results(service.model.requests[-1]))
+
+
+async def test_carrying_words_elsewhere_asks_who_said_them(tmp_path: Path) -> None:
+    send = call("send_message", target_type="channel", target="hall", content="Ann is ill.")
+    model = ScriptedModel(says("Hello."), says("", send), says("I asked."), says("Told them."))
+    place = direct(ANN, "guild")
+    async with running(tmp_path, Setting(model=model)) as service:
+        await service.heard(said("hello", 1))
+        await service.heard(said("I am ill, tell the others", 2, place))
+        assert service.platform.texts() == ["Hello."]
+        request = await waiting(service)
+        assert not (await answer(service, request)).counted  # not even the owner: the words are Ann's
+        cards = [post for post in service.platform.posts if "asks for your yes" in post.text]
+        assert [card.place for card in cards] == [place.id]
+        assert await service.column("SELECT count(*) FROM outbox WHERE place_id = ?", OWNERS_PLACE.id) == [0]
+        await answer(service, request, who=Approver(ANN.id, "Ann"))
+        assert service.platform.texts() == ["Hello.", "Ann is ill."]
+        assert service.platform.texts(place.id)[-1] == "Told them."
+
+
+async def test_the_owner_does_not_read_what_comes_from_somebodys_messages(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", ring(note="quince jelly")), says("It waits."), says("Rung."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+        await service.heard(said("ring, and quince jelly", 1, direct(ANN)))
+        (card,) = service.platform.texts(OWNERS_PLACE.id)
+        assert "quince" not in card
+        assert "not shown to anybody else" in card
+        request = await waiting(service)
+        assert "quince" not in str(await service.approvals.details(request, OWNER))
+        assert not (await answer(service, request, Verdict.ALWAYS)).counted
+        await answer(service, request)
+        assert await strokes(service) == 1
+        told = [post.text for post in service.platform.posts if post.place == OWNERS_PLACE.id]
+        assert "quince" not in str(told)
+
+
+async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.terms = Terms(People((OLGA.id,)), (OWNERS_PLACE.id, private("office").id), private_place)
+    async with running(tmp_path, setting) as service:
+        service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
+        await service.heard(said("ring the bell", 1))
+        (card,) = service.platform.texts(private("office").id)
+        assert "asks for your yes" in card
+        await answer(service, await waiting(service))
+        assert await strokes(service) == 1
+
+
+async def test_a_card_that_somebody_deletes_is_shown_again_while_it_waits(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        for _ in range(6):
+            (card,) = [post for post in service.platform.posts if post.buttons]
+            service.platform.posts.remove(card)
+            gone = replace(deleted(0, OWNERS_PLACE), subject=card.external_id, external_id=f"{card.external_id}!")
+            await service.heard(gone)
+            if not any(post.buttons for post in service.platform.posts):
+                break
+        assert len([send for send in service.platform.sends if send.buttons]) == 1 + MOST_REPEATS
+        await answer(service, request)
+        assert await strokes(service) == 1
+
+
+@dataclass
+class Moderated(Platform):
+    """Somebody deletes the next card in the moment that it stands there, before the service knows its id."""
+
+    delete: Callable[[str], Awaitable[None]] | None = None
+
+    async def send(self, delivery: Delivery) -> str:
+        external = await super().send(delivery)
+        if delivery.buttons and (delete := self.delete) is not None:
+            self.delete = None
+            self.posts = [post for post in self.posts if post.external_id != external]
+            await delete(external)
+        return external
+
+
+async def test_a_card_that_is_deleted_before_its_id_is_stored_is_shown_again_too(tmp_path: Path) -> None:
+    setting = ringing()
+    setting.platform = platform = Moderated(setting.clock)
+    async with running(tmp_path, setting) as service:
+
+        async def delete(external: str) -> None:
+            service.hear(replace(deleted(0, OWNERS_PLACE), subject=external, external_id=f"{external}!"))
+            await service.router.taken_in(10)
+
+        platform.delete = delete
+        await service.heard(said("ring the bell", 1))
+        assert len([send for send in platform.sends if send.buttons]) == 2
+        (card,) = [post for post in platform.posts if post.buttons]
+        await answer(service, await waiting(service))
+        assert await strokes(service) == 1
+        assert card.buttons is None
+
+
+async def test_when_nobody_can_be_asked_the_agent_is_told(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
+        await service.heard(said("ring the bell", 1))
+        assert await service.column("SELECT status FROM permission_requests") == ["expired"]
+        assert "nobody could be asked" in str(service.model.requests[-1].messages[-1])
+
+
+async def test_a_turn_that_begins_again_takes_its_question_back(tmp_path: Path) -> None:
+    async with running(tmp_path, ringing()) as service:
+        await service.heard(said("ring the bell", 1))
+        request = await waiting(service)
+        await service.write(lambda tx: service.approvals.broker.withdraw(tx, _turn(tx), service.clock()))
+        late = await answer(service, request)
+        assert "taken back" in late.words
+        assert await strokes(service) == 0
+
+
+def _turn(tx: Tx) -> Any:
+    row = tx.one("SELECT turn_id FROM permission_requests")
+    assert row is not None
+    return row["turn_id"]
+
+
+async def test_a_flood_of_questions_asks_nobody_anything_more(tmp_path: Path) -> None:
+    calls = [ring(f"call_{number}", times=number) for number in range(MOST_WAITING + 5)]
+    model = ScriptedModel(says("", *calls), says("They wait."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+        await service.heard(said("ring them all", 1))
+        assert len(await service.rows("SELECT 1 FROM permission_requests")) == MOST_WAITING
+        assert sum("wait already" in text for text, _ok in results(service.model.requests[-1])) == 5
+
+
+async def test_answers_name_what_is_not_there(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        approvals: Approvals = service.approvals
+        for number in (1, 2**63 - 1, 2**63, 10**19):
+            assert "no such request" in (await approvals.answer(number, OWNER, Verdict.ONCE)).words
+        assert HALL.id
+
+
+async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = iter((1_110_001_234, 2_220_001_234, 3_330_005_678))
+    monkeypatch.setattr(requests, "new_request_id", lambda: RequestId(next(numbers)))
+    model = ScriptedModel(*(answer for _ in range(3) for answer in (says("", ring()), says("It waits."))))
+    model.otherwise = says("Rung.")
+    async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
+        for number in (1, 2, 3):
+            await service.heard(said("ring the bell", number))
+
+        async def by_code(code: str, who: Approver = OWNER, verdict: Verdict = Verdict.ONCE) -> tuple[str, bool]:
+            ruling = await service.approvals.answer_by_code(code, who, verdict)
+            return ruling.words, ruling.counted
+
+        for doubtful in ("", "1234", "678", "9999"):
+            words, counted = await by_code(doubtful)
+            assert not counted, doubtful
+            assert words.startswith("Nothing was decided: 3 questions wait for you"), doubtful
+            assert "10001234 (bell: " in words
+            assert "005678 (bell: " in words
+        assert await by_code("5678", STRANGER) == ("There is no such request.", False)
+        assert await by_code("", STRANGER) == ("", False)
+        assert (await by_code("3330005678", STRANGER))[0].startswith("This is not yours to answer")
+        assert await service.column("SELECT status FROM permission_requests") == ["waiting"] * 3
+        assert (await by_code("005678"))[1]
+        await service.settled()
+        assert (await by_code("0005678"))[0].startswith("This is decided already. Allowed once by")
+        words, counted = await by_code("1110001234", verdict=Verdict.DENY)
+        assert counted
+        assert (await by_code("001234"))[0].startswith("Nothing was decided: 1 question waits for you"), (
+            "one is decided"
+        )
+        assert await service.column("SELECT status FROM permission_requests ORDER BY id") == [
+            "denied", "waiting", "used",
+        ]  # fmt: skip

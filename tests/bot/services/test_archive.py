@@ -1,0 +1,160 @@
+"""Long-term entries of several agents, as people see them: all of them, also those of agents that are archived."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.permissions.policy import People
+from bot.errors import UserError
+from bot.services.archive import Archive
+from bot.services.caller import Unconfirmed, owner_at_terminal
+from bot.services.results import Plain
+from bot.services.search import Search
+from memory.agents import Agent, seed_agent, set_status
+from memory.people.audience import OWNER, Scope, Trust
+from memory.queue import turns
+from memory.queue.turns import Turn
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PlaceId, TurnId
+from sources.terminal import PERSON
+from tests.bot.parts import NOON, MovableClock
+from tests.services.calling import registry
+
+SETUP = commit_point("test_archive.setup")
+ADA, BEE = (Agent(AgentId(f"agt_{name.lower()}"), name, "", "", "", ()) for name in ("Ada", "Bee"))
+
+
+@asynccontextmanager
+async def archive(folder: Path) -> AsyncIterator["Entries"]:
+    async with Constellations.open(folder, MovableClock()) as constellations:
+        house = (await constellations.ensure("home", PERSON)).id
+        async with constellations.use(house) as database:
+            for agent in (ADA, BEE):
+                await database.write(SETUP, partial(_seed, agent))
+            yield Entries(database)
+
+
+class Entries:
+    """Calls of the owner, with their results as data."""
+
+    def __init__(self, database: Database) -> None:
+        self.database, store = database, (database, People((PERSON,)), MovableClock())
+        self._registry = registry(Archive(*store), Search(*store))
+
+    async def call(self, name: str, *, sure: bool = False, shown: str = "", **given: Any) -> Any:
+        caller = replace(owner_at_terminal(sure=sure), shown=shown)
+        return (await self._registry.call(name, caller, given)).data()
+
+    async def add(self, text: str, **more: Any) -> Any:
+        return await self.call("archival.add", text=text, **more)
+
+    async def told(self, name: str, **given: Any) -> str:
+        return (await self._registry.call(name, owner_at_terminal(), given)).terminal(Plain("UTC", NOON), None)
+
+
+def _seed(agent: Agent, tx: Tx) -> None:
+    seed_agent(tx, agent, NOON)
+
+
+async def put_away(of: Entries, agent: Agent) -> None:
+    await of.database.write(SETUP, lambda tx: set_status(tx, agent.id, "archived", NOON))
+
+
+async def test_what_every_agent_keeps_is_listed_found_shown_and_deleted(tmp_path: Path) -> None:
+    async with archive(tmp_path) as of:
+        first = await of.add("The stork is back.", agent="Ada", category="birds/storks", tag=["bird"])
+        second = await of.add("The crane is back.", agent="bee")
+        assert [(first["agent"], first["category"], first["tags"]), second["agent"]] == [
+            ("Ada", "birds/storks", ["bird"]),
+            "Bee",
+        ]
+        await put_away(of, BEE)
+        assert [each["agent"] for each in await of.call("archival.list")] == ["Bee", "Ada"]
+        assert [each["agent"] for each in await of.call("archival.list", limit=1)] == ["Bee"]
+        assert [each["id"] for each in await of.call("archival.list", agent="Ada")] == [first["id"]]
+        assert [hit["id"] for hit in (await of.call("search", text="crane"))["hits"]] == [second["id"]]
+        assert (await of.call("archival.search", text="crane", agent="Ada"))["hits"] == []
+        assert (await of.call("archival.show", entry=second["id"]))["text"] == "The crane is back."
+        await of.call("archival.delete", entry=second["id"])
+        assert (await of.call("search", text="crane"))["hits"] == []
+
+
+async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: Path) -> None:
+    async with archive(tmp_path) as of:
+        told = {"label": "stork", "agent": "Ada", "category": "birds/storks", "tag": ["bird"]}
+        first = await of.add("The stork is back.", **told)
+        assert (first["already"], first["not_taken"]) == (False, [])
+        anew = {"label": "heron", "agent": "Ada", "category": "pond", "tag": ["white"]}
+        again = await of.add("The stork is back!", **anew)
+        assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
+        left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
+        assert again["not_taken"] == left
+        said = "Kept as stork by Ada. It was known already and is stronger now. It did not take on "
+        words = await of.told("archival.add", text="The stork is back!", **anew)
+        assert words == f"{said}{left[0]}; nor {left[1]}."
+
+
+async def test_a_label_that_two_agents_use_is_not_guessed(tmp_path: Path) -> None:
+    async with archive(tmp_path) as of:
+        kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bee")]
+        for ask in ("archival.show", "archival.delete"):
+            with pytest.raises(UserError, match=f"say which by its id: {kept[0]} of Ada, {kept[1]} of Bee"):
+                await of.call(ask, entry="key")
+        await of.call("archival.delete", entry="key", agent="Bee")
+        assert (await of.call("archival.show", entry="key"))["id"] == kept[0]
+
+
+async def test_what_is_added_is_kept_by_the_agent_that_answered_last(tmp_path: Path) -> None:
+    turn = Turn(TurnId(1), BEE.id, None, PlaceId("terminal:local"), PERSON, Scope(OWNER), Trust.OWNER, (), 0, NOON)
+    async with archive(tmp_path) as of:
+        assert (await of.add("The stork is back."))["agent"] == "Ada"
+        await of.database.write(SETUP, lambda tx: turns.begin(tx, turn))
+        await of.database.write(
+            SETUP, lambda tx: turns.begin(tx, replace(turn, id=TurnId(2), parent=turn.id, agent=ADA.id))
+        )
+        assert (await of.add("The crane is back."))["agent"] == "Bee"
+        await put_away(of, BEE)
+        assert (await of.add("The heron is back."))["agent"] == "Ada"
+        with pytest.raises(UserError, match="The agent Bee is archived; `carina agent restore` undoes that"):
+            await of.add("The owl is back.", agent="Bee")
+        await put_away(of, ADA)
+        with pytest.raises(UserError, match="Every agent is archived"):
+            await of.add("The owl is back.")
+        assert len(await of.call("archival.list")) == 3
+
+
+@pytest.mark.parametrize("to", ["guild:7", "guild:discord:7", "channel:7", " channel:discord:7"])
+async def test_a_server_or_channel_is_named_by_its_number_or_with_its_source(tmp_path: Path, to: str) -> None:
+    async with archive(tmp_path) as of:
+        await of.add("The stork is back.", label="stork")
+        kind = to.strip().partition(":")[0]
+        audience = f"{kind}:discord:7"
+        row = {"id": "discord:7", "source": "discord", "kind": "guild", "name": "#pond in Park", "audience": audience}
+        await of.database.write(SETUP, lambda tx: tx.insert("places", {**row, "heard_at": ""}))
+        wider: Any = {"entry": "stork", "audience": to}
+        with pytest.raises(Unconfirmed, match="would be known in"):
+            await of.call("archival.widen", **wider)
+        assert (await of.call("archival.show", entry="stork"))["audience"] == "owner"
+        assert (await of.call("archival.widen", sure=True, **wider))["audience"] == audience
+        assert (await of.call("archival.show", entry="stork"))["audience"] == audience
+
+
+async def test_only_what_was_shown_is_made_known_more_widely(tmp_path: Path) -> None:
+    async with archive(tmp_path) as of:
+        await of.add("The stork is back.", label="stork")
+        wider: Any = {"entry": "stork", "audience": "public"}
+        with pytest.raises(Unconfirmed) as asked:
+            await of.call("archival.widen", **wider)
+        sql = "UPDATE archival_entries SET content = 'The stork has the key under the mat.'"
+        await of.database.write(SETUP, lambda tx: tx.run(sql))
+        with pytest.raises(Unconfirmed, match="under the mat") as again:
+            await of.call("archival.widen", sure=True, shown=str(asked.value), **wider)
+        assert (await of.call("archival.show", entry="stork"))["audience"] == "owner"
+        assert (await of.call("archival.widen", sure=True, shown=str(again.value), **wider))["audience"] == "public"

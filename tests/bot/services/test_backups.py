@@ -1,0 +1,144 @@
+"""Backups for people: one is made at a time, damaged ones are named, and what was put back is said as it is."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.config import load_config
+from bot.errors import UserError
+from bot.interfaces.cli.local import local_registry
+from bot.services.backups import Backups
+from bot.services.caller import owner_at_terminal
+from bot.services.parameters import NoArguments
+from bot.services.results import Markdown, Result
+from memory.people import privacy
+from memory.people.privacy import Erasure
+from memory.store import backups, erasure_ledger
+from memory.store.backups import Backup
+from memory.store.constellation import Constellations
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from memory.store.sqlite import connect
+
+BEGIN = commit_point("test_bot_backups.begin")
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+OWNER = owner_at_terminal(sure=True)
+PEOPLE = (PersonId("discord:ann"), PersonId("discord:bob"))
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    async with Constellations.open(tmp_path / "data", lambda: NOW) as constellations:
+        await constellations.ensure("home", OWNER.person)
+    return tmp_path / "data"
+
+
+def made(folder: Path) -> Backups:
+    moments: Iterator[datetime] = (NOW + timedelta(seconds=each) for each in range(100))
+    return Backups(folder, lambda: next(moments), 7)
+
+
+async def test_one_is_made_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create, counting = backups.create, threading.Lock()
+    running, most = 0, 0
+
+    def counted(where: Path, now: datetime) -> Backup:
+        nonlocal running, most
+        with counting:
+            running += 1
+            most = max(most, running)
+        try:
+            return create(where, now)
+        finally:
+            with counting:
+                running -= 1
+
+    monkeypatch.setattr("bot.services.backups.backups.create", counted)
+    own = made(folder)
+    await asyncio.gather(*(own.create(OWNER, NoArguments()) for _ in range(4)))
+    assert most == 1
+    assert len((await own.list_backups(OWNER, NoArguments())).rows) == 4
+
+
+async def test_a_damaged_one_is_listed_as_that(folder: Path) -> None:
+    own = made(folder)
+    await own.create(OWNER, NoArguments())
+    await own.create(OWNER, NoArguments())
+    first = (await own.list_backups(OWNER, NoArguments())).rows[1].name
+    (folder / "backups" / first / "manifest.json").write_text("{", "utf-8")
+    await own.create(OWNER, NoArguments())
+    listed = await own.list_backups(OWNER, NoArguments())
+    assert [(each.name == first, "cannot be read" in each.reason) for each in listed.rows] == [
+        (False, False),
+        (False, False),
+        (True, True),
+    ]
+    with pytest.raises(UserError, match="cannot be read"):
+        await put_back(folder, first)
+
+
+async def erased(folder: Path, count: int) -> None:
+    """So many people's erasures are noted after the backup."""
+    async with Constellations.open(folder, lambda: NOW) as constellations:
+
+        def begin(tx: Tx) -> list[Erasure]:
+            return [privacy.begin_erasure(tx, person, person, NOW) for person in PEOPLE[:count]]
+
+        for begun in await constellations.registry.write(BEGIN, begin):
+            erasure_ledger.note(folder, begun.entry)
+
+
+def age(folder: Path, name: str, versions: int) -> None:
+    """Let a file be of so many versions before the one that it is of."""
+    raw = connect(next(folder.glob(name)))
+    row = raw.execute("PRAGMA user_version").fetchone()
+    assert row is not None
+    raw.execute(f"PRAGMA user_version={row[0] - versions}")
+    raw.close()
+
+
+async def put_back(folder: Path, name: str) -> Result:
+    """As `carina backup restore` does."""
+    with capture_logs():
+        offered = local_registry(load_config({"CARINA_HOME": str(folder)}, folder))
+        return await offered.call("backup.restore", OWNER, {"name": name})
+
+
+async def told(folder: Path, backup: Backup) -> str:
+    """Put it back; what is said."""
+    return "\n".join((await put_back(folder, backup.name)).lines(Markdown()))
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, ""),
+        (1, " Repeated 1 requested erasure."),
+        (2, " Repeated 2 requested erasures."),
+    ],
+)
+async def test_how_many_erasures_were_done_again_is_said(folder: Path, count: int, words: str) -> None:
+    backup = backups.create(folder, NOW)
+    await erased(folder, count)
+    stamp = int(NOW.timestamp())
+    assert await told(folder, backup) == f"Restored everything as it was on <t:{stamp}:f> (<t:{stamp}:R>).{words}"
+
+
+@pytest.mark.parametrize("older", ["global.db", "constellations/*/carina.db"])
+async def test_an_erasure_that_could_not_be_done_is_not_said_to_be_done(folder: Path, older: str) -> None:
+    age(folder, older, 1)
+    backup = backups.create(folder, NOW)
+    age(folder, older, -1)
+    await erased(folder, 1)
+    words = await told(folder, backup)
+    assert " Repeated" not in words
+    assert "NOT repeated yet: 1 requested erasure. The next start does that." in words
+    assert "`carina db migrate`" in words
+    found = (await put_back(folder, backup.name)).data()
+    assert (found["erased_again"], found["to_erase"]) == (0, 1)

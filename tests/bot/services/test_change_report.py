@@ -1,0 +1,321 @@
+"""Nights: what sleeptime agents did by themselves is told, and taken back as one but for what was changed since."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.permissions.policy import Approver, People
+from bot.errors import UserError
+from bot.models.base import Answer, Request
+from bot.services.blocks import Blocks
+from bot.services.caller import Caller, Spoken, Via
+from bot.services.change_report import ChangeReport
+from memory import coordination
+from memory.coordination import By
+from memory.knowledge import archival
+from memory.knowledge.archival import NewEntry, Origin
+from memory.people.audience import OWNER, Scope, Trust
+from memory.store.clock import Clock
+from memory.store.database import Database, Tx
+from memory.store.ids import AgentId, PlaceId
+from tests.bot.nights import House, Teller, living, setting
+from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
+from tests.services.calling import registry, somebody
+
+NIGHT = """
+[[agents]]
+name = "Ant"
+system_prompt = "You are Ant."
+blocks = []
+[[agents]]
+name = "Bee"
+system_prompt = "You are Bee."
+[[agents.blocks]]
+label = "notes"
+description = "Notes"
+type = "working"
+pinned = true
+audience = "owner"
+content = "Monday: calm."
+[[agents.blocks]]
+label = "state"
+description = "How they are"
+audience = "owner"
+schema = { type = "map", fields = [{ name = "mood" }] }
+[[groups]]
+name = "Main"
+members = ["Ant"]
+default = true
+[[groups]]
+name = "Night"
+pattern = "sleeptime"
+members = ["Bee"]
+mention = false
+[groups.sleeptime]
+check_minutes = 20
+place = "discord:user:olga"
+[[groups.sleeptime.triggers]]
+name = "sync"
+on = "pattern_detected"
+priority = "high"
+words = ["lost track"]
+"""
+EVENING = NOON.replace(hour=20)
+DEN = channel("den")
+SCOPE = Scope(OWNER)
+ANN_IN_DEN = replace(somebody(ANN.id), scope=Scope(DEN.audience))
+BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, Spoken(PlaceId("discord:user:olga"), SCOPE), Trust.OWNER)
+
+
+@dataclass
+class Dark:
+    """A house at night, and who asks about it."""
+
+    house: House
+    nights: "Nights"
+    calls: list[Answer]
+
+    async def acts(self, *calls: Any) -> None:
+        """Somebody says what wakes the agent of the night, which then does that."""
+        self.calls += [says("", each) for each in calls]
+        await self.house.say("I lost track of it", DEN, ANN)
+        await self.house.pass_by(minutes=25)
+        assert not self.calls, "the agent did what it was to do"
+
+    async def bee(self) -> AgentId:
+        return AgentId((await self.house.service.column("SELECT id FROM agents WHERE name = 'Bee'"))[0])
+
+    async def keep(self, content: str, label: str | None = None) -> str:
+        """An entry from before the night."""
+        bee, now = await self.bee(), self.house.service.clock()
+        new = NewEntry(content, Origin(SCOPE, Trust.OWNER), label)
+        return (await self.house.service.write(lambda tx: archival.insert(tx, bee, new, now))).id
+
+    async def entries(self) -> list[str]:
+        return await self.house.service.column("SELECT content FROM archival_entries ORDER BY n")
+
+    async def block(self, label: str) -> str:
+        (text,) = await self.house.service.column("SELECT content FROM memory_blocks WHERE label = ?", label)
+        return str(text)
+
+
+class Nights:
+    """Calls about nights, with their results as data."""
+
+    def __init__(self, database: Database, people: People, clock: Clock) -> None:
+        self._registry = registry(ChangeReport(database, people, clock, "UTC"), people=people)
+
+    async def report(self, caller: Caller, night: str = "") -> Any:
+        return (await self._registry.call("summary.night", caller, {"night": night})).data()
+
+    async def undo(self, caller: Caller, night: str = "") -> Any:
+        return (await self._registry.call("summary.undo-night", caller, {"night": night})).data()
+
+    async def known(self, caller: Caller) -> list[str]:
+        return [name for name, _ in await self._registry.suggest("summary.night", "night", caller, {})]
+
+
+@asynccontextmanager
+async def dark(folder: Path) -> AsyncIterator[Dark]:
+    calls: list[Answer] = []
+
+    def talk(request: Request) -> Answer:
+        if "You are Bee." not in request.system:
+            return says("yes")
+        return calls.pop(0) if calls else says("")
+
+    made = setting(Teller(talk), EVENING, toml=NIGHT)
+    async with living(folder, made, jobs=("sleeptime",)) as house:
+        service = house.service
+        store = service.database, service.approvals.people
+        await house.say("good evening", direct(OLGA), OLGA)
+        await house.pass_by(minutes=6)  # the first look only notes the time
+        yield Dark(house, Nights(*store, service.clock), calls)
+
+
+def states(done: list[dict[str, Any]]) -> dict[str, str]:
+    return {item["what"].partition(" ent_")[0]: item["state"] for item in done}
+
+
+NOTE = call("context", "n", operation="append", label="notes", content="Tuesday: lost track twice.")
+LEARNED = call("recall", "l", operation="insert", content="Ann loses track in the evening.")
+
+
+async def test_what_was_done_at_night_is_told_with_why(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.acts(NOTE, LEARNED)
+        (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
+        assert (turn["agent"], turn["group"]) == ("Bee", "Night")
+        assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
+        assert turn["wrote"][0] == "in block notes (1 change): Tuesday: lost track twice."
+        assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
+        at.house.service.clock.now = NOON.replace(day=23, hour=9)
+        assert await at.nights.report(BY_OLGA) == [turn], "last night"
+        at.house.service.clock.now = NOON.replace(day=24, hour=13)
+        assert await at.nights.report(BY_OLGA) == []
+        assert await at.nights.known(BY_OLGA) == ["2026-11-22"]
+        assert await at.nights.known(ANN_IN_DEN) == [], "she may not know of it"
+        (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
+        assert hidden["text"] == "1 more where you may not know of it"
+        assert "Ann" not in str(hidden)
+        with pytest.raises(UserError, match="is no night"):
+            await at.nights.report(BY_OLGA, "yesterday")
+
+
+async def test_a_night_is_undone_as_one(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.keep("Ann has a boat called Ada.", "boat")
+        await at.keep("Ann has a dog.", "dog")
+        before = await at.block("notes"), await at.block("state"), await at.entries()
+        await at.acts(
+            NOTE,
+            LEARNED,
+            call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
+            call("recall", "a", operation="append", label="dog", content="It is called Ben."),
+            call("recall", "d", operation="delete", label="boat"),
+        )
+        assert "lost track twice." in await at.block("notes")
+        assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
+        done = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert [item["state"] for item in done] == ["undone"] * 5
+        after = await at.block("notes"), await at.block("state"), await at.entries()
+        assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
+        bee = await at.bee()
+        boat = await at.house.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
+        assert boat.content == "Ann has a boat called Ada."
+        events = await at.house.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
+        assert events == ["took back what was written in the night of 2026-11-22: 5 of 5"]
+        told = [row["text"] for row in await at.nights.report(BY_OLGA, "2026-11-22")]
+        assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
+        again = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert {item["state"] for item in again} == {"left"}
+        store = at.house.service.database, at.house.service.approvals.people
+        await registry(Blocks(*store, at.house.service.clock)).call("memory.undo", BY_OLGA, {"label": "notes"})
+        assert "lost track twice." in await at.block("notes"), "an undo is a change like any other"
+
+
+async def test_what_somebody_changed_since_stays_and_is_named(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.keep("Ann has a dog.", "dog")
+        await at.keep("Ann has a boat.", "boat")
+        await at.acts(
+            call("context", "n", operation="replace", label="notes", old_content="calm", new_content="busy and late"),
+            call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
+            call("recall", "a", operation="append", label="dog", content="It is called Ben."),
+            call("recall", "d", operation="delete", label="boat"),
+        )
+        store = at.house.service.database, at.house.service.approvals.people
+        edit = {"label": "notes", "text": "Monday: busy and very late."}
+        await registry(Blocks(*store, at.house.service.clock)).call(
+            "memory.edit", replace(BY_OLGA, via=Via.TERMINAL), edit
+        )
+        bee, now = await at.bee(), at.house.service.clock()
+        await at.house.service.write(
+            lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now)
+        )
+        await at.keep("Another boat.", "boat")
+        done = await at.nights.undo(BY_OLGA, "2026-11-22")
+        by_what = {item["what"]: item for item in done}
+        assert by_what["block notes"]["state"] == "partly"
+        assert "very" in await at.block("notes"), "what somebody wrote since stays"
+        assert "busy" not in await at.block("notes")
+        assert by_what["block state"]["state"] == "undone"
+        assert sorted(item["text"] for item in done if item["state"] == "left") == [
+            "an entry 'boat' stands there now", "somebody changed it since"
+        ]  # fmt: skip
+        assert "Ann has a dog.\nIt is called Ben.\nIt barks." in await at.entries()
+
+
+ARRANGED = (
+    call("coord", "a", operation="assign", content="Ask Ann about the evening", agent="Ant"),
+    call("coord", "h", operation="handoff", content="Ann was late twice", agent="Ant"),
+    call("coord", "n", operation="note", content="Evenings are hard", importance="high"),
+    call("facts", "f", operation="add", fact="Ann loses track in the evening", category="workflow_habit"),
+)
+TOLD = (
+    "SELECT description FROM coordination_tasks UNION ALL SELECT text FROM items WHERE kind IN ('handoff', 'note')"
+    " UNION ALL SELECT fact FROM facts"
+    " UNION ALL SELECT words FROM activity_events WHERE event_type IN"
+    " ('task_assigned', 'handoff_initiated', 'notable') AND words NOT LIKE 'took back%'"
+)
+
+
+async def test_what_agents_arranged_at_night_is_taken_back_too(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        service = at.house.service
+        ant = AgentId((await service.column("SELECT id FROM agents WHERE name = 'Ant'"))[0])
+
+        def assign(tx: Tx) -> str:
+            by = By(SCOPE, Trust.OWNER, service.clock())
+            return coordination.assign(tx, by, "water the plants", ant, "Ant").id
+
+        task = await service.write(assign)
+        before = sorted(await service.column(TOLD))
+        await at.acts(*ARRANGED, call("coord", "c", operation="complete", task=task))
+        assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
+        done = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
+            ("task completed", "undone"),
+            ("task", "undone"),
+            ("handoff note", "undone"),
+            ("note", "undone"),
+            ("fact", "undone"),
+        ]
+        assert sorted(await service.column(TOLD)) == before
+        assert await service.column("SELECT status FROM coordination_tasks") == ["pending"]
+        again = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert again == []
+
+
+async def test_what_was_arranged_at_night_and_done_since_stays_done(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        service = at.house.service
+        await at.acts(ARRANGED[0])
+        (task,) = await service.column("SELECT id FROM coordination_tasks")
+        by = By(SCOPE, Trust.OWNER, service.clock())
+        await service.write(lambda tx: coordination.complete(tx, by, task))
+        (item,) = await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert (item["state"], item["text"]) == ("left", "it is completed")
+        assert await service.column("SELECT status FROM coordination_tasks") == ["completed"]
+        (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
+        assert "Ann" not in str(hidden)
+
+
+async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        await at.acts(NOTE)
+        with pytest.raises(UserError, match="Only an admin may undo what agents wrote in a night"):
+            await at.nights.undo(somebody(BOB.id), "2026-11-22")
+        await at.house.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
+        with pytest.raises(UserError, match="still at work"):
+            await at.nights.undo(BY_OLGA, "2026-11-22")
+        assert "lost track twice." in await at.block("notes")
+
+
+async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_not_kept(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        entry = await at.keep("Ann has a dog.", "dog")
+        await at.acts(call("recall", "a", operation="append", label="dog", content="It is called Ben."))
+        kept = "SELECT before FROM archival_journal"
+        assert len(await at.house.service.column(kept)) == 1, "not what the owner kept by day"
+        bee = await at.bee()
+        await at.house.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
+        assert await at.house.service.column(kept) == []
+
+
+async def test_words_that_are_taken_back_are_not_kept_for_an_undo_either(tmp_path: Path) -> None:
+    async with dark(tmp_path) as at:
+        number = await at.house.say("my dog is called Ben", DEN, BOB)
+        (message,) = await at.house.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
+        bee, now = await at.bee(), at.house.service.clock()
+        origin = Origin(Scope(OWNER), Trust.APPROVED, BOB.id, message)
+        new = NewEntry("Bob's dog is called Ben.", origin, "dog")
+        await at.house.service.write(lambda tx: archival.insert(tx, bee, new, now))
+        await at.acts(call("recall", "d", operation="delete", label="dog"))
+        assert len(await at.house.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
+        await at.house.service.heard(deleted(number, DEN))
+        assert await at.house.service.column("SELECT before FROM archival_journal") == []

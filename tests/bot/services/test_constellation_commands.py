@@ -1,0 +1,422 @@
+"""`carina agent`, `group` and `constellation`: by themselves, beside a service, killed at their writes."""
+
+import json
+import re
+import shutil
+import tomllib
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.config import Agent
+from bot.config.agent_files import read_exchange, write_exchange
+from bot.errors import CallError
+from bot.interfaces.cli import streams
+from bot.runtime.bootstrap import agent_row, agent_section
+from bot.services.agent_tables import read_settings
+from tests.bot.command_line import Here, front_door
+from tests.bot.terminals import Terminal, carina
+from tests.service.live_service import live_service
+
+BLOCKS = ("active_context", "current_state", "observation_log", "scratchpad", "task_list")
+FILE = """
+[[agents]]
+name = "Star"
+system_prompt = "You are Star."
+[[agents]]
+name = "Moon"
+system_prompt = "You are Moon."
+[[groups]]
+name = "Main"
+members = ["Star"]
+default = true
+[[groups]]
+name = "Night"
+members = ["Moon"]
+places = ["discord:7"]
+"""
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the file above and a data folder that was used once."""
+    folder = tmp_path_factory.mktemp("used")
+    (folder / "carina.toml").write_text(FILE, "utf-8")
+    assert carina(folder, "chat", "--once", "hello").returncode == 0
+    return folder
+
+
+@pytest.fixture
+def here(used: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """Commands in a copy of that folder."""
+    shutil.copytree(used, tmp_path, dirs_exist_ok=True)
+    return front_door(tmp_path, monkeypatch, capsys)
+
+
+def rows(here: Here, command: str) -> Any:
+    done = here(f"{command} --json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def file_of(here: Here, agent: str) -> str:
+    return str({row["agent"]: row["file"] for row in rows(here, "agent list")}[agent])
+
+
+# ------------------------------------------------------------------------------------------- the file and the database
+
+
+def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(here: Here, tmp_path: Path) -> None:
+    assert file_of(here, "Star") == "as in carina.toml"
+    assert rows(here, "agent edit star --set temperature=0.4 --set description=Shines") == [
+        {"agent": "Star", "did": "changed"}
+    ]
+    assert file_of(here, "Star") == "differs from carina.toml: description, temperature"
+    changed = FILE.replace("You are Moon.", "You are the Moon.")
+    (tmp_path / "carina.toml").write_text(changed, "utf-8")
+    assert file_of(here, "Moon") == "differs from carina.toml: system_prompt"
+    shown = rows(here, "agent show Moon")
+    assert (shown["settings"]["system_prompt"], shown["groups"]) == ("You are Moon.", ["Night"])
+    assert rows(here, "agent edit Star --unset temperature --unset description")
+    assert file_of(here, "Star") == "as in carina.toml"
+    refused = here(f"agent import {tmp_path / 'carina.toml'}")
+    assert (refused.returncode, "there is an agent Star already" in refused.stderr) == (1, True)
+    again = here("group create Night --member Moon")
+    assert "there is a group Night already; `carina group import FILE --replace` changes it" in again.stderr
+    assert file_of(here, "Moon") == "differs from carina.toml: system_prompt"
+    assert len(rows(here, f"agent import {tmp_path / 'carina.toml'} --replace")) == 2
+    assert file_of(here, "Moon") == "as in carina.toml"
+
+
+WATCH = 'patrols=[{name="watch",cron="@daily",task="look"}]'
+
+
+def patrols(here: Here) -> list[tuple[str, str]]:
+    found = rows(here, "jobs list")
+    return [(job["id"], job["when"]) for job in found if job["id"].startswith("patrol:")]
+
+
+def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here, tmp_path: Path) -> None:
+    assert patrols(here) == []
+    assert rows(here, f"agent edit Star --set {WATCH}")
+    ((job, when),) = patrols(here)
+    assert (job, "@daily" in when) == ("patrol:watch", True)
+    assert file_of(here, "Star") == "differs from carina.toml: patrols"
+    refused = here(f"agent edit Moon --set {WATCH.replace('watch', 'Watch')}")
+    assert refused.returncode == 1
+    assert 'agents.patrols: found two named "watch"; expected different names' in refused.stderr
+    assert rows(here, "agent archive Star")
+    assert patrols(here) == []
+    assert rows(here, "agent restore Star")
+    assert [job for job, _when in patrols(here)] == ["patrol:watch"]
+    assert tomllib.loads(here("agent export Star").stdout)["agents"][0]["patrols"][0]["task"] == "look"
+    assert rows(here, "agent edit Star --unset patrols")
+    assert patrols(here) == []
+    assert file_of(here, "Star") == "as in carina.toml"
+
+
+def test_an_agent_that_the_file_does_not_name_is_made_and_stays(here: Here) -> None:
+    assert rows(here, "agent create Nova --set model=offline") == [{"agent": "Nova", "did": "created"}]
+    assert file_of(here, "Nova") == "not in carina.toml"
+    again = here("agent create Nova --set model=offline")
+    assert (again.returncode, "there is an agent Nova already" in again.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ("agent edit Nova --set model=offline", 1, "there is no agent 'Nova'; there are: Moon, Star"),
+        ("agent edit Star --set modle=offline", 1, 'agents["Star"].modle: unknown key; did you mean "model"?'),
+        ("agent edit Star --set temperature=9", 1, 'agents["Star"].temperature: found 9; expected'),
+        ("agent edit Star --set model=openai:x", 1, "OPENAI_API_KEY: not set"),
+        ("agent edit Star --set name=Sun", 1, "an agent's name cannot be changed"),
+        ("agent edit Star --set model", 2, "--set: found 'model'; expected KEY=VALUE"),
+        ("agent edit Star", 2, "nobody can be asked here"),
+        ("agent create", 2, "nobody can be asked here"),
+        ("agent create Nova", 2, "nobody can be asked here"),
+        ("agent create Nova --from /dev/null", 2, "expected it alone"),
+        ("agent import missing.toml", 2, "missing.toml: cannot be read"),
+        ("agent restore Star", 1, "Star is not archived"),
+        ("group create", 2, "nobody can be asked here"),
+        ("group create Day --member Sun", 1, 'groups["Day"].members: found "Sun", which is no agent'),
+        ("group add member Night Moon", 1, "Moon is in Night already"),
+        ("group remove member Night Star", 1, "Star is not in Night"),
+        ("group remove member Night Moon", 1, "Moon is the only one in Night"),
+        ("group show Day", 1, "there is no group 'Day'; there are: Main, Night"),
+        ("constellation status garden", 1, "there is no constellation 'garden'; there are: home"),
+        ("constellation create Home", 1, 'there is a constellation "Home" already'),
+    ],
+)
+def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words: str) -> None:
+    done = here(command)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert words in done.stderr
+    assert [row["file"] for row in rows(here, "agent list")] == ["as in carina.toml"] * 2
+
+
+def test_one_wrong_agent_of_a_file_leaves_all_as_they_were(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "more.toml").write_text('[[agents]]\nname = "Sun"\n[[agents]]\nname = "Moon"\n', "utf-8")
+    assert here(f"agent import {tmp_path / 'more.toml'}").returncode == 1
+    assert [row["agent"] for row in rows(here, "agent list")] == ["Moon", "Star"]
+
+
+# ---------------------------------------------------------------------------------------------------- to TOML and back
+
+
+def test_what_is_exported_can_be_imported_elsewhere_and_is_the_same(here: Here, tmp_path: Path) -> None:
+    assert rows(here, "agent edit Star --set max_tokens=700")
+    agents, groups = tmp_path / "agents.toml", tmp_path / "groups.toml"
+    assert here(f"agent export -o {agents}").returncode == 0
+    assert here(f"group export -o {groups}").returncode == 0
+    assert (agents.stat().st_mode & 0o777, here(f"agent export -o {agents}").returncode) == (0o600, 1)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "carina.toml").write_text(agents.read_text("utf-8") + groups.read_text("utf-8"), "utf-8")
+    assert carina(other, "chat", "--once", "hello").returncode == 0
+    for what in ("agent", "group"):
+        done = carina(other, what, "export", "--json")
+        assert json.loads(done.stdout) == rows(here, f"{what} export")
+    star = tomllib.loads(here("agent export Star").stdout)["agents"]
+    assert [(agent["name"], agent["max_tokens"]) for agent in star] == [("Star", 700)]
+
+
+@given(prompt=st.text(min_size=1), name=st.sampled_from(BLOCKS))
+def test_every_text_and_every_kind_of_block_comes_back_from_toml(prompt: str, name: str) -> None:
+    block = {"template": name, "description": prompt}
+    made = Agent.model_validate({"name": "Nova", "system_prompt": prompt, "blocks": [block], "temperature": 0.25})
+    section = agent_section(agent_row(made, show_name=False))
+    back = read_exchange(write_exchange([section]), "x.toml").agents[0]
+    assert agent_section(agent_row(back, show_name=True)) == section
+
+
+def test_values_are_toml_or_texts() -> None:
+    given_settings = ["a=1", "b=x y", 'c=["d"]', "e=", "f=openai:gpt"]
+    assert read_settings(given_settings) == {"a": 1, "b": "x y", "c": ["d"], "e": "", "f": "openai:gpt"}
+    with pytest.raises(CallError, match="expected KEY=VALUE"):
+        read_settings(["=1"])
+
+
+# ------------------------------------------------------------------------------------------------------------- groups
+
+
+def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "day.toml").write_text(
+        '[[groups]]\nname = "Day"\nmembers = ["Star"]\nplaces = ["discord:8"]\ndefault = true\n', "utf-8"
+    )
+    assert rows(here, f"group create --from {tmp_path / 'day.toml'}") == [{"group": "Day", "did": "created"}]
+    found = {row["group"]: (row["answers_in"], row["file"]) for row in rows(here, "group list")}
+    assert found == {
+        "Day": ("discord:8, everywhere else", "not in carina.toml"),
+        "Main": ("", "differs from carina.toml: default"),
+        "Night": ("discord:7", "as in carina.toml"),
+    }
+    assert rows(here, "group status Day") == {
+        "group": "Day",
+        "pattern": "round_robin",
+        "members": [{"agent": "Star", "status": "active", "role": "regular", "model": "offline"}],
+        "state": {},
+    }
+
+
+PLANNING = """
+[[groups]]
+name = "Planning"
+members = ["Star", { agent = "Moon", role = "specialist", domain = "nights", capabilities = ["sleep"] }]
+keywords = ["plan"]
+states = ["planning", { block = "current_state", field = "energy", above = 7.5 }]
+pattern = "supervisor"
+[groups.supervisor]
+leader = "Star"
+max_delegations = 2
+"""
+
+
+def test_patterns_roles_and_rules_go_out_and_in(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "planning.toml").write_text(PLANNING, "utf-8")
+    assert here(f"group import {tmp_path / 'planning.toml'}").returncode == 0
+    text = here("group export Planning").stdout
+    before, after = tomllib.loads(PLANNING)["groups"][0], tomllib.loads(text)["groups"][0]
+    assert {key: after[key] for key in before if key != "supervisor"} == {
+        key: value for key, value in before.items() if key != "supervisor"
+    }
+    assert after["supervisor"].items() >= before["supervisor"].items()
+    (tmp_path / "carina.toml").write_text(FILE + PLANNING, "utf-8")
+    assert {row["file"] for row in rows(here, "group list")} == {"as in carina.toml"}
+    wrong = here("group remove member Planning Star")
+    assert (wrong.returncode, 'groups["Planning"].supervisor.leader: found "Star"' in wrong.stderr) == (1, True)
+    assert rows(here, "group add member Night Star --role observer") == [{"group": "Night", "did": "changed"}]
+    assert [each["role"] for each in rows(here, "group status Night")["members"]] == ["regular", "observer"]
+    wrong = here("group add member Main Moon --role king")
+    assert (wrong.returncode, 'role: found "king"' in wrong.stderr) == (1, True)
+
+
+def test_the_owner_says_how_they_are_at_the_terminal(here: Here, tmp_path: Path) -> None:
+    assert "You said nothing about how you are." in rows(here, "state")["text"]
+    (tmp_path / "planning.toml").write_text(PLANNING, "utf-8")
+    assert here(f"group import {tmp_path / 'planning.toml'}").returncode == 0
+    assert "The group that is there for it answers what you say to me alone" in rows(here, "state planning")["text"]
+    assert 'You said that you are "planning".' in rows(here, "state")["text"]
+    assert "Taken back" in rows(here, "state none")["text"]
+
+
+def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_path: Path) -> None:
+    assert here("group add member Main Moon").returncode == 0
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    found = rows(here, "group status Main")
+    assert list(found["state"]["used"]) == ["Star"]
+    shown = here("group status Main").stdout.splitlines()
+    assert "Next in turn: Moon" in shown
+    assert any(re.fullmatch(r"Last asked: Star \d{4}-\d\d-\d\d \d\d:\d\d \(.*\)", line) for line in shown)
+
+
+def test_what_several_patterns_need_is_checked_as_in_the_file(here: Here) -> None:
+    assert rows(here, "agent show Star")["groups"] == ["Main"]
+    done = here("group create Day --set places=discord:8")
+    assert (done.returncode, "nobody can be asked here" in done.stderr) == (2, True)
+    done = here("group create Day --member Star --set place=discord:8")
+    assert (done.returncode, 'groups["Day"].place: unknown key; did you mean "places"?' in done.stderr) == (1, True)
+
+
+# ----------------------------------------------------------------------------------------------- archived, and at work
+
+
+def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").returncode == 0
+    assert carina(tmp_path, "agent", "archive", "carina").returncode == 0
+    silent = carina(tmp_path, "chat", "--once", "where is my dentist?")
+    assert "Elm Street" not in silent.stdout
+    assert "every agent of the group Main is archived or hibernated" in silent.stdout
+    reached_elsewhere = {"DISCORD_TOKEN": "no-such-token", "DISCORD_OWNER_ID": "12345678901234567"}
+    silent = carina(tmp_path, "chat", "--once", "where is my dentist?", **reached_elsewhere)
+    assert "every agent of the group Main is archived or hibernated" in silent.stdout, "who asks is told"
+    assert carina(tmp_path, "agent", "restore", "carina").returncode == 0
+    assert "Elm Street" in carina(tmp_path, "chat", "--once", "where is my dentist?").stdout
+
+
+def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_path: Path) -> None:
+    assert rows(here, "agent hibernate Star")[0]["did"].startswith("hibernated; it finishes")
+    again = here("agent hibernate Star")
+    assert (again.returncode, "Star is hibernated, not active; `carina agent wake` wakes it" in again.stderr) == (
+        1,
+        True,
+    )
+    wrong = here("agent restore Star")
+    assert (wrong.returncode, "Star is not archived; `carina agent wake` wakes it" in wrong.stderr) == (1, True)
+    assert rows(here, "constellation status")["hibernated"] == ["Star"]
+    silent = carina(tmp_path, "chat", "--once", "hello")
+    assert "every agent of the group Main is archived or hibernated" in silent.stdout
+    assert rows(here, "agent wake Star") == [{"agent": "Star", "did": "awake"}]
+    assert "Nobody answers" not in carina(tmp_path, "chat", "--once", "hello").stdout
+    wrong = here("agent wake Star")
+    assert (wrong.returncode, "Star is active, not hibernated" in wrong.stderr) == (1, True)
+
+
+async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        await t.service.start()
+        code, out, _ = await t.service.run("agent", "edit", "Carina", "--set", "system_prompt=You are a pirate.")
+        assert (code, "changed" in out) == (0, True)
+        await t.ask(t.ana, t.general, "<@bot> hello")
+        assert "You are a pirate." in str(t.model.requests[-1].messages)
+        code, out, _ = await t.service.run("agent", "archive", "Carina")
+        assert (code, "archived" in out) == (0, True)
+        asked = len(t.model.requests)
+        await t.ana.say(t.general, "<@bot> hello?")
+        code, out, _ = await t.service.run("agent", "list", "--json")
+        assert [row["status"] for row in json.loads(out)] == ["archived"]
+        code, _, _ = await t.service.run("agent", "restore", "Carina")
+        assert code == 0
+        assert len(t.model.requests) == asked
+        await t.service.stop()
+
+
+@pytest.mark.parametrize("point", ["staff.save", "staff.archive", "staff.sleep", "grouping.save"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_command_that_is_killed_did_all_or_nothing(tmp_path: Path, point: str, when: str) -> None:
+    command = {
+        "staff.save": ("agent", "create", "Nova", "--set", "model=offline"),
+        "staff.archive": ("agent", "archive", "Carina"),
+        "staff.sleep": ("agent", "hibernate", "Carina"),
+        "grouping.save": ("group", "create", "Night", "--member", "Carina"),
+    }[point]
+    look = {
+        "staff.save": ("agent", "list", '"Nova"'),
+        "staff.archive": ("agent", "list", '"archived"'),
+        "staff.sleep": ("agent", "list", '"hibernated"'),
+        "grouping.save": ("group", "list", '"Night"'),
+    }[point]
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert carina(tmp_path, *command, CARINA_FAULT=f"{point}:{when}").returncode < 0
+    assert (look[2] in carina(tmp_path, look[0], look[1], "--json").stdout) == (when == "after")
+
+
+# ---------------------------------------------------------------------------------------------------------- questions
+
+
+def test_a_new_agent_is_asked_for_at_a_terminal(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["Nova", "Keeps the calendar", "offline", "You are Nova."])
+    monkeypatch.setattr(streams, "attended", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda *_question, **_options: next(answers))
+    assert rows(here, "agent create") == [{"agent": "Nova", "did": "created"}]
+    settings = rows(here, "agent show Nova")["settings"]
+    assert (settings["description"], settings["system_prompt"]) == ("Keeps the calendar", "You are Nova.")
+    answers = iter(["Calendar", "Nova", "discord:9"])
+    assert rows(here, "group create") == [{"group": "Calendar", "did": "created"}]
+    assert rows(here, "group show Calendar")["settings"]["places"] == ["discord:9"]
+
+
+def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    with closing(Terminal(tmp_path, "agent", "create", "--set", "temperature=0.5")) as terminal:
+        for said, told in (
+            ("", 'found ""; expected a name of 1 to 64 characters on one line'),
+            ("x" * 65, "expected a name of 1 to 64 characters"),
+            ("carina", "there is an agent Carina already"),
+        ):
+            terminal.until(r"Name.*: ")
+            terminal.type(f"{said}\n")
+            terminal.until(told)
+        terminal.until("Name.*: ")
+        terminal.type("Nova\n")
+        terminal.until("there for.*: ")
+        terminal.type("\n")
+        terminal.until("Model.*service's.*: ")
+        terminal.type("nonsense\n")
+        terminal.until('found "nonsense"; expected "offline" or "provider:model"')
+        terminal.until("Model.*service's.*: ")
+        terminal.type("offline\n")
+        terminal.until("told before.*: ")
+        terminal.type("\n")
+        assert terminal.ended() == 0
+    settings = json.loads(carina(tmp_path, "agent", "show", "Nova", "--json").stdout)["settings"]
+    assert (settings["model"], settings["temperature"]) == ("offline", 0.5)
+    with closing(Terminal(tmp_path, "group", "create")) as terminal:
+        for question, said, told in (
+            ("Name", "", "expected a name of 1 to 64 characters"),
+            ("Name", "main", "there is a group Main already"),
+            ("Name", "Calendar", ""),
+            ("Which agents", "", "found nobody; expected some of: Carina, Nova"),
+            ("Which agents", "Nova, Rex", "found Rex; expected some of: Carina, Nova"),
+            ("Which agents", "Nova", ""),
+            ("Where", "the kitchen", 'found "the kitchen"; expected'),
+            ("Where", "", ""),
+        ):
+            terminal.until(rf"{question}.*: ")
+            terminal.type(f"{said}\n")
+            terminal.until(re.escape(told) if told else r"\n")
+        assert terminal.ended() == 0
+    groups = json.loads(carina(tmp_path, "group", "list", "--json").stdout)
+    assert {"group": "Calendar", "members": "Nova"}.items() <= groups[0].items() | groups[1].items()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 65])
+def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path, name: str) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    done = carina(tmp_path, "constellation", "create", name)
+    assert done.returncode == 1
+    assert "expected a name of 1 to 64 characters on one line" in done.stderr
+    assert len(json.loads(carina(tmp_path, "constellation", "list", "--json").stdout)) == 1

@@ -1,0 +1,207 @@
+"""The emergency halt: now, for everything, over a restart, until it is released."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.agents.events import Failed
+from bot.errors import UserError
+from bot.services.caller import Caller, owner_at_terminal
+from bot.services.halt import Halt
+from bot.services.registry import Registry
+from bot.services.results import Markdown
+from memory.people.audience import Trust
+from memory.store.sqlite import connect
+from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, Platform, ScriptedModel, person, said, says
+from tests.bot.stage import Service, Setting, running, until
+from tests.services.calling import registry, somebody
+
+OWNER = owner_at_terminal()
+
+
+@dataclass(frozen=True)
+class Switch:
+    """The halt of a service, called as an interface does."""
+
+    halted: Halt
+    registry: Registry
+
+    @property
+    def since(self) -> str:
+        return self.halted.since
+
+    async def halt(self, caller: Caller = OWNER) -> str:
+        return "\n".join((await self.registry.call("halt.now", caller, {})).lines(Markdown()))
+
+    async def release(self, caller: Caller = OWNER) -> str:
+        return "\n".join((await self.registry.call("halt.release", caller, {})).lines(Markdown()))
+
+
+async def switch(service: Service) -> Switch:
+    halt = Halt(service.halt, service.router.release)
+    return Switch(halt, registry(halt))
+
+
+async def stored(service: Service, count: int) -> None:
+    await service.router._queue.join()
+    assert len(await service.rows("SELECT 1 FROM inbox")) == count
+
+
+async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: Path) -> None:
+    held = Held(says("Too late."))
+    async with running(tmp_path, Setting(model=ScriptedModel(held, says("Here I am.")))) as service:
+        halt = await switch(service)
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        assert "Halted" in await halt.halt()
+        held.free.set()
+        service.hear(said("anybody?", 2, speaker=BOB))
+        await stored(service, 2)
+        assert service.platform.sends == []
+        assert len(service.model.requests) == 1
+        await halt.release()
+        await service.settled()
+        assert service.platform.texts() == ["Here I am.", "Yes."]
+
+
+async def test_what_was_queued_is_not_sent(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        await halt.halt()
+        service.hear(said("hello", 1))
+        await stored(service, 1)
+        assert service.model.requests == []
+        assert "has been halted since <t:" in await halt.halt()
+
+
+async def test_it_holds_over_a_restart(tmp_path: Path) -> None:
+    platform = Platform(Setting().clock)
+    async with running(tmp_path, Setting(platform=platform)) as service:
+        await (await switch(service)).halt()
+        service.hear(said("hello", 1))
+        await stored(service, 1)
+        service.crash()
+    async with running(tmp_path, Setting(platform=platform)) as service:
+        halt = await switch(service)
+        assert halt.since
+        assert service.model.requests == []
+        assert "Released" in await halt.release()
+        await service.settled()
+        assert platform.texts() == ["Yes."]
+        assert not (await switch(service)).since
+
+
+async def test_nobody_else_halts_or_releases(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        with pytest.raises(UserError, match="Only an admin"):
+            await halt.halt(somebody(ANN.id))
+        await halt.halt()
+        with pytest.raises(UserError):
+            await halt.release(somebody(BOB.id))
+        assert service.router.halted
+
+
+@pytest.mark.parametrize("words", ["stop everything", "  Stop   EVERYTHING!! "])
+async def test_the_owners_phrase_halts_anywhere(tmp_path: Path, words: str) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        service.hear(said(words, 1, HALL, OLGA))
+        await stored(service, 1)
+        assert halt.since
+        assert service.model.requests == []
+        assert await service.constellations.position("halt") == halt.since
+
+
+@pytest.mark.parametrize("words", ["please do not stop everything", "stop", ""])
+async def test_other_words_do_not(tmp_path: Path, words: str) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        service.hear(said(words, 1, HALL, OLGA), said("stop everything", 2, speaker=person("Olga", Trust.APPROVED)))
+        await stored(service, 2)
+        assert not halt.since
+
+
+async def test_without_a_phrase_silence_halts_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(halt_phrase="")) as service:
+        halt = await switch(service)
+        service.hear(said("", 1, HALL, OLGA))
+        await stored(service, 1)
+        assert not halt.since
+
+
+class Locked:
+    """Somebody else holds the registry's file."""
+
+    def __init__(self, service: Service) -> None:
+        self._other = connect(service.constellations.registry.path)
+
+    def __enter__(self) -> None:
+        self._other.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, *_error: object) -> None:
+        self._other.execute("ROLLBACK")
+        self._other.close()
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+
+
+async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_asked_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        with Locked(service), pytest.raises(UserError, match="could not be saved"):
+            await halt.halt()
+        assert service.router.halted
+        assert await service.constellations.position("halt") is None
+        assert "Halted" in await halt.halt()
+        assert await service.constellations.position("halt") == halt.since
+
+
+async def test_a_release_that_cannot_be_stored_releases_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        await halt.halt()
+        since = halt.since
+        with Locked(service), pytest.raises(UserError, match="still halted"):
+            await halt.release()
+        assert service.router.halted
+        assert halt.since == since == await service.constellations.position("halt")
+        assert "Released" in await halt.release()
+        assert await service.constellations.position("halt") == ""
+
+
+async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(tmp_path: Path) -> None:
+    """Otherwise a crash between the two would leave words that are answered instead of obeyed."""
+    async with running(tmp_path) as service:
+        halt = await switch(service)
+        with Locked(service):
+            service.hear(said("stop everything", 1, HALL, OLGA))
+            assert service.router.halted
+            await until(lambda: _logged(service, "waits_for_database"))
+            assert await service.rows("SELECT 1 FROM inbox") == []
+        await stored(service, 1)
+        assert await service.constellations.position("halt") == halt.since
+
+
+async def _logged(service: Service, event: str) -> bool:
+    return any(log["event"] == event for log in service.logs)
+
+
+async def test_who_watched_a_stopped_turn_is_told_that_it_ended(tmp_path: Path) -> None:
+    """A typing indicator would go on otherwise."""
+    held = Held(says("Too late."))
+    async with running(tmp_path, Setting(model=ScriptedModel(held))) as service:
+        halt = await switch(service)
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        await halt.halt()
+        await until(lambda: _ended(service))
+
+
+async def _ended(service: Service) -> bool:
+    return any(isinstance(event, Failed) and event.again for event in service.events)

@@ -1,0 +1,211 @@
+"""What was given up, sent again at the owner's word: once, with the pieces behind it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.permissions.policy import People
+from bot.errors import UserError
+from bot.services.caller import Unconfirmed
+from bot.services.outbox import Outbox
+from bot.services.registry import Registry
+from memory.people.audience import Trust
+from memory.queue import inbox, outbox
+from memory.queue.outbox import Status
+from memory.store.constellation import Constellations
+from memory.store.database import Database
+from memory.store.ids import OutboxId, PersonId
+from sources.base import DeliveryFailed
+from sources.terminal import PERSON
+from tests.bot.parts import ANN, HALL, NOON, OLGA, Fate, MovableClock, ScriptedModel, direct, said, says
+from tests.bot.runtime.test_delivery import Post
+from tests.bot.stage import Service, Setting, running
+from tests.services.calling import registry, somebody
+
+OWNER = somebody(OLGA.id, Trust.OWNER)
+
+
+class Counter(Post):
+    """A post office at which the owner asks for what was given up."""
+
+    def __init__(self, database: Database, registry: Registry) -> None:
+        super().__init__(database)
+        self.registry = registry
+
+    async def listed(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = (await self.registry.call("outbox.list", OWNER, {})).data()
+        return found
+
+    async def retry(self, row: int, *, sure: bool = False) -> None:
+        await self.registry.call("outbox.retry", replace(OWNER, sure=sure), {"row": str(row)})
+
+    async def drop(self, row: int) -> None:
+        await self.registry.call("outbox.drop", OWNER, {"row": str(row)})
+
+
+@pytest.fixture
+async def post(tmp_path: Path) -> AsyncIterator[Counter]:
+    async with Constellations.open(tmp_path, MovableClock()) as constellations:
+        home = await constellations.ensure("home", OLGA.id)
+        async with constellations.use(home.id) as database:
+            yield Counter(database, registry(Outbox(database, lambda: None), people=People((OLGA.id,))))
+
+
+async def given_up(post: Counter, count: int = 3) -> list[OutboxId]:
+    turn = await post.turn()
+    rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id) for n in range(count)]
+    post.platform.fates.append(DeliveryFailed("forbidden"))
+    await post.run()
+    assert post.platform.texts() == []
+    return rows
+
+
+async def unknown(post: Counter, *, arrived: bool) -> OutboxId:
+    row = await post.put("a")
+    await post.begun(row, arrived=[row] if arrived else [])
+    post.platform.readable = False
+    post.clock.forward(61)
+    await post.run()
+    assert await post.states(row) == [Status.UNKNOWN]
+    return row
+
+
+async def test_a_whole_answer_is_sent_again_in_order_and_once(post: Counter) -> None:
+    rows = await given_up(post)
+    (line,) = await post.listed()
+    assert (line["id"], line["status"], line["what"], line["pieces"]) == (str(rows[0]), "failed", "answer", 3)
+    assert (line["reason"], line["text"]) == ("forbidden", "piece 0")
+    await post.retry(rows[0])
+    with pytest.raises(UserError, match="nothing that could not be delivered has the number"):
+        await post.retry(rows[0])
+    await post.run()
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
+    assert await post.listed() == []
+
+
+async def test_it_goes_before_what_was_queued_since(post: Counter) -> None:
+    rows = await given_up(post, 2)
+    await post.put("later", "later")
+    await post.retry(rows[0])
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "later"]
+
+
+async def test_what_fails_again_is_listed_again_and_can_be_tried_once_more(post: Counter) -> None:
+    rows = await given_up(post)
+    await post.retry(rows[0])
+    post.platform.fates.append(DeliveryFailed("still forbidden"))
+    await post.run()
+    (line,) = await post.listed()
+    assert (line["reason"], line["pieces"]) == ("still forbidden", 3)
+    await post.retry(rows[0])
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
+
+
+async def test_a_middle_piece_brings_back_the_ones_after_it_only(post: Counter) -> None:
+    turn = await post.turn()
+    rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id) for n in range(3)]
+    post.platform.fates.extend([Fate.ARRIVES, DeliveryFailed("forbidden")])
+    await post.run()
+    await post.retry(rows[1])
+    await post.run()
+    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
+
+
+async def test_a_dropped_answer_is_gone_with_all_its_pieces(post: Counter) -> None:
+    rows = await given_up(post)
+    await post.drop(rows[0])
+    await post.run()
+    assert (post.platform.texts(), await post.listed()) == ([], [])
+    assert [(await post.row(row)).content for row in rows] == ["", "", ""]
+    with pytest.raises(UserError, match="has the number"):
+        await post.retry(rows[0])
+
+
+async def test_what_may_have_been_said_is_confirmed_first(post: Counter) -> None:
+    row = await unknown(post, arrived=True)
+    with pytest.raises(Unconfirmed, match="may appear twice"):
+        await post.retry(row)
+    await post.run()
+    assert (post.sent(), await post.states(row)) == ([], [Status.UNKNOWN])
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_confirmed_it_is_looked_for_where_that_is_possible_now(post: Counter, arrived: bool) -> None:
+    row = await unknown(post, arrived=arrived)
+    post.platform.readable = True
+    await post.retry(row, sure=True)
+    await post.run()
+    assert (post.platform.texts(), await post.states(row)) == (["hello"], [Status.SENT])
+
+
+async def test_confirmed_it_is_sent_where_nobody_can_look_and_that_once_only(post: Counter) -> None:
+    row = await unknown(post, arrived=True)
+    await post.retry(row, sure=True)
+    await post.run()
+    assert (post.platform.texts(), await post.states(row)) == (["hello", "hello"], [Status.SENT])
+
+
+async def test_a_death_while_it_is_sent_again_does_not_send_it_a_third_time(post: Counter) -> None:
+    row = await unknown(post, arrived=True)
+    await post.retry(row, sure=True)
+    await post.write(lambda tx: outbox.restart_sending(tx, row, post.clock()))  # the last thing that process did
+    post.clock.forward(61)
+    await post.run()
+    assert (post.sent(), await post.states(row)) == ([], [Status.UNKNOWN])
+
+
+async def test_only_the_owner_may(post: Counter) -> None:
+    (row,) = await given_up(post, 1)
+    for name, given in (("list", {}), ("retry", {"row": str(row)}), ("drop", {"row": str(row)})):
+        with pytest.raises(UserError, match="Only the owner may see what could not be delivered"):
+            await post.registry.call(f"outbox.{name}", somebody(ANN.id), given)
+
+
+@pytest.mark.parametrize("number", [-1, 7, 2**63, 2**70])
+async def test_what_is_not_there_is_said(post: Counter, number: int) -> None:
+    with pytest.raises(UserError, match=f"has the number {number}"):
+        await post.retry(number)
+
+
+# ------------------------------------------------------------------------------------------------- in the service
+
+
+def door(service: Service) -> Registry:
+    deliver = partial(service.router.resume, service.house)
+    return registry(Outbox(service.database, deliver), people=People((OLGA.id, PersonId(PERSON))))
+
+
+async def test_words_of_direct_messages_are_not_shown_but_can_be_sent_again(tmp_path: Path) -> None:
+    model = ScriptedModel(says("the secret of Ann"))
+    async with running(tmp_path, Setting(model)) as service:
+        place = direct(ANN)
+        service.platform.refuses[place.id] = DeliveryFailed("closed")
+        await service.heard(said("hello", 1, place))
+        (line,) = (await door(service).call("outbox.list", OWNER, {})).data()
+        assert "secret" not in str(line)
+        del service.platform.refuses[place.id]
+        await door(service).call("outbox.retry", OWNER, {"row": line["id"]})
+        await service.settled()
+        assert service.platform.texts(place.id) == ["the secret of Ann"]
+
+
+async def test_a_running_service_sends_at_once_and_names_places(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        service.platform.refuses[HALL.id] = DeliveryFailed("forbidden")
+        await service.heard(said("hello", 1))
+        (line,) = (await door(service).call("outbox.list", OWNER, {})).data()
+        named: Any = await service.read(lambda rows: inbox.place(rows, HALL.id))
+        assert line["place"] == f"{named.name} ({HALL.id})"
+        assert any(f"An answer in {line['place']} was not" in told for told in service.platform.texts(direct(OLGA).id))
+        service.platform.refuses.clear()
+        await door(service).call("outbox.retry", OWNER, {"row": line["id"]})
+        await service.settled()
+        assert service.platform.texts() == ["Yes."]
+        assert line["made"].startswith(str(NOON.date()))

@@ -1,0 +1,34 @@
+"""What the owner is told of a pause: only what comes true."""
+
+from pathlib import Path
+
+from bot.agents.permissions.policy import People
+from bot.runtime.bootstrap import RoutingTable
+from bot.services.caller import owner_at_terminal
+from bot.services.places import Places
+from memory.store.ids import GroupId
+from sources.terminal import PERSON
+from tests.bot.stage import Service, running
+from tests.services.calling import registry
+
+
+def places_of(service: Service) -> Places:
+    answering, people = RoutingTable({}, GroupId("grp_one")), People((PERSON,))
+    sources = ("discord", "bluesky")
+    return Places(service.database, answering, people, service.clock, lambda: None, sources, {})
+
+
+async def test_reading_back_is_promised_only_of_a_source_that_does_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        places, read = places_of(service), list[str]()
+        places.resumed["discord"] = lambda: read.append("discord")
+
+        async def told(done: str, source: str) -> str:
+            given = {"source": source}
+            return str((await registry(places).call(f"source.{done}", owner_at_terminal(), given)).data()["text"])
+
+        assert "`carina source resume discord`, which reads the newest of it." in await told("pause", "discord")
+        assert "`carina source resume bluesky`, and what was said meanwhile is not" in await told("pause", "bluesky")
+        assert "paused is read as after a restart" in await told("resume", "discord")
+        assert "paused is not read" in await told("resume", "bluesky")
+        assert read == ["discord"]

@@ -1,0 +1,521 @@
+"""Seeing, exporting, pausing and erasing what is kept about a person, in the running service."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.turn import TurnRunner
+from bot.agents.turn_control import TurnControl
+from bot.errors import CallError, UserError
+from bot.runtime.conversation import Patience
+from bot.services.caller import Unconfirmed, Via
+from bot.services.erasure import Eraser
+from bot.services.privacy import Choices, named
+from bot.services.privacy_results import WORDS, FileCounts, Receipt, Seen
+from bot.services.results import Plain, Result
+from memory.erasure import stores
+from memory.people import privacy
+from memory.people.privacy import Choice
+from memory.queue import inbox, outbox
+from memory.queue.turns import TurnMoved
+from memory.store.constellation import Constellations
+from memory.store.database import Tx
+from memory.store.ids import ConstellationId, ErasureId, PersonId
+from sources.base import BlockSpec, Kind, Notification, Quoted
+from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, call, channel, deleted, direct, edited, said, says, texts
+from tests.bot.stage import SETUP, Service, Setting, running
+from tests.bot.terminals import carina
+from tests.services.calling import NOW, registry, somebody
+
+WORD = "quetzalcoatl"
+DIRECT = direct(ANN)
+
+
+PLAIN = Plain("UTC", NOW)
+
+
+async def result(service: Service, what: str, who: PersonId = ANN.id, **more: Any) -> Result:
+    """What somebody has done by command, of themselves if nobody is named."""
+    caller = replace(somebody(who), sure=more.pop("sure", True), via=more.pop("via", Via.TERMINAL))
+    return await registry(service.privacy, people=service.approvals.people).call(f"privacy.{what}", caller, more)
+
+
+async def asked(service: Service, what: str, who: PersonId = ANN.id, **more: Any) -> Any:
+    """The same as data."""
+    return (await result(service, what, who, **more)).data()
+
+
+async def told(service: Service, what: str) -> str:
+    """The same as it reads."""
+    return "\n".join((await result(service, what)).lines(PLAIN))
+
+
+def written(receipt: dict[str, Any]) -> str:
+    return "\n".join(Receipt(**receipt).lines(PLAIN))
+
+
+def bytes_with(folder: Path, word: str) -> list[str]:
+    """The files under the folder that hold a word."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in files if word.encode().lower() in path.read_bytes().lower()]
+
+
+async def lived(service: Service) -> None:
+    """Ann talks in the hall and in her direct messages, and something is remembered of her; Bob is there too."""
+    service.model.replies.extend(
+        [
+            says("", call("recall", operation="insert", content=f"Ann's llama is {WORD}")),
+            says(f"I keep that: {WORD}."),
+            says(f"A secret {WORD}."),
+            says("Hello tortoise."),
+        ]
+    )
+    await service.heard(said(f"my llama is called {WORD}", 1))
+    await service.heard(said(f"a secret about {WORD}", 2, DIRECT))
+    await service.heard(said("the tortoise sleeps", 3, speaker=BOB))
+
+
+async def messages_of(service: Service, house: ConstellationId | None = None) -> list[str]:
+    rows = await service.rows("SELECT content FROM messages ORDER BY id", house=house)
+    return [row["content"] for row in rows if row["content"]]
+
+
+# ------------------------------------------------------------------------------------------------- seeing and export
+
+
+async def test_see_counts_each_store_in_words(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        seen = await asked(service, "see")
+        counted = await service.read(lambda rows: stores.count_all(rows, ANN.id))
+        assert seen["stores"] == {"home": counted}
+        lines = (await told(service, "see")).split("\n")
+        for store, count in counted.items():
+            assert (f"- {WORDS[store].counted(count)}: {WORDS[store].what}" in lines) is (count > 0)
+        assert WORD not in "\n".join(lines)
+
+
+def test_every_store_has_words() -> None:
+    assert set(WORDS) == {store.name for store in (*stores.STORES, *stores.GLOBAL_STORES)}
+
+
+def test_one_of_something_is_told_as_one() -> None:
+    names = list(WORDS)
+    file = FileCounts("home", "carina.db", dict.fromkeys(names, 1), dict.fromkeys(names, 2), answers=1)
+    about: dict[str, Any] = {
+        "id": "1",
+        "person": ANN.id,
+        "asked_by": ANN.id,
+        "begun_at": "",
+        "done_at": "2026-11-22T12:00:00.000Z",
+    }
+    _, line, searched = Receipt(**about, stores=(file,), words=1, files=1).lines(PLAIN)
+    gone, answers, left = line.removeprefix("- home: ").split("; ")
+    assert gone == ", ".join(f"1 {words.one}" for words in WORDS.values())
+    assert {"1 message", "1 archival entry", "1 delivery"} <= set(gone.split(", "))
+    assert answers == "1 message of agents emptied"
+    assert left == f"LEFT: {', '.join(f'2 {words.more}' for words in WORDS.values())}"
+    assert searched == "One of your words was looked for in 1 file and found in none of them."
+    seen = Seen(
+        person=ANN.id, persons=(ANN.id,), choice="", since="", identities=1, erasures=(), yours=False,
+        stores={"home": {"messages": 1}},
+    )  # fmt: skip
+    assert "- 1 message: what they said, what was said to them alone, their direct messages" in seen.lines(PLAIN)
+
+
+async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp_path: Path) -> None:
+    far = channel("far", of="elsewhere")
+    async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
+        await lived(service)
+        await service.heard(said("and my axolotl", 4, far), said("a walrus", 5, far, BOB))
+        exported = json.loads(json.dumps(await asked(service, "export")))
+        home, away = exported["constellations"]["home"], exported["constellations"]["away"]
+        assert set(home) == {store.name for store in stores.STORES}
+        held = await service.read(lambda rows: {store.name: store.export(rows, ANN.id) for store in stores.STORES})
+        assert home == json.loads(json.dumps(held))
+        assert "axolotl" in json.dumps(away)
+        assert not [word for word in ("tortoise", "walrus") if word in json.dumps(exported)]
+
+
+# --------------------------------------------------------------------------------------------------------- who may
+
+
+async def test_everybody_is_for_themselves_and_the_owner_for_anybody(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        for what in ("see", "export", "pause", "erase"):
+            with pytest.raises(UserError, match="Only the owner may see, export, pause and erase"):
+                await asked(service, what, BOB.id, via=Via.TERMINAL, person=ANN.id)
+            with pytest.raises(CallError, match="PERSON: this cannot be given here"):
+                await asked(service, what, OLGA.id, via=Via.DISCORD, person=ANN.id)
+        assert service.privacy.choices.of(ANN.id) is None
+        assert f"my llama is called {WORD}" in await messages_of(service)
+        for what in ("see", "export", "pause", "erase"):
+            await asked(service, what, OLGA.id, via=Via.TERMINAL, person=ANN.id)
+        assert f"my llama is called {WORD}" not in await messages_of(service)
+
+
+async def test_nothing_is_erased_before_it_is_confirmed(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        with pytest.raises(Unconfirmed, match=r"- 3 messages: what you said(.|\n)*cannot be brought back"):
+            await asked(service, "erase", sure=False)
+        assert f"my llama is called {WORD}" in await messages_of(service)
+
+
+@pytest.mark.parametrize("name", ["", "ann", "discord:", ":7", "discord:1 2", "dis cord:1", "Discord:1", "nobody:1"])
+def test_a_name_that_names_nobody_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match="names nobody"):
+        named(name)
+
+
+# ----------------------------------------------------------------------------------------------- pausing, opting out
+
+
+@pytest.mark.parametrize("choice", list(Choice))
+async def test_nothing_of_who_paused_is_stored_or_answered_and_the_place_is_read_on(
+    tmp_path: Path, choice: Choice
+) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("before", 1))
+        await told(service, {Choice.PAUSED: "pause", Choice.OPTED_OUT: "optout"}[choice])
+        asked = len(service.model.requests)
+        reaction: Notification = said("+1", 9, kind=Kind.REACTION, external_id="post-1/ann/+1/1", subject="post-1")
+        await service.heard(said(f"about {WORD}", 2), reaction, said(f"{WORD}!", 3, DIRECT))
+        assert len(service.model.requests) == asked
+        assert await messages_of(service) == ["before", "Yes."]
+        assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "9", DIRECT.id: "3"}
+        assert bytes_with(tmp_path, WORD) == []
+        await service.heard(said("Bob speaks", 10, speaker=BOB))
+        assert texts(service.model.requests[-1]) == ["before", "Bob speaks"]
+
+
+async def test_who_resumes_is_heard_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await told(service, "optout")
+        assert "Resumed" in await told(service, "resume")
+        await service.heard(said("here I am", 1))
+        assert await messages_of(service) == ["here I am", "Yes."]
+        assert "Nothing was paused" in await told(service, "resume")
+
+
+async def test_edits_and_deletions_of_older_messages_follow_through_while_paused(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said(f"one {WORD}", 1), said("two", 2))
+        await told(service, "pause")
+        await service.heard(said("unheard", 3))
+        await service.heard(deleted(1), edited("two, mended", 2), edited("still unheard", 3))
+        kept = await messages_of(service)
+        assert "two, mended" in kept
+        assert not [text for text in kept if WORD in text or "unheard" in text]
+
+
+async def test_an_opt_out_outlives_a_restart_and_an_erasure(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("before", 1))
+        await told(service, "optout")
+        await asked(service, "erase")
+        await service.heard(said(WORD, 2))
+        assert not [text for text in await messages_of(service) if WORD in text]
+        service.crash()
+    async with running(tmp_path) as service:
+        await service.heard(said(WORD, 3))
+        assert await messages_of(service) == []
+        assert "opted out" in await told(service, "see")
+        assert bytes_with(tmp_path, WORD) == []
+
+
+async def test_a_choice_holds_in_every_constellation(tmp_path: Path) -> None:
+    far = channel("far", of="elsewhere")
+    async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
+        await told(service, "pause")
+        await service.heard(said("here", 1), said("there", 2, far))
+        assert [await messages_of(service, house) for house in service.houses] == [[], []]
+
+
+def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert "Paused" in carina(tmp_path, "privacy", "pause", "terminal:owner").stdout
+    done = carina(tmp_path, "chat", "--once", f"my llama is called {WORD}")
+    assert "nothing you say is kept or answered" in done.stdout
+    assert bytes_with(tmp_path, WORD) == []
+
+
+# ---------------------------------------------------------------------------------------------------------- erasing
+
+
+async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_path: Path) -> None:
+    far = channel("far", of="elsewhere")
+    async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
+        await lived(service)
+        await service.heard(said(f"my {WORD} is away", 4, far))
+        assert bytes_with(tmp_path, WORD)
+        receipt = await asked(service, "erase")
+        assert bytes_with(tmp_path, WORD) == []
+        assert bytes_with(tmp_path, WORD[:7]) == []
+        counts = {each["name"]: each for each in receipt["stores"]}
+        assert set(counts) == {"home", "away", "accounts"}
+        assert counts["home"]["before"]["messages"] > counts["away"]["before"]["messages"] > 0
+        assert counts["home"]["before"]["archival"] == 1
+        assert not [value for each in receipt["stores"] for value in each["after"].values() if value]
+        assert (receipt["left"], receipt["copies"]) == ([], [])
+        assert receipt["words"] > 0
+        assert receipt["files"] >= 3
+        text = written(receipt)
+        assert "found in none of them" in text
+        assert WORD not in json.dumps(receipt)
+        assert "the tortoise sleeps" in await messages_of(service)
+        assert (await asked(service, "see"))["erasures"] == [receipt]
+
+
+async def test_what_is_left_in_words_of_others_and_in_copies_is_named(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        service.model.replies.append(says("I see."))
+        house = service.constellations.all()[0]
+        copy = house.path.with_name("carina.db.before-9-2026")
+        async with service.constellations.use(house.id) as database:
+            await database.maintain(lambda raw: raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+        copy.write_bytes(house.path.read_bytes())
+
+        def shared_note(tx: Tx) -> None:
+            tx.run("UPDATE agents SET description = ?", (f"who once said: my llama is called {WORD}",))
+
+        await service.write(shared_note)
+        receipt = await asked(service, "erase")
+        left = {each["file"].rpartition("/")[2]: each for each in receipt["left"]}
+        assert set(left) == {"carina.db", copy.name}
+        assert (left[copy.name]["copy"], left["carina.db"]["tables"]) == (True, {"agents": 1})
+        assert [each["file"].rpartition("/")[2] for each in receipt["copies"]] == [copy.name]
+        text = written(receipt)
+        assert "1 row of agents" in text
+        assert f"{copy.name} (" in text
+        assert "found in 2 of them" in text
+
+
+async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebody(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("an attentive companion", 1))
+        await service.heard(said(f"conversing llama {WORD}", 2))
+        found = await service.column("SELECT content FROM memory_blocks WHERE label = 'persona'")
+        assert "attentive" in str(found[0])
+        receipt = await asked(service, "erase")
+        assert receipt["left"] == []
+        assert receipt["words"] > 0, "the others were looked for"
+
+
+async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(tmp_path: Path) -> None:
+    held = Held(says(f"so it is {WORD}"))
+    async with running(tmp_path) as service:
+        service.model.replies.append(held)
+        service.hear(said(f"my llama is called {WORD}", 1))
+        await held.begun.wait()
+        receipt = await asked(service, "erase")
+        assert receipt["stores"][0]["before"]["turns"] > 0
+        async with asyncio.timeout(5):  # though the model never answers
+            while service.router._work[service.house].conversations:
+                await asyncio.sleep(0.001)
+        assert service.platform.texts() == []
+        assert bytes_with(tmp_path, WORD) == []
+        assert await service.column("SELECT status FROM turns") == ["cancelled"]
+        await service.heard(said("and now?", 2))
+        assert service.platform.texts() == ["Yes."]
+        assert [entry for entry in service.logs if entry["log_level"] == "error"] == []
+
+
+async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(tmp_path: Path) -> None:
+    held = Held(says("Never."))
+    async with running(tmp_path) as service:
+        service.model.replies.append(held)
+        service.hear(said(f"my llama is called {WORD}", 1))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT id FROM turns")
+        row = outbox.NewRow("k", HALL.id, "discord", "elsewhere", HALL.audience, turn=turn)
+        await service.write(lambda tx: outbox.add(tx, row, service.clock()))
+        await service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
+        await asked(service, "erase")
+        async with asyncio.timeout(5):
+            while service.router._work[service.house].conversations:
+                await asyncio.sleep(0.001)
+        assert len(service.model.requests) == 1
+
+
+async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(tmp_path: Path) -> None:
+    held = Held(says(f"Ann said {WORD}"))
+    async with running(tmp_path) as service:
+        service.model.replies.append(held)
+        service.hear(said("what did she say?", 2, speaker=BOB))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT id FROM turns")
+        runner = TurnRunner(service.database, service.router._houses[service.house].turn_deps, turn, TurnControl())
+        material, _move, _more = await service.database.read(runner._look)
+        await asked(service, "erase")
+        with pytest.raises(TurnMoved):
+            await runner._finish(f"Ann said {WORD}", material)
+        await service.settled()
+        assert service.platform.texts() == ["Yes."]
+
+
+async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(tmp_path: Path) -> None:
+    held = Held(says(f"Ann said {WORD}"))
+    async with running(tmp_path) as service:
+        await service.heard(said(f"my llama is called {WORD}", 1))
+        service.model.replies.append(held)
+        quoted = Quoted("1", "Ann", f"my llama is called {WORD}")
+        service.hear(said("what did she say?", 2, speaker=BOB, quoted=quoted))
+        await held.begun.wait()
+        await asked(service, "erase")
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts()[1:] == ["Yes."]
+        assert WORD not in str(service.model.requests[-1].messages)
+        assert texts(service.model.requests[-1]) == ["what did she say?"]
+        assert bytes_with(tmp_path, WORD) == []
+
+
+async def test_a_message_whose_burst_is_awaited_begins_no_turn_once_it_is_erased(tmp_path: Path) -> None:
+    setting = Setting(patience=Patience(waits=(0.0,), merge=0.02))
+    async with running(tmp_path, setting) as service:
+        block = BlockSpec("discord_user:ann", "Notes", f"Name here: {WORD}", ANN.id)
+        service.hear(said(f"my llama is called {WORD}", 1, blocks=(block,)))
+        while not await service.rows("SELECT 1 FROM inbox WHERE status = 'received'"):
+            await asyncio.sleep(0.001)
+        await asked(service, "erase")
+        service.hear(said("hello", 2, speaker=BOB))
+        while not service.platform.texts():  # the burst ends by the clock
+            service.clock.forward(1)
+            await asyncio.sleep(0.01)
+        await service.settled()
+        assert len(await service.rows("SELECT 1 FROM turns")) == 1
+        assert bytes_with(tmp_path, WORD) == []
+
+
+async def test_what_was_heard_just_before_is_erased_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        service.hear(*(said(f"{WORD} {number}", number) for number in range(1, 100)))
+        await asked(service, "erase")
+        await service.settled()
+        assert bytes_with(tmp_path, WORD) == []
+
+
+async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        receipt = await asked(service, "erase")
+        assert receipt["words"] == 0
+        assert "no words of your own" in written(receipt)
+
+
+async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_why(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        owned = "SELECT owner_id FROM constellations"
+        (row,) = await service.constellations.registry.read(lambda rows: rows.all(owned))
+        receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
+        text = written(receipt)
+        assert (
+            "LEFT: 1 account or place (a bare id: it owns a constellation, or other accounts are linked to it)" in text
+        )
+
+
+# ---------------------------------------------------------------------------------------- interruptions and failures
+
+
+async def test_an_erasure_that_was_begun_is_ended_at_the_next_start(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        registry = service.constellations.registry
+        await registry.write(SETUP, lambda tx: privacy.begin_erasure(tx, ANN.id, ANN.id, service.clock()))
+        service.crash()
+    assert bytes_with(tmp_path, WORD)
+    async with running(tmp_path) as service:
+        seen = await asked(service, "see")
+        assert [bool(each["done_at"]) for each in seen["erasures"]] == [True]
+        assert seen["erasures"][0]["words"] > 0
+        assert bytes_with(tmp_path, WORD) == []
+
+
+async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        broken = OSError("the disk is away")
+
+        async def fails(*_: object) -> None:
+            raise broken
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Eraser, "_erase_identities", fails)
+            with pytest.raises(UserError, match=r"not done yet .OSError: the disk is away"):
+                await asked(service, "erase")
+        assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == ["not_erased"]
+        assert not (await asked(service, "see"))["erasures"][0]["done_at"]
+        await service.heard(said("still here", 7))
+        service.crash()
+    async with running(tmp_path) as service:
+        (receipt,) = (await asked(service, "see"))["erasures"]
+        assert receipt["done_at"]
+        assert receipt["stores"][0]["before"]["archival"] == 1  # of before the failure
+        assert "still here" not in await messages_of(service)
+
+
+async def test_who_goes_away_while_it_runs_does_not_stop_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        worker = asyncio.create_task(service.privacy.eraser.run())
+        await asyncio.sleep(0)
+        asking = asyncio.create_task(asked(service, "erase"))
+        while not await service.constellations.registry.read(privacy.open_erasures):
+            await asyncio.sleep(0.001)
+        asking.cancel()
+        async with asyncio.timeout(10):
+            while await service.constellations.registry.read(privacy.open_erasures):
+                await asyncio.sleep(0.01)
+        assert bytes_with(tmp_path, WORD) == []
+        worker.cancel()
+
+
+async def test_the_same_person_twice_at_once_is_one_erasure(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        worker = asyncio.create_task(service.privacy.eraser.run())
+        await asyncio.sleep(0)
+        first, second = await asyncio.gather(*(asked(service, "erase") for _ in range(2)))
+        assert first == second
+        worker.cancel()
+
+
+async def test_who_waits_when_the_service_stops_is_told(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        eraser = service.privacy.eraser
+        worker = asyncio.create_task(eraser.run())
+        await asyncio.sleep(0)
+        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        eraser._waiting[ErasureId(1)] = [waiting]
+        worker.cancel()
+        with pytest.raises(UserError, match="goes on when it starts again"):
+            await waiting
+
+
+async def test_choices_are_durable_before_they_are_answered(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await told(service, "pause")
+        other = Choices(service.constellations, service.clock, service.approvals.people.selves)
+        other = Choices(service.constellations, service.clock, lambda person: (person,))
+        await other.load()
+        assert other.withheld(ANN.id)
+        assert not other.withheld(BOB.id)
+        assert not other.withheld(None)
+
+
+async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        clock = service.clock
+    async with Constellations.open(tmp_path, clock) as constellations:
+        erasure = await Eraser.at_rest(constellations, tmp_path, clock).erase(ANN.id, OLGA.id)
+        assert (erasure.asked_by, erasure.receipt["left"]) == (OLGA.id, [])
+    assert bytes_with(tmp_path, WORD) == []

@@ -1,0 +1,129 @@
+"""What projects teach agents: kept by the tool, shown in later turns within the bound of facts, changed by people."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.agents.context.known_facts import PROJECTS_HEAD, TOKENS, Knowledge, knowledge_parts
+from bot.agents.context.quotes import estimate_tokens, quotation
+from bot.errors import UserError
+from bot.services.projects import Projects
+from bot.services.registry import Registry
+from memory.knowledge.items import Item, Kind
+from memory.knowledge.projects import AXES, Learned
+from memory.people.audience import Trust
+from memory.store.ids import PersonId
+from tests.bot.agents.test_context import newest
+from tests.bot.agents.test_facts import shown
+from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, deleted, direct, results, said, says
+from tests.bot.stage import Service, Setting, running
+from tests.services.calling import registry, somebody
+
+ISSUE = "No test for the empty list"
+DONE = call("projects", "d", operation="done", text="A game of snake", tech="Three.js")
+RATED = call("projects", "r", operation="rate", ratings={"visual": 2, "creativity": 5})
+HERS = somebody(ANN.id, Trust.APPROVED)
+
+
+FAILED = tuple(call("projects", name, operation="review", text=f"VERDICT: FAIL\n1. {ISSUE}") for name in "12")
+
+
+def door(service: Service, withheld: bool = False) -> Registry:
+    projects = Projects(service.database, service.approvals.people, service.clock)
+    return registry(projects, people=service.approvals.people, withheld=withheld)
+
+
+async def test_what_comes_up_again_is_shown_where_it_was_said_and_used_by_the_answer(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        says("", FAILED[0], DONE, RATED), says("kept"), says("", FAILED[1]), says("again"), otherwise=says("ok")
+    )
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("the review failed; the game is done, visual is 2", 1))
+        await service.heard(said("failed again", 2))
+        await service.heard(said("let us begin another", 3, speaker=BOB))
+        await service.heard(said("hello", 4, direct(BOB)))
+        lines = [shown(newest(request), PROJECTS_HEAD) for request in service.model.requests]
+        used = await service.column("SELECT DISTINCT row_id FROM turn_uses WHERE kind = 'message'")
+        first = await service.column("SELECT id FROM messages WHERE content LIKE 'the review failed%'")
+        assert str(first[0]) in used
+    assert lines[0] == []
+    assert lines[2] == [
+        "- weak in the last projects, do better: visual",
+        "- project rated creativity 5/5, visual 2/5: A game of snake (Three.js)",
+    ]
+    assert f"- found in 2 reviews: {ISSUE}" in lines[4]
+    assert lines[5] == [], "who may not read the channel"
+
+
+async def test_what_was_learned_goes_with_its_message(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", DONE, RATED), says("kept"), otherwise=says("ok"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("the game is done", 1))
+        assert await service.column("SELECT text FROM items") == ["A game of snake"]
+        await service.heard(deleted(1))
+        assert await service.column("SELECT text FROM items") == []
+
+
+async def test_the_tool_refuses_what_says_nothing_and_lists_what_it_kept(tmp_path: Path) -> None:
+    calls = (
+        call("projects", "1", operation="rate", ratings={"visual": 9}),
+        call("projects", "2", operation="prefer", text="dark colours"),
+        call("projects", "3", operation="list"),
+    )
+    model = ScriptedModel(says("", *calls), says("ok"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("colours", 1))
+        (refused, ok), (kept, _), (listed, _) = results(service.model.requests[-1])
+    assert not ok
+    assert "rate with 1 to 5" in refused
+    assert kept == "kept:\n- wanted for projects: dark colours"
+    assert listed == "- wanted for projects: dark colours"
+
+
+async def test_strangers_teach_nothing(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", DONE), says("ok"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("done", 1, speaker=replace(ANN, trust=Trust.STRANGER)))
+        assert await service.column("SELECT text FROM items WHERE kind = 'project'") == []
+        with pytest.raises(UserError, match="approved"):
+            await door(service).call("project.prefer", somebody(ANN.id), {"text": "three.js"})
+
+
+async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        own, bobs = door(service), somebody(BOB.id, Trust.APPROVED)
+        await own.call("project.done", HERS, {"text": "A game of snake"})
+        (rated,) = (await own.call("project.rate", HERS, {"engagement": 4})).data()
+        assert rated["ratings"] == {"engagement": 4}
+        assert (await own.call("project.list", bobs, {})).data() == []
+        with pytest.raises(UserError, match="nothing of the number"):
+            await own.call("project.forget", bobs, {"which": rated["id"]})
+        with pytest.raises(UserError, match="no finished project"):
+            await own.call("project.rate", bobs, {"visual": 3})
+        gone = await own.call("project.forget", HERS, {"which": rated["id"]})
+        assert gone.data() == {"text": "Forgotten: A game of snake"}
+        assert (await own.call("project.list", HERS, {})).data() == []
+        with pytest.raises(UserError, match="nothing of yours is kept"):
+            await door(service, withheld=True).call("project.prefer", HERS, {"text": "three.js"})
+
+
+def learning(kind: Kind, number: int) -> Item:
+    words = f"number {number} of what was found, wanted or made, in about a dozen words of some length"
+    at = datetime(2026, 11, 22, tzinfo=UTC)
+    detail = {"tech": "Three.js", "ratings": dict.fromkeys(AXES, 2)}
+    where = HALL.audience, Trust.APPROVED, at, at
+    return Item(number, kind, words, words, detail, 3, None, PersonId("ann"), None, None, *where)
+
+
+def test_with_facts_and_roster_it_stays_within_their_bound() -> None:
+    kinds = Kind.REVIEW, Kind.PREFERENCE, Kind.PROJECT
+    every = [tuple(learning(kind, number) for number in range(5)) for kind in kinds]
+    roster = quotation("who else is here", "x" * 480)
+    for known in (Knowledge(projects=Learned(*every)), Knowledge(projects=Learned(rated=every[2]))):
+        parts = list(knowledge_parts(known, roster))
+        assert [head for head, _ in parts] == [PROJECTS_HEAD]
+        assert parts[0][1].startswith("- weak in the last projects, do better: creativity")
+        assert estimate_tokens(roster + "".join(quotation(*each) for each in parts)) <= TOKENS
+    assert list(knowledge_parts(Knowledge(), roster)) == []

@@ -1,0 +1,132 @@
+"""Rows are found by what they mean, by every door that looks for something, with the packaged embedder."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.context.auto_recall import recalled
+from bot.app import App, build
+from bot.config import Config, load_config
+from bot.interfaces.cli.dispatch import open_registry
+from bot.services.caller import owner_at_terminal
+from bot.services.registry import Registry
+from memory.queue import messages, turns
+from memory.search.embedding import missing
+from memory.store.clock import utc_now
+from memory.store.database import Rows
+from memory.store.ids import TurnId
+from tests.bot.requests import status
+from tests.bot.stage import until
+from tests.memory.embedding_server import serving
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
+KEPT = "remember that my doctor is in Elm Street"
+ASKED = "physician appointment"
+"""Not one word of what is kept."""
+
+
+@asynccontextmanager
+async def service(folder: Path, model: str) -> AsyncIterator[App]:
+    config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": model}, folder)
+    ended = asyncio.Event()
+
+    async def until_ended() -> None:
+        await ended.wait()
+
+    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
+        app.embedding.questions._seconds = 30  # the first question loads the model
+        running = tasks.create_task(app.run(until_ended))
+        try:
+            yield app
+        finally:
+            ended.set()
+            await running
+
+
+async def say(app: App, text: str) -> None:
+    """Say it and wait until it is answered."""
+    await app.chat.say(text, text)
+
+    async def done() -> bool:
+        return not (await status(app)).waiting
+
+    await app.router._queue.join()
+    await until(done, 30)
+
+
+async def embedded(app: App) -> None:
+    async def done() -> bool:
+        return "wait" not in (await status(app)).embedding
+
+    await until(done, 60)
+
+
+async def searched(registry: Registry, text: str) -> Any:
+    return (await registry.call("search", owner_at_terminal(), {"text": text})).data()
+
+
+async def looked(config: Config, text: str) -> Any:
+    """As a command does where no service runs."""
+    async with open_registry(config) as registry:
+        return await searched(registry, text)
+
+
+async def test_a_word_of_like_meaning_finds_what_was_kept(tmp_path: Path) -> None:
+    async with service(tmp_path, "packaged") as app:
+        await say(app, KEPT)
+        await embedded(app)
+        (hit, *_) = (await searched(app.services.registry, ASKED))["hits"]
+        assert "Elm Street" in str(hit)
+    async with service(tmp_path, "none") as app:
+        assert (await searched(app.services.registry, ASKED))["hits"] == []
+
+
+async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(tmp_path: Path) -> None:
+    async with service(tmp_path, "packaged") as app:
+        await say(app, KEPT)
+        await embedded(app)
+
+    def config(model: str, **more: str) -> Config:
+        return load_config({"CARINA_HOME": str(tmp_path / "data"), "EMBEDDING_MODEL": model, **more}, tmp_path)
+
+    found = await looked(config("packaged"), ASKED)
+    assert "Elm Street" in str(found["hits"][0])
+    assert found["words_alone"] == ""
+    off = await looked(config("none"), ASKED)
+    assert (off["hits"], off["words_alone"]) == ([], "switched off by EMBEDDING_MODEL")
+    async with serving() as embeddings:
+        hanging = config("openai:small", EMBEDDING_BASE_URL=embeddings.url, EMBEDDING_API_KEY="k")
+        embeddings.usual = None
+        began = time.monotonic()
+        found = await looked(hanging, "doctor")
+        assert time.monotonic() - began < 10
+        assert any("Elm Street" in hit["text"] for hit in found["hits"])
+        assert found["words_alone"] == "the embedder took more than 3 s"
+
+
+async def test_what_comes_to_mind_is_found_by_meaning_too(tmp_path: Path) -> None:
+    async with service(tmp_path, "packaged") as app:
+        await say(app, KEPT)
+        await embedded(app)
+        meaning = await app.embedding.meaning(ASKED)
+        assert meaning is not None
+        now = utc_now()
+
+        def look(rows: Rows) -> list[list[str]]:
+            (newest,) = rows.all("SELECT max(id) AS id FROM turns")
+            turn = turns.get(rows, TurnId(newest["id"]))
+            assert turn is not None
+            later, before = replace(turn, started_at=now), messages.conversation(rows, turn.place, turn.scope, 10)
+            ours = [each for each in before if each.role == "assistant"]  # the words it comes from are out of view
+            found = [recalled(rows, later, turn.agent, [ASKED], ours, each) for each in (meaning, None)]
+            return [[entry.content for entry in each] for each in found]
+
+        with_meaning, without = await app.database.read(look)
+        assert any("Elm Street" in content for content in with_meaning)
+        assert without == []

@@ -1,0 +1,76 @@
+"""Whatever somebody looks for is words: of quotes, operators, 20,000 words, NUL, halves of characters, any script."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from bot.agents.permissions.policy import People
+from bot.services.archive import Archive
+from bot.services.caller import owner_at_terminal
+from bot.services.registry import Registry
+from bot.services.search import Found, Search
+from memory.agents import Agent, seed_agent
+from memory.store.constellation import Constellations
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
+from sources.terminal import PERSON
+from tests.bot.parts import NOON, MovableClock
+from tests.services.calling import registry
+
+SETUP = commit_point("test_search_texts.setup")
+STORK, CRANE, FLAMINGO = "The stork is back.", "鶴が湖に戻ってきました", "A flamingo 🦩 on the lawn"
+MANY = " ".join(f"word{number}" for number in range(20_000))
+
+
+@asynccontextmanager
+async def archive(folder: Path) -> AsyncIterator[Registry]:
+    async with Constellations.open(folder, MovableClock()) as constellations:
+        house = (await constellations.ensure("home", PERSON)).id
+        star = Agent(AgentId("agt_star"), "Star", "", "", "", ())
+        async with constellations.use(house) as database:
+            await database.write(SETUP, lambda tx: seed_agent(tx, star, NOON))
+            store = database, People((PERSON,)), MovableClock()
+            made = registry(Archive(*store), Search(*store))
+            for text in (STORK, CRANE, FLAMINGO):
+                await made.call("archival.add", owner_at_terminal(), {"text": text})
+            yield made
+
+
+async def texts(made: Registry, text: str) -> list[str]:
+    found = await made.call("search", owner_at_terminal(), {"text": text})
+    assert isinstance(found, Found)
+    return [hit.text for hit in found.hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('"', []),
+        ('"stork', [STORK]),
+        ('stork" OR "lawn', [STORK, FLAMINGO]),
+        ("AND OR NOT", []),
+        ("stork NOT back", [STORK]),
+        ("NEAR(stork lawn, 2)", [STORK, FLAMINGO]),
+        ("search_text:stork", [STORK]),
+        ("stork*) OR (1=1 --", [STORK]),
+        ("^stork", [STORK]),
+        (f"stork {MANY}", [STORK]),
+        (MANY, []),
+        ("sto\x00rk", [STORK]),
+        ("stork\ud800", [STORK]),
+        ("\ud83d", []),
+        ("鶴", [CRANE]),
+        ("湖に", [CRANE]),
+        ("🦩", [FLAMINGO]),
+        ("🦩🦚", []),
+        ("🦩 flamingo", [FLAMINGO]),
+        ("", [FLAMINGO, CRANE, STORK]),
+        ("   \n", [FLAMINGO, CRANE, STORK]),
+    ],
+)
+async def test_it_finds_what_has_the_words_and_nothing_else(tmp_path: Path, text: str, wanted: list[str]) -> None:
+    async with archive(tmp_path) as made:
+        assert sorted(await texts(made, text)) == sorted(wanted)
+        assert await texts(made, "stork") == [STORK], "and it goes on"

@@ -1,0 +1,90 @@
+"""How a service says that it stands: what is configured, what is not, and what each model came to."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.app import build
+from bot.config import load_config
+from bot.models.base import Trouble
+from bot.models.health import Standing, State
+from bot.services.results import Markdown, Plain
+from bot.services.status import ModelState, ServiceStatus
+from tests.bot.requests import status
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+KEY = "canary-7f3b9c2e5d81"
+
+
+async def shown(folder: Path, **environ: str) -> list[str]:
+    config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **environ}, folder)
+    async with build(config, fronts=False) as app:
+        found = await status(app)
+        assert KEY not in repr(found)
+        head, *lines = found.lines(Plain("UTC", NOON))
+        assert head == "home: running"
+        return lines
+
+
+async def test_what_is_not_configured_is_said_with_the_setting(tmp_path: Path) -> None:
+    assert await shown(tmp_path) == [
+        "language model: not configured (set CARINA_MODEL)",
+        "discord: not configured (set DISCORD_TOKEN)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
+        "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
+        "agent Carina: offline",
+        "0 waiting for an answer, 0 to be sent, 0 given up",
+    ]
+
+
+async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Path) -> None:
+    asked = {"CARINA_MODEL": "openai:a", "CARINA_FALLBACK_MODELS": "openai:b,offline", "OPENAI_API_KEY": KEY}
+    assert await shown(tmp_path, DISCORD_TOKEN=KEY, **asked) == [
+        "discord: not connected: only a chat is running; `carina run` connects it",
+        "owner on Discord: not configured (set DISCORD_OWNER_ID)",
+        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "reading the web: not configured (set [web] fetch)",
+        "searching the web: not configured (set [web] search)",
+        "model openai:a: not asked yet",
+        "model openai:b: not asked yet",
+        "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
+        "agent Carina: openai:a",
+        "0 waiting for an answer, 0 to be sent, 0 given up",
+    ]
+
+
+def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
+    refused = Standing("openai:a", State.REFUSED, NOON, Trouble.KEY, "openai:a refused us (HTTP 401)", 40.2)
+    status = ServiceStatus(
+        constellation="home",
+        started=NOON,
+        halted=NOON,
+        fronts={},
+        agents={"Ca*ri*na": "openai:a"},
+        waiting=1,
+        dead=2,
+        unsent=3,
+        models=(ModelState.of(refused),),
+        not_configured={"discord": "DISCORD_TOKEN"},
+        unstored="takes no writes since noon",
+        embedding="",
+        mcp={},
+    )
+    stamp = f"<t:{int(NOON.timestamp())}:f> (<t:{int(NOON.timestamp())}:R>)"
+    assert status.lines(Markdown()) == [
+        "home: running",
+        f"HALTED since {stamp}; `carina halt release` or /halt release resumes",
+        "database: takes no writes since noon",
+        "discord: not configured (set DISCORD\\_TOKEN)",
+        f"model openai:a: refused since {stamp}: refused us (HTTP 401); set a key in OPENAI\\_API\\_KEY that the "
+        "provider accepts for this model, and start again; not asked again for 40 s",
+        "agent Ca\\*ri\\*na: openai:a",
+        "1 waiting for an answer, 3 to be sent, 2 given up",
+        "inbox: `carina inbox list --dead` and /inbox list show what was given up",
+    ]
+    assert "2026-11-22 12:00 (now)" in status.lines(Plain("UTC", NOON))[1]
+    found = status.data()
+    assert found["unstored"] == status.unstored
+    assert found["models"] == [{"model": "openai:a", "state": "refused", "words": refused.words}]
+    assert (found["running"], found["waiting"], found["dead"], found["unsent"]) == (True, 1, 2, 3)

@@ -1,0 +1,109 @@
+"""What was given up is said with a way to have it answered, for who asked and for the owner, also after a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.errors import UserError
+from bot.runtime.conversation import GIVEN_UP
+from bot.services.caller import Caller
+from bot.services.registry import Registry
+from bot.services.results import Markdown
+from bot.services.unanswered import Unanswered
+from memory.store.ids import PersonId
+from sources.base import Place, Speaker
+from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, deleted, direct, said, says
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
+from tests.services.calling import registry, somebody
+
+
+def offered(service: Service) -> Registry:
+    """The operation, for people as they are here."""
+    people = service.approvals.people
+    unanswered = Unanswered(service.database, people, service.clock, lambda: service.router.resume(service.house))
+    return registry(unanswered, people=people)
+
+
+def caller(person: PersonId) -> Caller:
+    return somebody(person)
+
+
+async def retried(service: Service, person: PersonId, number: str) -> str:
+    result = await offered(service).call("retry", caller(person), {"message": number})
+    return result.lines(Markdown())[0]
+
+
+def broken(*more: str) -> Setting:
+    return Setting(ScriptedModel(*[ValueError("boom")] * 5, *map(says, more)))
+
+
+async def given_up(service: Service, place: Place = HALL) -> str:
+    """Ann says something that is given up; gives its number, as the button under the word to her has it."""
+    await service.heard(said("hello", 1, place))
+    (delivery,) = [each for each in service.platform.sends if each.place == place.id]
+    assert delivery.text == GIVEN_UP
+    assert delivery.buttons is not None
+    assert (delivery.buttons.kind, delivery.buttons.offers) == ("retry", ("retry",))
+    return str(delivery.buttons.request)
+
+
+@pytest.mark.parametrize("who", [ANN, OLGA])
+async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_restart(
+    tmp_path: Path, who: Speaker
+) -> None:
+    async with running(tmp_path, broken()) as service:
+        number = await given_up(service)
+        platform = service.platform
+    setting = Setting(ScriptedModel(says("Now.")), platform=platform)
+    async with running(tmp_path, setting) as service:
+        assert await retried(service, who.id, number) == "I try again now."
+        await service.settled()
+        assert platform.texts() == [GIVEN_UP, "Now."]
+        assert [post.buttons for post in platform.posts if post.place == HALL.id] == [None, None], (
+            "nothing is left to press"
+        )
+        assert await retried(service, who.id, number) == "That was answered."
+
+
+async def test_the_owner_is_told_with_the_same_button(tmp_path: Path) -> None:
+    async with running(tmp_path, broken()) as service:
+        number = await given_up(service)
+        (told,) = [each for each in service.platform.sends if each.place == OWNERS_PLACE.id]
+        assert told.buttons is not None
+        assert str(told.buttons.request) == number
+        assert f"`carina retry {number}` has it answered" in told.text
+
+
+@pytest.mark.parametrize("number", ["{}", "7", "x", "#9999999999999999999999999"])
+async def test_nobody_else_has_it_answered_or_learns_whether_there_is_one(tmp_path: Path, number: str) -> None:
+    async with running(tmp_path, broken()) as service:
+        theirs = await given_up(service)
+        with pytest.raises(UserError, match=r"^You have no such message that I gave up on\."):
+            await retried(service, BOB.id, number.format(theirs))
+        assert await service.column("SELECT status FROM inbox") == ["dead"]
+
+
+async def test_what_is_given_up_again_is_said_again(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=ValueError("boom")))) as service:
+        number = await given_up(service)
+        await retried(service, ANN.id, number)
+        await service.settled()
+        assert service.platform.texts() == [GIVEN_UP, GIVEN_UP]
+        assert [post.buttons is not None for post in service.platform.posts if post.place == HALL.id] == [False, True]
+
+
+async def test_what_was_deleted_is_not_answered(tmp_path: Path) -> None:
+    async with running(tmp_path, broken("Now.")) as service:
+        number = await given_up(service)
+        await service.heard(deleted(1))
+        with pytest.raises(UserError, match="was deleted"):
+            await retried(service, ANN.id, number)
+
+
+async def test_what_is_suggested_are_ones_own_words_as_far_as_they_may_be_seen(tmp_path: Path) -> None:
+    async with running(tmp_path, broken()) as service:
+        number = await given_up(service, direct(ANN))
+        suggest = offered(service).suggest
+        assert list(await suggest("retry", "message", caller(ANN.id), {})) == [(number, "hello")]
+        assert list(await suggest("retry", "message", caller(BOB.id), {})) == []
+        assert SOURCE in caller(ANN.id).person

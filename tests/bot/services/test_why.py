@@ -1,0 +1,353 @@
+"""Why an answer was given, and changing what it was made from: the real service around it."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from bot.agents.permissions.policy import Approver, Change, People
+from bot.errors import UserError
+from bot.services.caller import Caller, Location, Spoken, Via
+from bot.services.results import Plain
+from bot.services.why import Explained, Why
+from memory.knowledge import summaries
+from memory.knowledge.summaries import Compaction
+from memory.people.audience import OWNER, Scope, Trust, person_audience
+from memory.queue import messages
+from memory.store.database import Tx
+from memory.store.digests import text_mark
+from memory.store.ids import AgentId, MessageId, PersonId
+from sources.base import Place, PlaceKind, Speaker
+from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says
+from tests.bot.stage import Service, Setting, running
+from tests.services.calling import registry
+
+QUAGGA = "Ann keeps a quagga in the barn."
+
+
+class Answers:
+    """Calls of people in a place, each of whom alone sees the answer."""
+
+    def __init__(self, service: Service, people: People) -> None:
+        self._registry = registry(Why(service.database, people, service.clock), people=people)
+
+    async def _call(self, name: str, asker: Caller, **given: str) -> Any:
+        return await self._registry.call(name, asker, given)
+
+    async def newest(self, asker: Caller) -> Explained:
+        return cast("Explained", await self._call("why", asker))
+
+    async def of_message(self, asker: Caller, message: str) -> Explained:
+        return cast("Explained", await self._call("why", asker, message=message))
+
+    async def memory(self, asker: Caller, kind: str, identifier: str) -> Any:
+        return await self._call("why.memory", asker, kind=kind, id=identifier)
+
+    async def to_correct(self, asker: Caller, identifier: str) -> Any:
+        return await self._call("why.form", asker, id=identifier)
+
+    async def forget(self, asker: Caller, kind: str, identifier: str) -> str:
+        return str((await self._call("why.forget", asker, kind=kind, id=identifier)).text)
+
+    async def narrow(self, asker: Caller, kind: str, identifier: str) -> str:
+        return str((await self._call("why.narrow", asker, kind=kind, id=identifier)).text)
+
+    async def correct(self, asker: Caller, identifier: str, seen: str, text: str) -> str:
+        return str((await self._call("why.correct", asker, id=identifier, seen=seen, text=text)).text)
+
+
+def why_of(service: Service, *more: PersonId) -> Answers:
+    return Answers(service, People((*more, OLGA.id)))
+
+
+def curious(speaker: Speaker = ANN, place: Place = HALL) -> Caller:
+    """Somebody who asks in a place, and alone sees the answer."""
+    here = frozenset() if place.kind is PlaceKind.DIRECT else frozenset({place.audience, *place.within})
+    own = Scope(person_audience(speaker.id), here)
+    scope, at = Scope(OWNER) if speaker is OLGA else own, Location(place.id, place.audience, (), ())
+    who = Approver(speaker.id, speaker.name, door="why")
+    return Caller(who, Via.DISCORD, scope, Spoken(place.id, scope), speaker.trust, location=at)
+
+
+def text_of(explained: Explained) -> str:
+    return "\n".join(explained.lines(Plain("UTC", NOON)))
+
+
+def keeping(*more: object, **arguments: object) -> Setting:
+    """Keeps something, says so; looks it up, answers; then just answers."""
+    keep = call("recall", "k", operation="insert", content=QUAGGA, **arguments)
+    look = call("search", "s", query="quagga")
+    replies = (says("", keep), says("Kept."), says("", look), says("In the barn."), says("Hello."))
+    return Setting(model=ScriptedModel(*replies))
+
+
+async def told(service: Service, place: Place = HALL, speaker: Speaker = ANN) -> str:
+    """Something is kept, and an answer made from it; gives the entry."""
+    await service.heard(said("I keep a quagga in the barn", 101, place, speaker))
+    await service.heard(said("where is my quagga?", 102, place, speaker))
+    return str((await service.column("SELECT id FROM archival_entries"))[0])
+
+
+async def test_an_answer_names_what_it_was_made_from(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        explained = await why_of(service).newest(curious())
+        text = text_of(explained)
+        assert f"> {QUAGGA}" in text
+        assert "by Ann in hall; everybody in that server can read it" in text
+        assert "Block “persona” as it reads now, last changed 2026-11-22 12:00 (now); everybody can read it" in text
+        assert "Tools that ran: search." in text
+        kinds = [(memory.kind, memory.changes) for memory in explained.changeable]
+        assert ("entry", tuple(Change)) in kinds
+        assert ("message", (Change.FORGET, Change.NARROW)) in kinds
+        post = service.platform.posts[-1]
+        assert await why_of(service).of_message(curious(), post.external_id) == explained
+
+
+async def test_an_answer_without_memories_says_so(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting()) as service:
+        await service.heard(said("hello", 1))
+        text = text_of(await why_of(service).newest(curious()))
+        assert text.startswith("That answer uses nothing that I keep")
+        assert "No tool ran." in text
+
+
+async def test_blocks_are_noted_once_however_often_the_model_was_asked(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        labels = await service.column(
+            "SELECT b.label FROM turn_uses u JOIN memory_blocks b ON b.id = u.row_id "
+            "WHERE u.kind = 'block' AND u.turn_id = (SELECT max(id) FROM turns) ORDER BY 1"
+        )
+        assert labels.count("persona") == 1
+
+
+async def test_what_is_no_answer_of_this_place_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        home = direct(ANN)
+        await told(service, home)
+        answer = service.platform.posts[-1].external_id
+        why = why_of(service)
+        assert QUAGGA in text_of(await why.of_message(curious(place=home), answer))
+        for asker in (curious(), curious(BOB), curious(BOB, home), curious(OLGA), curious(OLGA, home)):
+            with pytest.raises(UserError, match="no answer of mine in this place"):
+                await why.of_message(asker, answer)
+            with pytest.raises(UserError, match="no answer in this place"):
+                await why.newest(asker)
+        with pytest.raises(UserError, match="no answer of mine in this place"):
+            await why.of_message(curious(place=home), "101")
+
+
+async def test_a_message_whose_id_is_not_stored_yet_is_waited_for(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        post, why = service.platform.posts[-1].external_id, why_of(service)
+        hide = "UPDATE outbox SET status = 'sending', external_id = NULL WHERE external_id = ?"
+        await service.write(lambda tx: tx.run(hide, (post,)))
+        asking = asyncio.create_task(why.of_message(curious(), post))
+        await asyncio.sleep(0.05)
+        found = "UPDATE outbox SET status = 'sent', external_id = ? WHERE status = 'sending'"
+        await service.write(lambda tx: tx.run(found, (post,)))
+        assert QUAGGA in text_of(await asking)
+
+
+async def test_a_message_passed_on_is_no_answer(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", call("send_message", target_type="person", content="psst")), says("Done."))
+    async with running(tmp_path, Setting(model=model)) as service:
+        await service.heard(said("tell me in private", 1))
+        passed = next(post for post in service.platform.posts if post.text == "psst")
+        with pytest.raises(UserError, match="it is no answer"):
+            await why_of(service).of_message(curious(place=direct(ANN)), passed.external_id)
+
+
+async def test_what_the_asker_may_not_know_is_only_counted(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service)
+        await why_of(service).narrow(curious(), "entry", entry)
+        text = text_of(await why_of(service).newest(curious(BOB)))
+        assert "quagga" not in text
+        assert "more that you may not see here." in text
+        with pytest.raises(UserError, match="no such memory"):
+            await why_of(service).memory(curious(BOB), "entry", entry)
+
+
+async def test_a_forgotten_memory_is_said_to_be_forgotten_and_its_words_are_gone(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why, entry = why_of(service), await told(service)
+        assert (await why.forget(curious(), "entry", entry)).startswith("Forgotten. ")
+        with pytest.raises(UserError, match="forgotten already"):
+            await why.forget(curious(), "entry", entry)
+        text = text_of(await why.newest(curious()))
+        assert "forgotten or deleted since" in text
+        assert "quagga" not in text.replace("where is my quagga?", "")
+        kept = await service.column("SELECT content || coalesce(tool_args, '') FROM messages WHERE id < ?", 2**62)
+        assert not [words for words in kept if "barn" in words and "quagga" in words]
+
+
+async def test_a_message_is_forgotten_with_what_came_from_it(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why = why_of(service)
+        await told(service)
+        explained = await why.newest(curious())
+        message = next(memory for memory in explained.changeable if memory.kind == "message" and memory.said)
+        with pytest.raises(UserError, match="not yours to be forgotten"):
+            await why.forget(curious(BOB), "message", message.id)
+        assert "1 entry that came from it" in await why.forget(curious(), "message", message.id)
+        assert await service.column("SELECT id FROM archival_entries") == []
+        assert "3 more that were forgotten" in text_of(await why.newest(curious()))
+        with pytest.raises(UserError, match="forgotten already"):
+            await why.forget(curious(), "message", message.id)
+
+
+async def test_a_deleted_source_is_said_to_be_gone(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        await service.heard(deleted(101))
+        text = text_of(await why_of(service).newest(curious()))
+        assert "forgotten or deleted since" in text
+        assert QUAGGA not in text
+
+
+async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping(label="pet")) as service:
+        why, entry = why_of(service), await told(service)
+        seen = (await why.to_correct(curious(), entry)).text
+        stranger = replace(curious(), trust=Trust.STRANGER)
+        assert (await why.correct(stranger, entry, text_mark(seen), " It is an okapi. ")).startswith("Corrected.")
+        (row,) = await service.rows("SELECT * FROM archival_entries")
+        assert (row["content"], row["trust"], row["label"]) == ("It is an okapi.", Trust.STRANGER, "pet")
+        assert row["audience"] == HALL.audience
+        assert "already says so" in await why.correct(stranger, entry, text_mark(seen), "It is an okapi.")
+        late = await why.correct(stranger, entry, text_mark(seen), "It is a heron.")
+        assert "changed since you opened the form" in late
+        assert "It is an okapi." in late
+        assert (await why.correct(curious(OLGA), entry, text_mark("It is an okapi."), "A horse.")).startswith(
+            "Corrected."
+        )
+        assert await service.column("SELECT trust FROM archival_entries") == [Trust.OWNER]
+        assert await service.column("SELECT person_id FROM archival_entries") == [ANN.id]
+        for wrong in ("", "  ", "x" * 30_001):
+            with pytest.raises(UserError, match="cannot be stored"):
+                await why.correct(curious(), entry, text_mark("A horse."), wrong)
+
+
+async def test_only_in_dm_is_for_whose_words_they_are(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why, entry = why_of(service), await told(service)
+        for asker in (curious(BOB), curious(OLGA)):
+            with pytest.raises(UserError, match="Only the person whose words these are"):
+                await why.narrow(asker, "entry", entry)
+        assert "our direct messages only" in await why.narrow(curious(), "entry", entry)
+        assert "already use it" in await why.narrow(curious(), "entry", entry)
+        assert await service.column("SELECT audience FROM archival_entries") == [person_audience(ANN.id)]
+        model = service.model
+        model.replies.clear()
+        model.replies.extend([says("", call("search", "t", query="quagga barn")), says("Who knows.")])
+        await service.heard(said("what is in the barn?", 103, HALL, BOB))
+        assert "quagga in the barn" not in str(model.requests[-1])
+        model.replies.extend([says("", call("search", "u", query="quagga barn")), says("Yours.")])
+        await service.heard(said("what is in the barn?", 104, direct(ANN), ANN))
+        assert QUAGGA in str(model.requests[-1])
+
+
+async def test_the_owners_own_words_are_kept_to_the_owners_places(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service, HALL, OLGA)
+        assert "your own places only" in await why_of(service).narrow(curious(OLGA), "entry", entry)
+        assert await service.column("SELECT audience FROM archival_entries") == [OWNER]
+
+
+async def test_others_change_nothing_and_the_owner_nothing_of_direct_messages(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        why, entry = why_of(service), await told(service)
+        for_bob = await why.newest(curious(BOB))
+        assert for_bob.changeable == ()
+        with pytest.raises(UserError, match="not yours to be forgotten"):
+            await why.forget(curious(BOB), "entry", entry)
+        with pytest.raises(UserError, match="not yours to be corrected"):
+            await why.correct(curious(BOB), entry, text_mark(QUAGGA), "mine")
+        await why.narrow(curious(), "entry", entry)
+        with pytest.raises(UserError, match="no such memory"):
+            await why.forget(curious(OLGA), "entry", entry)
+        assert await service.column("SELECT content FROM archival_entries") == [QUAGGA]
+
+
+async def test_blocks_and_answers_of_ours_are_not_rewritten(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        (block, *_) = await service.column("SELECT id FROM memory_blocks")
+        with pytest.raises(UserError, match="no such memory"):
+            await why_of(service).forget(curious(OLGA), "block", block)
+        ours = (await service.column("SELECT id FROM messages WHERE role = 'assistant' AND content <> ''"))[0]
+        with pytest.raises(UserError, match="nothing that can be kept"):
+            await why_of(service).narrow(curious(), "message", str(ours))
+
+
+async def test_an_erased_persons_answers_say_that_the_record_is_erased(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await told(service)
+        await service.write(lambda tx: tx.run("UPDATE turns SET person_id = NULL"))
+        await service.write(lambda tx: tx.run("DELETE FROM turn_uses"))
+        text = text_of(await why_of(service).newest(curious(BOB)))
+        assert "was erased with the data of the person" in text
+
+
+async def test_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service)
+        before = await why_of(service).newest(curious())
+    async with running(tmp_path, Setting()) as service:
+        assert await why_of(service).newest(curious()) == before
+        await why_of(service).forget(curious(), "entry", entry)
+        assert await service.column("SELECT id FROM archival_entries") == []
+
+
+async def test_a_terminal_person_is_the_owner_too(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        entry = await told(service, HALL, OLGA)
+        both = why_of(service, PersonId("terminal:owner"))
+        asker = replace(curious(OLGA), approver=Approver(PersonId("terminal:owner")))
+        assert (await both.forget(asker, "entry", entry)).startswith("Forgotten.")
+        assert await service.column("SELECT content FROM messages WHERE external_id = '101'") == [""]
+
+
+async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_words_went(tmp_path: Path) -> None:
+    look = [says("", call("search", "s", query="quagga", domain="summaries")), says("It was told in short.")]
+    replies = [says("I see."), says("I see."), *look, says("", call("search", "s", query="", domain="summaries"))]
+    async with running(tmp_path, Setting(model=ScriptedModel(*replies, says("Nothing of that.")))) as service:
+        home = direct(ANN)
+        await service.heard(said("I keep animals", 101))
+        await service.heard(said("I keep one more alone", 102, home))
+
+        def short(tx: Tx) -> None:
+            for row in tx.all("SELECT id, audience FROM messages WHERE external_id IN ('101', '102')"):
+                (heard,) = messages.by_ids(tx, [MessageId(row["id"])], Scope(row["audience"]))
+                agent, end = AgentId(str(tx.all("SELECT id FROM agents")[0][0])), summaries.position(heard)
+                made = Compaction(
+                    agent, heard.place, "recursive_summarization",
+                    f"A quagga was kept ({heard.text})", frozenset(), end, end, 1, 1, None, "", heard.audience,
+                    heard.trust, service.clock(),
+                )  # fmt: skip
+                summaries.add(tx, made)
+
+        await service.write(short)
+        await service.heard(said("what do I keep?", 103))
+        ((found, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "the summary of a conversation, hall): A quagga was kept (I keep animals)" in found
+        assert "alone" not in found, "what was told in short of their direct messages"
+        explained = await why_of(service).newest(curious())
+        text = text_of(explained)
+        assert (
+            "Summary of a conversation, from 2026-11-22 12:00 (now) by Carina in hall; everybody in that server" in text
+        )
+        assert "> A quagga was kept (I keep animals)" in text
+        assert [memory.kind for memory in explained.changeable if memory.kind == "summary"] == []
+        await service.heard(deleted(101))
+        text = text_of(await why_of(service).newest(curious()))
+        assert "quagga" not in text
+        assert "1 more that was forgotten or deleted since." in text
+        await service.heard(said("and now?", 104))
+        ((found, _ok),) = results(service.model.requests[-1])[-1:]
+        assert found == "Nothing was found. Searched: 0 summaries."

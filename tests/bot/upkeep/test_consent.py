@@ -1,0 +1,148 @@
+"""Asking people whether something sensitive that was inferred about them may be used: whom, when, and how often."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.agenda.reminders import Reminding
+from bot.agents.notices import Notices
+from bot.upkeep.consent import ConsentRequests
+from memory import jobs
+from memory.knowledge.archival import Entry
+from memory.knowledge.consolidation import pending
+from memory.people import quiet_hours as hours
+from memory.people.audience import person_audience
+from memory.people.quiet_hours import Times
+from memory.store.clock import to_text
+from memory.store.database import Tx
+from memory.store.ids import PlaceId
+from scheduler.jobs import Done, Firing
+from tests.bot.parts import ANN, deleted, said
+from tests.bot.upkeep.test_upkeep import OLGA_HERSELF, Ground, answers, ground
+from tests.services.calling import somebody
+
+WORDS = "Ann takes her pills at eight."
+WISH = {"content": WORDS, "strength": "strong", "sources": ["m1"], "sensitive": True}
+HERS = somebody(ANN.id)
+ALONE = PlaceId("discord:user:ann")
+
+
+async def inferred(g: Ground) -> Entry:
+    """Upkeep infers something sensitive about Ann."""
+    await g.service.heard(said("I always take my pills at eight", 1))
+    await g.run()
+    (entry,) = await g.service.read(lambda rows: pending.of_people(rows, [ANN.id]))
+    return entry
+
+
+async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> Done:
+    """The job that the run has left."""
+    reminding = Reminding(Notices(PlaceId("discord:user:olga"), "discord"), "UTC", lambda _: opted_out, lambda p: (p,))
+
+    def work(tx: Tx) -> Done:
+        row = tx.one("SELECT id FROM jobs WHERE kind = 'preference'")
+        job = None if row is None else jobs.get(tx, row["id"])
+        assert job is not None
+        assert job.next_at is not None
+        now = g.service.clock() + timedelta(hours=hours)
+        return ConsentRequests(reminding).ask(tx, Firing(job, g.service.house, job.next_at, now))
+
+    return await g.service.write(work)
+
+
+async def cards(g: Ground) -> list[tuple[Any, ...]]:
+    found = await g.service.rows(
+        "SELECT place_id, audience, content, status FROM outbox WHERE key GLOB 'preference/*' ORDER BY id"
+    )
+    return [tuple(row) for row in found]
+
+
+async def test_whom_it_is_about_is_asked_alone_and_once(tmp_path: Path) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        entry = await inferred(g)
+        assert (await ask(g)).detail == "asked"
+        await ask(g)
+        ((place, audience, content, _),) = await cards(g)
+        assert (place, audience) == (ALONE, person_audience(ANN.id))
+        assert WORDS in content
+        (detail,) = await g.service.column("SELECT detail FROM outbox WHERE key GLOB 'preference/*'")
+        assert json.loads(detail)["press"] == {"kind": "preference", "id": entry.id, "offers": ["allow", "refuse"]}
+
+
+async def test_nobody_is_asked_in_quiet_hours(tmp_path: Path) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        await inferred(g)
+        now = g.service.clock()
+        begin, end = now - timedelta(hours=1), now + timedelta(hours=2)
+        times = Times("UTC", f"{begin:%H:%M}", f"{end:%H:%M}")
+        await g.service.write(lambda tx: hours.put(tx, (ANN.id,), times, now))
+        held = await ask(g)
+        assert held.again is not None
+        assert to_text(held.again)[:16] == to_text(end)[:16]
+        assert await cards(g) == []
+        assert (await ask(g, hours=3)).detail == "asked"
+
+
+@pytest.mark.parametrize(
+    ("setup", "why"),
+    [
+        ("opted out", "its person opted out"),
+        ("UPDATE archival_entries SET trust = 1", "strangers are not written to unasked"),
+        ("UPDATE archival_entries SET person_id = 'bluesky:did:plc:ann'", "nobody is written to there unasked"),
+    ],
+)
+async def test_who_is_not_written_to_unasked_finds_it_waiting(tmp_path: Path, setup: str, why: str) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        entry = await inferred(g)
+        if setup != "opted out":
+            await g.service.write(lambda tx: tx.run(setup))
+        assert (await ask(g, opted_out=setup == "opted out")).detail == f"not asked: {why}"
+        assert await cards(g) == []
+        assert await g.service.read(lambda rows: pending.of_id(rows, entry.id)) is not None
+
+
+@pytest.mark.parametrize("yes", [True, False])
+async def test_what_was_decided_before_is_not_asked(tmp_path: Path, yes: bool) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        entry = await inferred(g)
+        await g.call("allow" if yes else "refuse", HERS, entry=entry.id)
+        assert (await ask(g)).detail == "it was decided or taken back before"
+        assert await cards(g) == []
+
+
+@pytest.mark.parametrize("sent", ["sent", "pending"])
+async def test_a_card_says_nothing_of_it_any_more_when_it_was_refused(tmp_path: Path, sent: str) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        entry = await inferred(g)
+        await ask(g)
+        await g.service.write(lambda tx: tx.run("UPDATE outbox SET status = ? WHERE key GLOB 'preference/*'", (sent,)))
+        await g.call("refuse", HERS, entry=entry.id)
+        words = [content for _, _, content, _ in await cards(g)]
+        assert words == (["", "✗ It is forgotten."] if sent == "sent" else [""])
+
+
+async def test_a_card_goes_with_the_words_it_came_of(tmp_path: Path) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        await inferred(g)
+        await ask(g)
+        await g.service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
+        await g.service.heard(deleted(1))
+        assert [content for _, _, content, _ in await cards(g)] == [""]
+
+
+@pytest.mark.parametrize(("yes", "left"), [(True, [WORDS]), (False, [])])
+async def test_what_its_person_decided_since_does_not_keep_a_run_from_being_undone(
+    tmp_path: Path, yes: bool, left: list[str]
+) -> None:
+    async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
+        entry = await inferred(g)
+        await g.call("allow" if yes else "refuse", HERS, entry=entry.id)
+        words = await g.told("undo", OLGA_HERSELF)
+        assert ("stays, since its person said yes" in words) is yes
+        assert await g.service.column("SELECT content FROM archival_entries WHERE archived_at IS NULL") == left
+        assert await g.service.column("SELECT outcome FROM dream_runs") == ["undone"]
+        told = await g.service.column("SELECT words FROM activity_events WHERE words LIKE '%taken back%' ORDER BY id")
+        assert [", but for what somebody said yes to" in each for each in told] == [yes, yes]

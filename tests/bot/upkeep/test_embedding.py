@@ -1,0 +1,298 @@
+"""Rows get their vectors in the background: newest first, again after failures, anew for another model."""
+
+import asyncio
+import functools
+import math
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from structlog.testing import capture_logs
+
+from bot.config import load_config
+from bot.errors import ConfigError
+from bot.upkeep import embedding
+from bot.upkeep.embedding import Embedding, missing_words, open_embedding
+from memory import blocks
+from memory.agents import Agent, seed_agent
+from memory.blocks import Author, NewBlock
+from memory.blocks.changes import SYSTEM
+from memory.people.audience import Scope, Trust
+from memory.search import vectors
+from memory.search.embedding import Choice, PartVectors, base, missing, packaged, to_vector
+from memory.search.vector_texts import Embeddable, Kind, Text, texts_of
+from memory.search.vectors import Question, nearest
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from tests.memory.embedding_server import EmbeddingServer, giving, numbers, openai, saying, serving
+from tests.memory.parts import GUILD, NOON, STAR
+from tests.memory.vector_parts import say
+
+_SAY = commit_point("test.embedding_say")
+KEY = "canary-7f3b9c2e5d81"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[EmbeddingServer]:
+    async with serving() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.search.embedding.remote._PAUSE", 0.0)
+    monkeypatch.setattr("memory.search.embedding.guard.FIRST_REST", 0.01)
+    monkeypatch.setattr("memory.search.embedding.guard.LONGEST_REST", 0.02)
+
+
+@asynccontextmanager
+async def running(folder: Path, **environ: str) -> AsyncIterator[tuple[Embedding, Database]]:
+    """The task of one constellation, at work."""
+    config = load_config({"CARINA_HOME": str(folder), **environ}, folder)
+    async with Constellations.open(folder, utc_now) as constellations:
+        house = await constellations.ensure("home", PersonId("owner"))
+        async with (
+            constellations.use(house.id) as file,
+            open_embedding(config, file) as made,
+            asyncio.TaskGroup() as tasks,
+        ):
+            made.settle = 0.0
+            task = tasks.create_task(made.run(lambda: False))
+            yield made, file
+            task.cancel()
+
+
+def remote(server: EmbeddingServer, model: str = "small") -> dict[str, str]:
+    return {"EMBEDDING_MODEL": f"openai:{model}", "EMBEDDING_BASE_URL": server.url, "EMBEDDING_API_KEY": KEY}
+
+
+async def said(file: Database, *texts: str) -> list[int]:
+    return [int(await file.write(_SAY, functools.partial(say, text=text))) for text in texts]
+
+
+async def until(file: Database, condition: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for something that a commit brings about."""
+    async with asyncio.timeout(30):
+        while not await condition():
+            await asyncio.sleep(0.005)
+
+
+async def embedded(file: Database) -> set[int]:
+    return await file.read(lambda rows: {row["row"] for row in rows.all("SELECT row FROM vectors")})
+
+
+async def all_done(made: Embedding, file: Database, count: int) -> None:
+    async def done() -> bool:
+        standing = await file.read(vectors.standing)
+        return standing.waiting == 0 and len(await embedded(file)) == count
+
+    await until(file, done)
+
+
+async def words(made: Embedding, file: Database) -> str:
+    return await file.read(made.words)
+
+
+async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, server: EmbeddingServer) -> None:
+    async with running(tmp_path, **remote(server)) as (made, file):
+        await said(file, "a", "bbb")
+        await all_done(made, file, 2)
+        (later,) = await said(file, "cc")
+        await all_done(made, file, 3)
+        asked = await made.questions.ask("[22 November 2026] Ann: cc", 5)
+        assert asked.embedding is not None
+        question = Question(asked.model, asked.embedding.vector, STAR, limit=1)
+        (found,) = await file.read(lambda rows: nearest(rows, question, Scope(GUILD)))
+        assert found.row == later
+        assert await words(made, file) == "openai:small: working"
+
+
+@pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
+async def test_the_packaged_model_needs_no_setting(tmp_path: Path) -> None:
+    async with running(tmp_path) as (made, file):
+        assert "not asked yet" in await words(made, file)
+        dog, _market = await said(file, "my dog is called Biscuit", "the stock market fell again")
+        await all_done(made, file, 2)
+        asked = await made.questions.ask("what is the name of my pet?", 30)
+        assert asked.embedding is not None
+        question = Question(asked.model, asked.embedding.vector, STAR)
+        best, other = await file.read(lambda rows: nearest(rows, question, Scope(GUILD)))
+        assert best.row == dog
+        assert best.cosine > other.cosine + 0.1
+
+
+async def test_a_server_that_fails_is_tried_again_and_said_once(tmp_path: Path, server: EmbeddingServer) -> None:
+    server.script = [saying(f"no, {KEY}", 500)] * 12
+    with capture_logs() as logs:
+        async with running(tmp_path, **remote(server)) as (made, file):
+            await said(file, "a")
+            await until(file, lambda: _failing(made, file))
+            assert KEY not in await words(made, file)
+            await all_done(made, file, 1)
+    fails = [entry for entry in logs if entry["event"] == "embedding_fails"]
+    assert len(fails) == 1
+    assert KEY not in str(logs)
+    assert [entry["event"] for entry in logs if entry["event"] == "embedding_works"] == ["embedding_works"]
+
+
+@pytest.mark.parametrize("line", [0, 40, 79])
+async def test_of_a_long_block_that_changes_only_what_changed_is_embedded(
+    tmp_path: Path, server: EmbeddingServer, line: int
+) -> None:
+    drawn = random.Random(5)
+    words = ["garden", "sea", "walk", "tea", "letter", "rain", "friend", "music", "bread", "winter", "lamp"]
+    lines = [f"On day {number}: {' '.join(drawn.choices(words, k=16))}.\n" for number in range(80)]
+    text = "".join(lines)
+
+    def make(tx: Tx) -> None:
+        seed_agent(tx, Agent(STAR, "Star", "", "", "", ()), NOON)
+        blocks.create_block(
+            tx, NewBlock(STAR, "notes", "Notes", GUILD, Trust.AGENT, char_limit=20_000, content=text), SYSTEM, NOON
+        )
+
+    def change(tx: Tx) -> None:
+        author = Author(STAR, Scope(GUILD), SYSTEM, Trust.AGENT, NOON)
+        blocks.replace_in_block(tx, author, "notes", lines[line], "Now it rains.\n")
+
+    async with running(tmp_path, **remote(server)) as (made, file):
+        await file.write(_SAY, make)
+        await all_done(made, file, 1)
+        before = sum(len(body["input"]) for _, body, _ in server.asked)
+        (parts,) = await file.read(lambda rows: rows.all("SELECT count(*) FROM vectors"))
+        assert parts[0] >= 9
+        await file.write(_SAY, change)
+        await all_done(made, file, 1)
+        again = [each for _, body, _ in server.asked for each in body["input"]][before:]
+        assert 1 <= len(again) <= parts[0] // 2
+        assert any("Now it rains." in each for each in again)
+        stored = await file.read(lambda rows: rows.all("SELECT vector FROM vectors ORDER BY part"))
+        row = (await file.read(lambda rows: texts_of(rows, "block", [1])))[0]
+        assert [bytes(each[0]) for each in stored] == [to_vector(each) for each in numbers([t.text for t in row.texts])]
+
+
+def test_vectors_of_parts_are_forgotten_when_there_are_too_many_and_of_messages_at_once() -> None:
+    def row(kind: Kind, *texts: str) -> Embeddable:
+        return Embeddable(kind, 1, "", "public", tuple(Text("own", at, text) for at, text in enumerate(texts)))
+
+    vectors = {text: base.Embedding(to_vector([1.0, float(at)])) for at, text in enumerate("abcdef")}
+    known = PartVectors(most=3)
+    known.remember([row("block", "a", "b"), row("message", "e", "f"), row("entry", "d")], vectors)
+    assert known.of([row("block", "a", "b", "c", "c", "e", "d")]) == ({x: vectors[x] for x in "ab"}, ["c", "e", "d"])
+    known.remember([row("entry", "c", "d")], vectors)
+    assert known.of([row("block", *"abcd")]) == ({x: vectors[x] for x in "bcd"}, ["a"])
+
+
+async def _failing(made: Embedding, file: Database) -> bool:
+    return "failing: openai:small answered HTTP 500" in await words(made, file)
+
+
+@pytest.mark.parametrize("status", [413, 200])
+async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
+    tmp_path: Path, server: EmbeddingServer, status: int
+) -> None:
+    def usual(texts: list[str]) -> web.Response:
+        if any("poison" in text for text in texts):
+            return saying("too long", 413)(texts) if status == 413 else giving(*[[math.nan, 1.0]] * len(texts))(texts)
+        return openai(texts)
+
+    server.usual = usual
+    async with running(tmp_path, **remote(server)) as (made, file):
+        # The poison comes last, or it would stand in the window of the next one too.
+        numbers = await said(file, "one", "two", "three", "poison")
+        await until(file, lambda: _refused(file))
+        assert await embedded(file) == set(numbers[:3])
+        assert "1 row refused" in await words(made, file)
+
+
+async def _refused(file: Database) -> bool:
+    standing = await file.read(vectors.standing)
+    return standing == vectors.Standing(waiting=0, refused=1)
+
+
+async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Path, server: EmbeddingServer) -> None:
+    async with running(tmp_path, **remote(server, "old")) as (made, file):
+        await said(file, "a", "bbb")
+        await all_done(made, file, 2)
+
+    async def only_new() -> bool:
+        return names == [
+            row["name"] for row in await file.read(lambda rows: rows.all("SELECT name FROM vector_models"))
+        ]
+
+    names = ["openai:new"]
+    server.usual = lambda texts: openai(texts, dimension=6)
+    async with running(tmp_path, **remote(server, "new")) as (made, file):
+        await until(file, only_new)
+        await all_done(made, file, 2)
+
+
+async def test_what_was_queued_while_nothing_ran_is_done_at_the_start(tmp_path: Path, server: EmbeddingServer) -> None:
+    async with running(tmp_path, EMBEDDING_MODEL="none") as (made, file):
+        assert made.embedder is None
+        assert await words(made, file) == "switched off by EMBEDDING_MODEL; searching goes by words alone"
+        assert (await made.questions.ask("a")).reason == "no embedder is configured"
+        await said(file, "a", "bbb")
+    async with running(tmp_path, **remote(server)) as (made, file):
+        await all_done(made, file, 2)
+
+
+async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: EmbeddingServer) -> None:
+    async with running(tmp_path, EMBEDDING_MODEL="none") as (made, file):
+        await said(file, "a")
+        config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
+        async with open_embedding(config, made.database) as other:
+            assert other.embedder is not None
+            assert await other._step(file, other.embedder, lambda: False) == 0.0
+            await said(file, "b")
+            pause = await other._step(file, other.embedder, lambda: True)
+            assert pause is not None
+            assert pause > 0
+
+
+async def test_an_embedder_that_hangs_ends_with_the_service(tmp_path: Path, server: EmbeddingServer) -> None:
+    server.usual = None
+    async with asyncio.timeout(10):
+        async with running(tmp_path, **remote(server)) as (made, file):
+            await said(file, "a")
+            asked = await made.questions.ask("where", 0.05)
+            assert asked.reason == "the embedder took more than 0.05 s"
+
+
+def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packaged, "_LIBRARY", "no_such_library")
+    said = "not installed: no-such-library (`make embedding`); searching goes by words alone"
+    assert missing_words("packaged") == said
+    assert embedding._made(Choice("packaged")) == (None, said)
+    assert missing_words("openai:small") == ""
+
+
+def test_the_constellations_own_model_wins_and_keys_stay_where_they_belong(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text('[constellation]\nembedding_model = "ollama:nomic"\n')
+    assert load_config({"EMBEDDING_MODEL": "none"}, tmp_path).embedder() == Choice("ollama:nomic")
+    (tmp_path / "carina.toml").write_text("")
+    own = {"EMBEDDING_MODEL": "openai:small", "OPENAI_API_KEY": KEY}
+    assert load_config(own, tmp_path).embedder() == Choice("openai:small", "", KEY)
+    elsewhere = load_config({**own, "EMBEDDING_BASE_URL": "http://u:pass-word@127.0.0.1:1/v1"}, tmp_path)
+    assert elsewhere.embedder().key == ""
+    assert "pass-word" in elsewhere.secrets()
+    assert load_config({"EMBEDDING_API_KEY": KEY}, tmp_path).secrets() == (KEY,)
+
+
+@pytest.mark.parametrize(
+    ("environ", "told"),
+    [
+        ({"EMBEDDING_MODEL": "cohere:x"}, "EMBEDDING_MODEL (environment)"),
+        ({"EMBEDDING_MODEL": "openai:small"}, "EMBEDDING_API_KEY: not set; expected a key"),
+        ({"EMBEDDING_BASE_URL": "nowhere"}, "EMBEDDING_BASE_URL (environment)"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, environ: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(environ, tmp_path)
+    assert told in str(caught.value)

@@ -1,0 +1,81 @@
+"""A store with rows to be found, for the tests of search."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memory.knowledge import archival
+from memory.knowledge.archival import NewEntry, Origin
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue import messages
+from memory.queue.messages import Heard, Said
+from memory.search.hybrid import search
+from memory.search.query import Query, Results
+from memory.store.clock import to_text
+from memory.store.database import Tx
+from memory.store.fulltext import index_text
+from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
+from memory.store.sqlite import Connection, connect
+from tests.memory.parts import lay_tables
+
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
+ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
+HALL, ATTIC = PlaceId("discord:hall"), PlaceId("discord:attic")
+GUILD = Audience("guild:1")
+HERE = Scope(GUILD)
+
+
+class World:
+    """Rows to be found; everything is said in the hall of guild 1 by Ann at noon unless told otherwise."""
+
+    def __init__(self, tx: Tx) -> None:
+        self.tx = tx
+        self._count = 0
+
+    def hear(self, text: str, **change: Any) -> str:
+        self._count += 1
+        heard = Heard(HALL, ANN, "Ann", text, "discord", str(self._count), GUILD, Trust.APPROVED, NOON)
+        return str(messages.add_heard(self.tx, replace(heard, **change)))
+
+    def say(self, text: str, **change: Any) -> str:
+        said = Said(TurnId(1), 0, HALL, STAR, ANN, "Star", "assistant", text, "discord", GUILD, Trust.AGENT, NOON)
+        return str(messages.add_said(self.tx, replace(said, **change)))
+
+    def keep(self, text: str, agent: AgentId = STAR, person: PersonId = ANN, **change: Any) -> str:
+        audience, at = change.pop("audience", GUILD), change.pop("at", NOON)
+        new = NewEntry(text, Origin(Scope(audience), Trust.APPROVED, person=person), **change)
+        return archival.insert(self.tx, agent, new, at).id
+
+    def block(self, text: str, owner: str = STAR, audience: Audience = GUILD, at: datetime = NOON) -> str:
+        self._count += 1
+        name = f"blk_{self._count}"
+        row = {"id": name, "agent_id": owner, "label": name, "description": "", "block_type": "working"}
+        row |= {"permission": "read_write", "audience": audience, "content": text, "search_text": index_text(text)}
+        row |= {"created_at": to_text(NOON), "updated_at": to_text(at), "profile": "about"}
+        self.tx.insert("memory_blocks", {**row, "char_limit": "5000", "trust": "3"})
+        return name
+
+    def one_of_each(self, text: str, **change: Any) -> list[str]:
+        return [self.keep(text, **change), self.hear(text, **change), self.block(text, **change)]
+
+
+def opened(path: Path) -> tuple[World, Connection]:
+    """A new store at that path with two agents; the connection is for the caller to close."""
+    raw = connect(path)
+    lay_tables(raw)
+    raw.execute("BEGIN")
+    tx = Tx(raw)
+    for agent in (STAR, MOON):
+        made = {"id": agent, "name": agent, "model": "", "system_prompt": "", "enabled_tools": "[]"}
+        tx.insert("agents", {**made, "created_at": "", "updated_at": ""})
+    return World(tx), raw
+
+
+def look(world: World, text: str, scope: Scope = HERE, **more: Any) -> Results:
+    return search(world.tx, Query(text, STAR, **more), scope)
+
+
+def ids(results: Results) -> list[str]:
+    return [hit.id for hit in results.hits]

@@ -1,0 +1,665 @@
+"""What agents wrote into blocks follows the words that it came from."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import structlog
+
+from memory import activity, blocks
+from memory.activity import Kind, NewEvent
+from memory.blocks import Author, BlockType, NewBlock, revert
+from memory.blocks.changes import SYSTEM, Deed, agent_writer, person_writer
+from memory.blocks.document import unpack
+from memory.blocks.history import Past, blame
+from memory.blocks.repair import verify_block
+from memory.blocks.retraction import forget_past, unwrite, unwrite_person
+from memory.blocks.rows import WarmBlocks, share_peer
+from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
+from memory.blocks.store import CheckpointPolicy, Limits
+from memory.erasure.retraction import narrow_message
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.queue import inbox, messages, turns
+from memory.queue.inbox import Heard, InRow
+from memory.queue.messages import Message, Said
+from memory.queue.turns import Turn
+from memory.store.database import Rows, Tx
+from memory.store.errors import BlockRefused, Refused
+from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
+from memory.wider_audience import widen_block
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, followed, store, taken
+
+OWNER_ID = PersonId("terminal:owner")
+LATER = NOON + timedelta(minutes=1)
+
+
+@pytest.fixture
+def tx() -> Tx:
+    found = store()
+    for label in ("notes", "plans"):
+        block(found, label)
+    return found
+
+
+def block(tx: Tx, label: str, audience: Audience = GUILD, content: str = "Kept.\n", **change: Any) -> None:
+    kind = BlockType.WORKING
+    change = {"char_limit": 100} | change
+    new = NewBlock(STAR, label, "Notes.", audience, Trust.AGENT, type=kind, content=content, **change)
+    blocks.create_block(tx, new, SYSTEM, NOON)
+
+
+def author(turn: TurnId, audience: Audience = GUILD) -> Author:
+    return Author(STAR, Scope(audience), agent_writer(STAR), Trust.AGENT, NOON, turn)
+
+
+def stands(tx: Tx, label: str, audience: Audience = GUILD) -> str:
+    return blocks.find_block(tx, STAR, label, Scope(audience)).content
+
+
+def delete(tx: Tx, number: int) -> None:
+    gone = arrival(number, "", external_id=f"{number}!", kind="delete", at=LATER)
+    assert inbox.accept(tx, gone, NOON) is not None
+    followed(tx)
+
+
+def edit(tx: Tx, number: int, text: str) -> None:
+    other = arrival(number, text, external_id=f"{number}@{text}", kind="edit", at=LATER)
+    assert inbox.accept(tx, other, NOON) is not None
+    followed(tx)
+
+
+def message_of(tx: Tx, row: InRow) -> Message:
+    assert row.message is not None
+    return messages.by_ids(tx, [row.message], Scope(row.audience))[0]
+
+
+def test_what_was_written_from_a_deleted_message_is_taken_back(tx: Tx) -> None:
+    """In words of its own: nobody can tell whose they are, and no other words were there."""
+    turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    blocks.replace_in_block(tx, author(turn.id), "plans", "Kept", "Look for work")
+    delete(tx, 1)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+
+
+def test_what_the_owner_took_away_and_brought_back_goes_with_the_message_all_the_same(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    revert.write(revert.by_hand(tx, hand, made), "Another matter.\n")
+    now = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
+    revert.undo(revert.by_hand(tx, hand, now), person_writer(OWNER_ID))
+    assert stands(tx, "notes") == "Kept.\nAnn lost her job.\n"
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+@pytest.mark.parametrize("text", ["yes", "yes please", "ja", "👍"])
+def test_a_bare_yes_takes_back_what_it_led_to(tx: Tx, text: str) -> None:
+    turn = begun(tx, taken(tx, 1, text))
+    blocks.append_block(tx, author(turn.id), "notes", "The PIN is 0042.\n")
+    edit(tx, 1, "yes, please do")
+    assert stands(tx, "notes") == "Kept.\nThe PIN is 0042.\n", "nothing was taken out"
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+def test_what_came_before_and_after_stays(tx: Tx) -> None:
+    first, second, third = (begun(tx, taken(tx, number, f"words {number}")) for number in (1, 2, 3))
+    blocks.append_block(tx, author(first.id), "notes", "one\n")
+    blocks.append_block(tx, author(second.id), "notes", "two\n")
+    blocks.append_block(tx, author(third.id), "notes", "three\n")
+    delete(tx, 2)
+    assert stands(tx, "notes") == "Kept.\none\nthree\n"
+
+
+def test_the_history_shows_that_the_system_took_it_back(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my cat is Bolt"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "Ann's cat is Bolt.\n")
+    delete(tx, 1)
+    last = revert.past_of_block(tx, made.id).steps[-1].change
+    assert (last.writer, last.note.deed, last.note.whose) == (SYSTEM, "revert", agent_writer(STAR))
+
+
+def test_what_a_turn_wrote_goes_whole_with_any_of_the_messages_that_it_answered(tx: Tx) -> None:
+    """Nobody can tell which of them led to what; what another turn wrote stays, also in the same words."""
+    turn = begun(tx, taken(tx, 1, "my dentist is on Elm Street"), taken(tx, 2, "my cat is called Bolt"))
+    other = begun(tx, taken(tx, 3, "his dentist is there too", person=BOB))
+    blocks.append_block(tx, author(turn.id), "notes", "The dentist: Elm Street.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Feed Bolt.\n")
+    blocks.append_block(tx, author(other.id), "notes", "Bob's dentist: Elm Street.\n")
+    delete(tx, 1)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nBob's dentist: Elm Street.\n", "Kept.\n")
+
+
+def test_an_edit_takes_what_holds_the_words_that_went(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my sister Greta likes tea"))
+    blocks.append_block(tx, author(turn.id), "notes", "The sister is Greta.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Buy tea.\n")
+    edit(tx, 1, "my sister likes tea")
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\nBuy tea.\n")
+    delete(tx, 1)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+
+
+def test_a_word_of_which_only_a_part_was_written_counts(tx: Tx) -> None:
+    block(tx, "names", content="Marie\n")
+    turn = begun(tx, taken(tx, 1, "she is Marianne now"))
+    blocks.replace_in_block(tx, author(turn.id), "names", "ie", "ianne")
+    edit(tx, 1, "she is here now")
+    assert stands(tx, "names") == "Marie\n"
+
+
+def test_what_members_wrote_for_a_turn_goes_too(tx: Tx) -> None:
+    root = begun(tx, taken(tx, 1, "they fired me"))
+    part = Turn(
+        turns.new_turn_id(), STAR, None, root.place, ANN, Scope(GUILD), Trust.SYSTEM, (), 0, NOON, parent=root.id
+    )
+    turns.begin(tx, part)
+    blocks.append_block(tx, author(part.id), "notes", "Ann lost her job.\n")
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+def test_what_stood_there_comes_back_even_beyond_the_limit(tx: Tx) -> None:
+    block(tx, "full", content=f"A {'x' * 90} Z")
+    turn = begun(tx, taken(tx, 1, "shorten it to Bolt"))
+    blocks.replace_in_block(tx, author(turn.id), "full", "x" * 90, "Bolt")
+    blocks.append_block(tx, author(begun(tx, taken(tx, 2)).id), "full", " and more")
+    delete(tx, 1)
+    assert stands(tx, "full") == f"A {'x' * 90} Z and more"
+
+
+def test_fields_go_back_as_texts_do(tx: Tx) -> None:
+    fields = (Field(name="mood"), Field(name="pets", type=FieldType.LIST))
+    schema = MapSchema(fields=fields)
+    block(tx, "about", content="", schema=schema)
+    first, second = begun(tx, taken(tx, 1, "I am glad")), begun(tx, taken(tx, 2, "I am sad, and Bolt is my cat"))
+    blocks.set_field(tx, author(first.id), "about", "mood", "glad")
+    blocks.set_field(tx, author(second.id), "about", "mood", "sad")
+    blocks.add_item(tx, author(second.id), "about", "pets", "Bolt")
+    delete(tx, 2)
+    assert "glad" in stands(tx, "about")
+    assert "Bolt" not in stands(tx, "about")
+
+
+def test_twice_takes_back_once(tx: Tx) -> None:
+    row = taken(tx, 1, "call it Bolt")
+    turn = begun(tx, row)
+    blocks.replace_in_block(tx, author(turn.id), "notes", "Kept", "Bolt")
+    old = message_of(tx, row)
+    assert unwrite(tx, old, LATER) == 1
+    assert unwrite(tx, old, LATER) == 0
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool) -> None:
+    turn = begun(tx, taken(tx, 1, "they fired me"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    if used:
+        said = Said(turn.id, 2, turn.place, STAR, ANN, "Star", "tool", "done", "discord", GUILD, Trust.AGENT, NOON, "c")
+        messages.add_said(tx, said)
+    activity.forget_before(tx, NOON + timedelta(days=1))
+    delete(tx, 1)
+    assert stands(tx, "notes") == ("Kept.\n" if used else "Kept.\nAnn lost her job.\n")
+
+
+def test_what_an_old_turn_wrote_goes_also_when_newer_ones_are_remembered(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    said = Said(turn.id, 2, turn.place, STAR, ANN, "Star", "tool", "done", "discord", GUILD, Trust.AGENT, NOON, "c")
+    messages.add_said(tx, said)
+    activity.forget_before(tx, NOON + timedelta(days=1))
+    row = taken(tx, 2, "(edited)")
+    tx.run("UPDATE messages SET role = 'system' WHERE id = ?", (row.message,))
+    tx.run("UPDATE inbox SET about_id = (SELECT min(id) FROM messages) WHERE id = ?", (row.id,))
+    newer = begun(tx, row)
+    event = NewEvent(Kind.TOOL, "used something", GUILD, Trust.AGENT, STAR, turn=newer.id)
+    activity.note(tx, event, LATER)
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:
+    alone = person_audience(ANN)
+    block(tx, "alone", alone)
+    row = taken(tx, 1, "they fired me")
+    turn = begun(tx, row)
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    blocks.append_block(tx, author(turn.id, alone), "alone", "Ann lost her job.\n")
+    narrow_message(tx, message_of(tx, row), alone, LATER)
+    assert stands(tx, "notes") == "Kept.\n"
+    assert stands(tx, "alone", alone) == "Kept.\nAnn lost her job.\n"
+
+
+def test_a_list_with_a_default_goes_back_too(tx: Tx) -> None:
+    fields = (Field(name="plans", type=FieldType.LIST, default=["rest"]), Field(name="mood"))
+    block(tx, "state", content="", schema=MapSchema(fields=fields))
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.add_item(tx, author(turn.id), "state", "plans", "Ann's locker code is 4711")
+    assert "4711" in stands(tx, "state")
+    delete(tx, 1)
+    assert "4711" not in stands(tx, "state")
+    assert "rest" in stands(tx, "state")
+
+
+def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> None:
+    block(
+        tx,
+        "seen",
+        content="",
+        schema=LogSchema(fields=(Field(name="what", required=True),), display_limit=2),
+        char_limit=500,
+    )
+    said_and_kept = [("it rains", "rain"), ("my locker code is 4711", "Locker code: 4711"), ("the ferry", "harbour")]
+    for number, (said, kept) in enumerate(said_and_kept, 1):
+        turn = begun(tx, taken(tx, number, said))
+        blocks.add_item(
+            tx, replace(author(turn.id), now=NOON + timedelta(milliseconds=720 * number)), "seen", "", {"what": kept}
+        )
+    delete(tx, 2)
+    assert "4711" not in stands(tx, "seen")
+    assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
+    newest = revert.past_of_block(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
+    assert (newest.writer, newest.note.deed) == (SYSTEM, Deed.REVERT)
+
+
+_DAMAGE = (
+    "UPDATE memory_block_updates SET update_blob = x'00'",
+    "UPDATE memory_block_checkpoints SET snapshot = x'00'",
+)
+
+
+@pytest.mark.parametrize("damages", [_DAMAGE[:1], _DAMAGE])
+def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, damages: tuple[str, ...]) -> None:
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\nShe likes tea.\n")
+    damaged = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    for damage in damages:
+        tx.run(f"{damage} WHERE block_id = ?", (damaged,))
+    tx.kept(WarmBlocks).clear()
+    with structlog.testing.capture_logs() as logged:
+        delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\nShe likes tea.\n"
+    assert tx.one("SELECT outcome FROM memory_block_repairs WHERE block_id = ?", (damaged,)) is not None
+    assert ("what was written before the history that is kept stays in a block", damaged) in [
+        (each["event"], each.get("block")) for each in logged
+    ]
+
+
+def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
+    kept = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
+    late = replace(author(begun(tx, taken(tx, 2, "hello")).id), policy=short)
+    for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
+        blocks.replace_in_block(tx, replace(late, now=NOON + timedelta(days=day)), "notes", old, new)
+    assert revert.past_of_block(tx, kept).start > 2, "the history was cut"
+    with structlog.testing.capture_logs() as logged:
+        delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\n"
+    assert [(each["log_level"], each["block"]) for each in logged] == [("warning", kept)]
+
+
+def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Ann's locker code is 4711.\n")
+    broken = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    whole = revert.past_of_block
+
+    def past(rows: Rows, block: BlockId) -> Past:
+        if block == broken:
+            raise BlockRefused("no")
+        return whole(rows, block)
+
+    monkeypatch.setattr("memory.blocks.retraction.past_of_block", past)
+    with structlog.testing.capture_logs() as logged:
+        delete(tx, 1)
+    assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
+    assert stands(tx, "plans") == "Kept.\n", "the other one went all the same"
+
+
+def words_of_file(tx: Tx) -> str:
+    """All that stands in blocks and in what is kept of their past, as stored."""
+    found = [
+        value
+        for row in (
+            *tx.all("SELECT * FROM memory_blocks"),
+            *tx.all("SELECT * FROM memory_block_updates"),
+            *tx.all("SELECT * FROM memory_block_checkpoints"),
+            *tx.all("SELECT * FROM memory_block_archives"),
+        )
+        for value in row
+    ]
+    return " ".join(
+        unpack(value).decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in found
+    )
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_an_agent_does_not_bring_back_what_was_taken_back(tx: Tx, undone: bool) -> None:
+    first = begun(tx, taken(tx, 1, "my code is 4711"))
+    blocks.append_block(tx, author(first.id), "notes", "Code 4711.\n")
+    second = author(begun(tx, taken(tx, 2, "other words")).id)
+    if undone:
+        revert.undo(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+    for go in (revert.redo, revert.undo):
+        with pytest.raises(Refused, match="came words that were taken back"):
+            go(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
+    blocks.append_block(tx, second, "notes", "More.\n")
+    revert.undo(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
+    assert stands(tx, "notes") == "Kept.\n"
+    revert.redo(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
+    assert stands(tx, "notes") == "Kept.\nMore.\n"
+
+
+def test_where_nothing_was_taken_back_it_is_undone_as_before(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my dentist is on Elm Street"), taken(tx, 2, "my cat is called Bolt", person=BOB))
+    blocks.append_block(tx, author(turn.id), "notes", "The dentist: Elm Street.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Feed Bolt.\n")
+    edit(tx, 1, "my dentist is on a street")
+    second = author(begun(tx, taken(tx, 3, "other words")).id)
+    revert.undo(revert.by_agent(tx, second, "plans"), agent_writer(STAR))
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+    with pytest.raises(Refused, match="came words that were taken back"):
+        revert.undo(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
+
+
+def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "In other words.\n")
+    forget_past(tx, made.id, NOON)
+    assert [each.change and each.change.turn for each in blame(revert.past_of_block(tx, made.id))] == [None, turn.id]
+    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    with pytest.raises(Refused, match="version 1 went with words that were erased from the block since"):
+        revert.roll_back(revert.by_hand(tx, hand, made), 1)
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\n"
+    assert verify_block(tx, made.id) == []
+
+
+@pytest.mark.parametrize("owner", [False, True])
+def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
+    block(tx, "human", about=ANN)
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
+    person = OWNER_ID if owner else ANN
+    hand = revert.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
+    revert.write(revert.by_hand(tx, hand, made), "Kept.\n")
+    delete(tx, 1)
+    again = revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+    if owner:
+        revert.undo(again, person_writer(person))
+        assert stands(tx, "human") == "Kept.\nCode 4711.\n"
+        return
+    with pytest.raises(Refused, match="came words that were taken back"):
+        revert.undo(again, person_writer(person))
+    assert stands(tx, "human") == "Kept.\n"
+
+
+@pytest.mark.parametrize("owner", [False, True])
+@pytest.mark.parametrize("way", ["rollback", "revert"])
+def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: bool) -> None:
+    block(tx, "human", about=ANN)
+    turn = begun(tx, taken(tx, 1, "her code is 4711", person=BOB))
+    made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
+    delete(tx, 1)
+    person = OWNER_ID if owner else ANN
+    hand = revert.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
+
+    def go(version: int) -> None:
+        back = revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+        if way == "rollback":
+            revert.roll_back(back, version)
+        else:
+            revert.revert(back, revert.past_of_block(tx, made.id), SYSTEM, version)
+
+    if owner:
+        go(made.version)
+        assert stands(tx, "human") == "Kept.\nCode 4711.\n"
+        return
+    with pytest.raises(Refused, match="words that were taken back"):
+        go(made.version)
+    assert stands(tx, "human") == "Kept.\n"
+    later = blocks.append_block(tx, author(turn.id), "human", "More.\n")
+    after = revert.by_hand(tx, hand, later)
+    if way == "rollback":
+        revert.roll_back(after, later.version - 1)
+    else:
+        past = revert.past_of_block(tx, made.id)
+        revert.revert(after, past, agent_writer(STAR), later.version - 1)
+    assert stands(tx, "human") == "Kept.\n"
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_stale_edit_is_merged_with_what_came_after_an_erasure(tx: Tx, empty: bool) -> None:
+    theirs, others = begun(tx, taken(tx, 1, "they fired me")), begun(tx, taken(tx, 2, "and then?", person=BOB))
+    if empty:
+        block(tx, "page", content="")
+    label = "page" if empty else "notes"
+    blocks.append_block(tx, author(theirs.id), label, "jobless\n")
+    unwrite_person(tx, ANN, LATER)
+    seen = blocks.find_block(tx, STAR, label, Scope(GUILD))
+    blocks.append_block(tx, author(others.id), label, "theirs\n")
+    stale = replace(author(begun(tx, taken(tx, 3)).id), shown={seen.id: seen.version})
+    blocks.write_block(tx, stale, label, f"{seen.content}mine\n")
+    assert stands(tx, label) == f"{seen.content}theirs\nmine\n"
+    assert [each.change.seq for each in revert.past_of_block(tx, seen.id).steps][-3:] == [
+        seen.version, seen.version + 1, seen.version + 2,
+    ]  # fmt: skip
+    assert verify_block(tx, seen.id) == []
+
+
+def test_what_is_left_after_an_erasure_is_undone_and_reverted_as_before(tx: Tx) -> None:
+    hers, his, last = (
+        begun(tx, taken(tx, at, f"words {at}", person=who)) for at, who in ((1, ANN), (2, BOB), (3, BOB))
+    )
+    for turn, word in ((hers, "one"), (his, "two"), (last, "three")):
+        made = blocks.append_block(tx, author(turn.id), "notes", f"{word}\n")
+    unwrite_person(tx, ANN, LATER)
+    edit = revert.by_agent(tx, author(last.id), "notes")
+    revert.undo(edit, agent_writer(STAR))
+    assert stands(tx, "notes") == "Kept.\ntwo\n"
+    revert.redo(edit, agent_writer(STAR))
+    assert stands(tx, "notes") == "Kept.\ntwo\nthree\n"
+    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    revert.revert(revert.by_hand(tx, hand, made), revert.past_of_block(tx, made.id), agent_writer(STAR), 2)
+    assert stands(tx, "notes") == "Kept.\n"
+
+
+def test_a_block_that_was_deleted_is_emptied(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
+    tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
+    delete(tx, 1)
+    assert "4711" not in words_of_file(tx)
+    assert stands(tx, "plans") == "Kept.\n"
+
+
+# ---------------------------------------------------------------- erasing a person
+
+
+def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: Tx) -> None:
+    theirs, others = begun(tx, taken(tx, 1, "they fired me")), begun(tx, taken(tx, 2, "nice weather", person=BOB))
+    blocks.append_block(tx, author(theirs.id), "notes", "Ann is jobless.\n")
+    blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
+    blocks.append_block(tx, author(others.id), "plans", "Swim.\n")
+    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+    revert.write(revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), "Gone.\n")
+    revert.undo(revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), person_writer(OWNER_ID))
+    unwrite_person(tx, ANN, LATER)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\nSwim.\n")
+    assert "jobless" not in words_of_file(tx)
+    after = blocks.append_block(tx, author(others.id), "notes", "More.\n")
+    assert revert.past_of_block(tx, after.id).version == after.version
+    assert verify_block(tx, after.id) == []
+    with pytest.raises(Refused):
+        revert.roll_back(revert.by_hand(tx, hand, after), 2)
+
+
+def test_erasing_takes_all_of_a_turn_that_answered_others_too(tx: Tx) -> None:
+    both = begun(tx, taken(tx, 1, "my dog Fido"), taken(tx, 2, "my cat Minka", person=BOB))
+    other = begun(tx, taken(tx, 3, "a dog is called Fido as well", person=BOB))
+    blocks.append_block(tx, author(both.id), "notes", "Ann: Fido.\n")
+    blocks.append_block(tx, author(both.id), "notes", "Bob: Minka.\n")
+    blocks.append_block(tx, author(other.id), "plans", "Bob's Fido.\n")
+    unwrite_person(tx, ANN, LATER)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\nBob's Fido.\n")
+
+
+@pytest.mark.parametrize("structured", [False, True])
+def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, structured: bool) -> None:
+    schema = MapSchema(fields=(Field(name="pet"), Field(name="seen", type=FieldType.LIST), Field(name="mood")))
+    block(tx, "facts", content="", schema=schema)
+    turns = [
+        begun(tx, taken(tx, number, f"words {number}", person=who)) for number, who in ((1, ANN), (2, BOB), (3, ANN))
+    ]
+    for number, turn in enumerate(turns, 1):
+        if structured:
+            blocks.add_item(tx, author(turn.id), "facts", "seen", f"word{number}")
+            blocks.append_to_field(tx, author(turn.id), "facts", "pet", f"secret{number} ")
+            blocks.set_field(tx, author(turn.id), "facts", "mood", f"mood{number}")
+        else:
+            blocks.append_block(tx, author(turn.id), "notes", f"word{number} secret{number} mood{number}\n")
+    label = "facts" if structured else "notes"
+    unwrite_person(tx, ANN, LATER)
+    found = blocks.find_block(tx, STAR, label, Scope(GUILD))
+    assert [word for word in ("word1", "secret2", "mood2", "word3", "mood3") if word in found.content] == [
+        "secret2",
+        "mood2",
+    ]
+    assert not {word for word in ("word1", "secret1", "mood1", "word3", "secret3") if word in words_of_file(tx)}
+    assert {each.change.turn for each in blame(revert.past_of_block(tx, found.id)) if each.change} <= {
+        None,
+        turns[1].id,
+    }
+    assert verify_block(tx, found.id) == []
+    if structured:
+        blocks.append_to_field(tx, author(turns[1].id), "facts", "pet", "more")
+    unwrite_person(tx, BOB, LATER)
+    assert not {word for word in ("word2", "secret2", "mood2", "more") if word in stands(tx, label)}
+    assert "secret2" not in words_of_file(tx)
+    assert verify_block(tx, found.id) == []
+
+
+def test_erasing_empties_fields_and_their_past(tx: Tx) -> None:
+    schema = MapSchema(fields=(Field(name="pet", type=FieldType.TEXT), Field(name="seen", type=FieldType.LIST)))
+    block(tx, "facts", content="", schema=schema)
+    theirs, others = begun(tx, taken(tx, 1, "my dog Fido")), begun(tx, taken(tx, 2, "hello", person=BOB))
+    blocks.set_field(tx, author(theirs.id), "facts", "pet", "Fido")
+    blocks.add_item(tx, author(others.id), "facts", "seen", "Bob")
+    unwrite_person(tx, ANN, LATER)
+    found = blocks.find_block(tx, STAR, "facts", Scope(GUILD))
+    assert "Bob" in found.content
+    assert "Fido" not in words_of_file(tx)
+    blocks.set_field(tx, author(others.id), "facts", "pet", "Rex")
+    assert "pet: Rex" in stands(tx, "facts")
+    assert verify_block(tx, found.id) == []
+
+
+def test_erasing_empties_what_was_deleted(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
+    tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
+    unwrite_person(tx, ANN, LATER)
+    assert "4711" not in words_of_file(tx)
+
+
+def test_erasing_takes_what_a_turn_wrote_in_a_block_whose_past_was_erased_before(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    made = blocks.append_block(tx, author(turn.id), "notes", "My code: 4711.\n")
+    forget_past(tx, made.id, LATER)
+    unwrite_person(tx, ANN, LATER)
+    assert stands(tx, "notes") == "Kept.\n"
+    assert "4711" not in words_of_file(tx)
+
+
+@pytest.mark.parametrize("erased", [False, True])
+def test_fields_items_and_entries_are_their_turns_also_after_their_past_was_erased(tx: Tx, erased: bool) -> None:
+    fields = Field(name="pet", type=FieldType.TEXT), Field(name="seen", type=FieldType.LIST)
+    block(tx, "facts", content="", schema=MapSchema(fields=fields))
+    block(tx, "log", content="", schema=LogSchema())
+    his = author(begun(tx, taken(tx, 1, "my parrot is called Rex", person=BOB)).id)
+    hers = replace(author(begun(tx, taken(tx, 2, "mine is Minka")).id), now=NOON + timedelta(seconds=5))
+    for each, name in ((his, "Rex"), (hers, "Minka")):
+        blocks.append_to_field(tx, each, "facts", "pet", f"The parrot {name}.\n")
+        blocks.add_item(tx, each, "facts", "seen", name)
+        blocks.add_item(tx, each, "log", "", f"saw {name}")
+    for label in ("facts", "log"):
+        made = blocks.find_block(tx, STAR, label, Scope(GUILD))
+        forget_past(tx, made.id, NOON)
+        assert stands(tx, label) == made.content
+        assert verify_block(tx, made.id) == []
+    if erased:
+        unwrite_person(tx, BOB, LATER)
+        assert "Rex" not in words_of_file(tx)
+    else:
+        delete(tx, 1)
+    assert stands(tx, "facts") == "pet: The parrot Minka.\nseen:\n1. Minka\n"
+    assert ("Rex" in stands(tx, "log"), "Minka" in stands(tx, "log")) == (False, True)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None:
+    """Which the owner may in every block."""
+    others = begun(tx, taken(tx, 1, "nice weather", person=BOB))
+    blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
+    made = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
+    if long:
+        share_peer(tx, made.id)
+    policy = CheckpointPolicy(updates=1)
+    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON, policy)
+    revert.write(revert.by_hand(tx, hand, made), f"{made.content}My code: 4711.\n")
+    kept = blocks.find_block(tx, STAR, "plans", Scope(GUILD))
+    unwrite_person(tx, OWNER_ID, LATER)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
+    assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}
+    assert not [row for row in tx.all("SELECT writer FROM memory_block_writers") if OWNER_ID in row["writer"]]
+    assert revert.past_of_block(tx, kept.id).start == 0, "others keep their history"
+    assert verify_block(tx, made.id) == []
+    assert blocks.append_block(tx, author(others.id), "notes", "More.\n").content.endswith("Bob's.\nMore.\n")
+
+
+def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
+    dm = person_audience(ANN)
+    talk = Heard(PlaceId("discord:11"), "dm", "dm", dm, ())
+    block(tx, "codes", dm, content="")
+    turn = begun(tx, taken(tx, 1, "my code is 4711", place=talk), scope=Scope(dm))
+    taken(tx, 2, "hello", person=BOB)  # so that the hall is known
+    made = blocks.append_block(tx, author(turn.id, dm), "codes", "Code 4711.\n")
+    hand = revert.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
+    widen_block(tx, hand, made, revert.past_of_block(tx, made.id), GUILD)
+    assert stands(tx, "codes", GUILD) == "Code 4711.\n"
+    unwrite_person(tx, ANN, LATER)
+    assert stands(tx, "codes", GUILD) == ""
+    assert "4711" not in words_of_file(tx)
+
+
+def test_what_another_turn_wrote_itself_stays_though_it_says_the_same(tx: Tx) -> None:
+    first, second = begun(tx, taken(tx, 1, "my code is 4711")), begun(tx, taken(tx, 2, "shorter", person=BOB))
+    blocks.append_block(tx, author(first.id), "notes", "Ann's locker code is 4711")
+    blocks.replace_in_block(tx, author(second.id), "notes", "Ann's locker code is 4711", "The number: 4712.")
+    said = Said(second.id, 1, second.place, STAR, BOB, "Star", "assistant", "", "discord", GUILD, Trust.AGENT, NOON)
+    messages.add_said(tx, replace(said, text="Now it has the code, 4711, alone."))
+    delete(tx, 1)
+    assert stands(tx, "notes") == "Kept.\nThe number: 4712."
+    rows = tx.all("SELECT content FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (second.id,))
+    assert [row["content"] for row in rows] == ["Now it has the code, 4711, alone."]
+
+
+def test_what_the_turn_said_goes_whole_with_the_message(tx: Tx) -> None:
+    turn, other = begun(tx, taken(tx, 1, "they fired me")), begun(tx, taken(tx, 2, "and you?", person=BOB))
+    said = Said(turn.id, 1, turn.place, STAR, ANN, "Star", "assistant", "", "discord", GUILD, Trust.AGENT, NOON)
+    messages.add_said(tx, replace(said, tool_call_id="c1", tool_name="context", tool_args=json.dumps({"a": "jobless"})))
+    messages.add_said(tx, replace(said, sequence=2, text="Oh no."))
+    messages.add_said(tx, replace(said, turn=other.id, person=BOB, text="They fired nobody."))
+    delete(tx, 1)
+    rows = tx.all("SELECT content, tool_args FROM messages WHERE agent_id IS NOT NULL ORDER BY id")
+    assert [tuple(row) for row in rows] == [("", "{}"), ("", None), ("They fired nobody.", None)]

@@ -1,0 +1,126 @@
+"""Gaps as a store: noted, tried with growing pauses, read or closed, and gone with their person."""
+
+from datetime import timedelta
+
+import pytest
+
+from memory.erasure import stores
+from memory.people.audience import OWNER, PUBLIC, person_audience
+from memory.queue import gaps, inbox
+from memory.queue.gaps import Span
+from memory.queue.inbox import Heard
+from memory.store.database import Tx
+from memory.store.ids import PersonId, PlaceId
+from tests.memory.parts import NOON, arrival, store
+
+HALL = PlaceId("discord:10")
+SPAN = Span(HALL, "100", "999")
+EVE = PersonId("discord:7")
+
+
+@pytest.fixture
+def tx() -> Tx:
+    return store()
+
+
+def noted(tx: Tx, span: Span = SPAN, reason: str = "503") -> None:
+    gaps.note(tx, [span], reason, NOON, NOON + gaps.FIRST_WAIT)
+
+
+def test_a_gap_is_due_when_its_time_has_come(tx: Tx) -> None:
+    noted(tx)
+    assert gaps.due(tx, "discord", NOON, 10) == []
+    assert [gap.span for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == [SPAN]
+    assert gaps.due(tx, "bluesky", NOON + gaps.FIRST_WAIT, 10) == []
+    assert gaps.next_try(tx, "discord") == NOON + gaps.FIRST_WAIT
+    assert gaps.next_try(tx, "bluesky") is None
+
+
+def test_pauses_double_up_to_the_longest(tx: Tx) -> None:
+    noted(tx)
+    waits = []
+    for _ in range(30):
+        gaps.failed(tx, SPAN, "504", NOON)
+        at = gaps.next_try(tx, "discord")
+        assert at is not None
+        waits.append(at - NOON)
+    assert waits[:3] == [gaps.FIRST_WAIT, 2 * gaps.FIRST_WAIT, 4 * gaps.FIRST_WAIT]
+    assert waits[-1] == gaps.LONGEST_WAIT
+    (gap,) = gaps.listing(tx)
+    assert (gap.reason, gap.tries) == ("504", 30)
+
+
+def test_noted_again_it_reaches_as_far_as_either_and_stays_one(tx: Tx) -> None:
+    noted(tx, Span(HALL, "100", "999"))
+    noted(tx, Span(HALL, "100", "1000"))
+    noted(tx, Span(HALL, "100", "998"))
+    assert [gap.span for gap in gaps.listing(tx)] == [Span(HALL, "100", "1000")]
+
+
+def test_what_was_read_is_gone(tx: Tx) -> None:
+    noted(tx)
+    gaps.fill(tx, SPAN)
+    assert gaps.listing(tx) == []
+
+
+def test_what_was_noted_further_while_it_was_read_is_still_to_be_read(tx: Tx) -> None:
+    noted(tx)
+    noted(tx, Span(HALL, "100", "1000"))
+    gaps.fill(tx, SPAN)
+    assert [gap.span for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == [Span(HALL, "100", "1000")]
+
+
+def test_what_was_read_in_part_is_shown_although_it_is_not_read_again(tx: Tx) -> None:
+    noted(tx)
+    gaps.close(tx, SPAN, "only the newest were read", NOON)
+    gaps.fill(tx, SPAN)
+    assert gaps.next_try(tx, "discord") is None
+    assert [gap.reason for gap in gaps.listing(tx)] == ["only the newest were read"]
+
+
+def test_what_reaches_further_by_now_than_what_was_tried_stays_open(tx: Tx) -> None:
+    noted(tx)
+    noted(tx, Span(HALL, "100", "1000"))
+    assert not gaps.close(tx, SPAN, "gone", NOON)
+    assert [gap.span.before for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == ["1000"]
+    assert gaps.close(tx, Span(HALL, "100", "1000"), "gone", NOON)
+    assert gaps.next_try(tx, "discord") is None
+
+
+def test_what_cannot_be_read_is_closed_once_and_forgotten_later(tx: Tx) -> None:
+    noted(tx)
+    assert gaps.close(tx, SPAN, "gone", NOON)
+    assert not gaps.close(tx, SPAN, "gone", NOON)
+    assert gaps.next_try(tx, "discord") is None
+    gaps.failed(tx, SPAN, "503", NOON)
+    (gap,) = gaps.listing(tx)
+    assert (gap.reason, gap.next_try_at) == ("gone", None)
+    other = Span(PlaceId("discord:11"), "1", "2")
+    later = NOON + gaps.KEPT + timedelta(seconds=1)
+    gaps.note(tx, [other], "503", later, later)
+    assert [gap.span for gap in gaps.listing(tx)] == [other]
+
+
+def test_a_place_that_can_be_read_again_after_all_is_tried_again(tx: Tx) -> None:
+    gaps.close(tx, SPAN, "gone", NOON)
+    noted(tx)
+    assert gaps.next_try(tx, "discord") is not None
+
+
+@pytest.mark.parametrize(("person", "audience"), [(EVE, person_audience(EVE)), (PersonId("discord:8"), OWNER)])
+def test_who_wrote_directly_before_needs_not_be_looked_for(tx: Tx, person: PersonId, audience: str) -> None:
+    assert gaps.never_wrote(tx, [person, person]) == [person]
+    elsewhere = Heard(PlaceId("discord:10"), "guild", "", PUBLIC, ())
+    inbox.accept(tx, arrival(1, place=elsewhere, person=person, position="1"), NOON)
+    assert gaps.never_wrote(tx, [person]) == [person]
+    direct = Heard(PlaceId("discord:20"), "direct", "", type(PUBLIC)(audience), ())
+    inbox.accept(tx, arrival(2, place=direct, person=person, position="2"), NOON)
+    assert gaps.never_wrote(tx, [person]) == []
+
+
+def test_a_gap_of_direct_messages_goes_with_its_person(tx: Tx) -> None:
+    noted(tx, Span(PlaceId("discord:user:7"), "1", "2"))
+    noted(tx)
+    assert stores.of("gaps").count(tx, EVE) == len(stores.of("gaps").export(tx, EVE)) == 1
+    assert stores.of("gaps").erase(tx, EVE) == 1
+    assert [gap.span for gap in gaps.listing(tx)] == [SPAN]

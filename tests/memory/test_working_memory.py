@@ -1,0 +1,239 @@
+"""Working memory: what is kept until its time is over, for whom, and how much."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memory.knowledge import working
+from memory.knowledge.items import sweep
+from memory.knowledge.working import By, NewEntry, delete, get, listing, save
+from memory.knowledge.working_search import ranked
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
+from memory.queue import messages
+from memory.store.database import Database, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import PlaceId, TurnId
+from memory.store.migrations import Kind, prepare
+from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, store, taken
+
+CHANGE = commit_point("test_working.change")
+ABROAD = Audience("guild:discord:2")
+HERE = "session/discord:10"
+BY = By(HERE, Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
+MINUTE = timedelta(minutes=1)
+
+
+def by(scope: Scope, namespace: str = HERE, minutes: float = 0) -> By:
+    return By(namespace, scope, Trust.APPROVED, NOON + minutes * MINUTE)
+
+
+def read(tx: Tx, key: str, scope: Scope = BY.scope, minutes: float = 0) -> list[str]:
+    return [each.content for each in get(tx, key, scope, NOON + minutes * MINUTE)]
+
+
+# -------------------------------------------------------------------------------------------------------- time
+
+
+def test_an_entry_is_there_for_five_minutes_unless_another_time_is_given() -> None:
+    tx = store()
+    save(tx, BY, NewEntry("a", "short"))
+    save(tx, BY, NewEntry("b", "long", timedelta(hours=4)))
+    assert read(tx, f"{HERE}/a", minutes=4.99) == ["short"]
+    assert read(tx, f"{HERE}/a", minutes=5) == []
+    assert read(tx, f"{HERE}/b", minutes=239) == ["long"]
+    assert [each.key for each in listing(tx, HERE, BY.scope, NOON + 5 * MINUTE)] == [f"{HERE}/b"]
+
+
+def test_what_expired_is_swept_in_slices_and_nothing_else() -> None:
+    tx = store()
+    for number in range(7):
+        save(tx, BY, NewEntry(f"old/{number}", "x"))
+    save(tx, BY, NewEntry("new", "x", timedelta(hours=1)))
+    later = NOON + 5 * MINUTE
+    assert [sweep(tx, NOON, 5), sweep(tx, later, 5), sweep(tx, later, 5), sweep(tx, later, 5)] == [0, 5, 2, 0]
+    assert [each.key for each in listing(tx, "session", BY.scope, later)] == [f"{HERE}/new"]
+
+
+async def test_an_entry_has_the_time_that_is_left_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    async with Database.open(path) as database:
+        await database.write(CHANGE, lambda tx: save(tx, BY, NewEntry("a", "kept", 10 * MINUTE)))
+    async with Database.open(path) as database:
+        (kept,) = await database.read(lambda rows: get(rows, f"{HERE}/a", BY.scope, NOON + 9 * MINUTE))
+        assert kept.expires_at == NOON + 10 * MINUTE
+        assert await database.read(lambda rows: get(rows, f"{HERE}/a", BY.scope, NOON + 10 * MINUTE)) == []
+
+
+@pytest.mark.parametrize("ttl", [timedelta(), timedelta(minutes=-1), timedelta(days=7, seconds=1)])
+def test_a_time_that_makes_no_sense_is_refused(ttl: timedelta) -> None:
+    with pytest.raises(Refused, match="up to 7 days"):
+        save(store(), BY, NewEntry("a", "x", ttl))
+
+
+# -------------------------------------------------------------------------------------------------------- room
+
+
+def test_the_fifty_first_entry_is_refused_with_what_to_do_and_overwriting_never_is() -> None:
+    tx = store()
+    for number in range(50):
+        save(tx, BY, NewEntry(f"n{number}", "x"))
+    with pytest.raises(Refused, match=r"full \(50 entries\), nothing was saved: delete"):
+        save(tx, BY, NewEntry("one-more", "x"))
+    assert read(tx, f"{HERE}/one-more") == []
+    save(tx, BY, NewEntry("n7", "anew"))
+    assert read(tx, f"{HERE}/n7") == ["anew"]
+    delete(tx, BY, f"{HERE}/n8")
+    save(tx, BY, NewEntry("one-more", "x"))
+    save(tx, replace(BY, namespace="session/other"), NewEntry("a", "x"))  # each namespace has room of its own
+
+
+def test_what_expired_takes_no_room() -> None:
+    tx = store()
+    for number in range(50):
+        save(tx, BY, NewEntry(f"n{number}", "x"))
+    save(tx, by(BY.scope, minutes=5), NewEntry("one-more", "x"))
+    assert len(listing(tx, HERE, BY.scope, NOON + 5 * MINUTE)) == 1
+
+
+def test_nobody_can_tell_from_the_room_what_others_keep_in_the_same_namespace() -> None:
+    tx = store()
+    alone = Scope(person_audience(ANN))
+    for number in range(50):
+        save(tx, by(alone), NewEntry(f"shared/all/n{number}", "x"))
+    save(tx, BY, NewEntry("shared/all/n1", "theirs"))
+    assert read(tx, "shared/all/n1") == ["theirs"]
+    assert read(tx, "shared/all/n1", alone) == ["x"]
+
+
+# ---------------------------------------------------------------------------------------------------- namespaces
+
+
+def test_a_key_stands_in_the_own_namespace_and_is_never_doubled() -> None:
+    tx = store()
+    assert save(tx, BY, NewEntry("web/page", "x")).key == f"{HERE}/web/page"
+    assert save(tx, BY, NewEntry(f"{HERE}/web/page", "y")).key == f"{HERE}/web/page"
+    assert read(tx, f"{HERE}/web/page") == ["y"]
+
+
+@pytest.mark.parametrize("key", ["session/discord:11/a", "patrol/heartbeat/a", "subagent/1/a"])
+def test_only_the_own_namespace_and_shared_are_written(key: str) -> None:
+    tx = store()
+    with pytest.raises(Refused, match="you write only to session/discord:10 and shared/"):
+        save(tx, BY, NewEntry(key, "x"))
+    assert save(tx, BY, NewEntry("shared/move/list", "x")).namespace == "shared/move"
+
+
+@pytest.mark.parametrize("key", ["shared/move", HERE, "a//b", "a b", "..", "a/../b", "näh'", "x" * 200])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(Refused):
+        save(store(), BY, NewEntry(key, "x"))
+
+
+def test_whole_segments_count_under_a_path() -> None:
+    tx = store()
+    for namespace in ("subagent/1", "subagent/10"):
+        save(tx, by(BY.scope, namespace), NewEntry("result", namespace))
+    assert [each.content for each in listing(tx, "subagent/1", BY.scope, NOON)] == ["subagent/1"]
+    assert len(listing(tx, "subagent", BY.scope, NOON)) == 2
+
+
+def test_the_namespace_of_a_turn_is_its_conversation_or_its_patrol() -> None:
+    tx = store()
+    turn = begun(tx, taken(tx, 1))
+    assert working.namespace_of(tx, turn) == HERE
+    post = PlaceId("bluesky:at://did:plc:x/app.bsky.feed.post/3l")
+    assert working.namespace_of(tx, replace(turn, place=post)).count("/") == 1
+    assert working.namespace_of(tx, replace(turn, place=PlaceId("patrol:heartbeat"))) == "patrol/heartbeat"
+
+
+# ------------------------------------------------------------------------------------------------------ audiences
+
+READERS = {
+    "that guild": (Scope(GUILD), [GUILD, PUBLIC]),
+    "another guild": (Scope(ABROAD), [ABROAD, PUBLIC]),
+    "Ann alone": (Scope(person_audience(ANN)), [person_audience(ANN), PUBLIC]),
+    "Bob alone, who sees the guild": (
+        Scope(person_audience(BOB), frozenset({GUILD})),
+        [person_audience(BOB), GUILD, PUBLIC],
+    ),
+    "everybody": (Scope(PUBLIC), [PUBLIC]),
+    "the owner": (Scope(OWNER), [OWNER, GUILD, ABROAD, PUBLIC]),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_namespaces_are_crossed_within_the_audience_only(reader: str) -> None:
+    tx = store()
+    for number, audience in enumerate((GUILD, ABROAD, PUBLIC, OWNER, person_audience(ANN), person_audience(BOB))):
+        save(tx, by(Scope(audience), f"session/{number}"), NewEntry("a", audience))
+    scope, expected = READERS[reader]
+    found = listing(tx, "session", scope, NOON)
+    assert {each.content for each in found} == set(expected)
+    read_one_by_one = {content for number in range(6) for content in read(tx, f"session/{number}/a", scope)}
+    assert read_one_by_one == set(expected)
+
+
+def test_the_same_key_of_two_audiences_is_two_entries_and_the_own_one_comes_first() -> None:
+    tx = store()
+    save(tx, by(Scope(OWNER)), NewEntry("shared/x/a", "the owner's"))
+    save(tx, BY, NewEntry("shared/x/a", "the guild's"))
+    assert read(tx, "shared/x/a", Scope(OWNER)) == ["the owner's", "the guild's"]
+    assert read(tx, "shared/x/a") == ["the guild's"]
+
+
+def test_what_others_can_see_is_deleted_only_where_they_may_know_of_it() -> None:
+    tx = store()
+    save(tx, BY, NewEntry("a", "x"))
+    with pytest.raises(Refused, match="known to others than hear this"):
+        delete(tx, by(Scope(OWNER)), f"{HERE}/a")
+    with pytest.raises(Refused, match="nothing is kept as"):
+        delete(tx, by(Scope(ABROAD)), f"{HERE}/a")
+    assert delete(tx, by(Scope(GUILD), "session/other"), f"{HERE}/a") == [f"{HERE}/a"]  # a finding can be dismissed
+    assert read(tx, f"{HERE}/a") == []
+
+
+# ------------------------------------------------------------------------------------------- with what it came from
+
+
+def test_it_goes_with_the_words_it_came_from() -> None:
+    tx = store()
+    row = taken(tx, 1, "my code is 1234")
+    turn = begun(tx, row)
+    made = By.of_turn(tx, turn, row.message, NOON)
+    save(tx, made, NewEntry("code", "1234"))
+    save(tx, BY, NewEntry("other", "stays"))
+    messages.delete_heard(tx, "discord", "1", NOON)
+    assert [each.key for each in listing(tx, HERE, BY.scope, NOON)] == [f"{HERE}/other"]
+
+
+def test_a_turn_is_forgotten_alone() -> None:
+    tx = store()
+    save(tx, replace(BY, turn=TurnId(1)), NewEntry("a", "x"))
+    save(tx, replace(BY, turn=TurnId(2)), NewEntry("b", "x"))
+    working.forget_turn(tx, TurnId(1))
+    assert [each.key for each in listing(tx, HERE, BY.scope, NOON)] == [f"{HERE}/b"]
+
+
+# ------------------------------------------------------------------------------------------------------- searching
+
+
+def test_search_ranks_by_key_category_tags_and_words() -> None:
+    tx = store()
+    save(tx, BY, NewEntry("emails/inbox", "three letters of the bank"))
+    save(tx, BY, NewEntry("b", "the bank, the bank and once more the bank"))
+    save(tx, BY, NewEntry("c", "nothing of it", category="travel/trains", tags=("Köln",)))
+    save(tx, BY, NewEntry("d", "東京の天気は晴れ"))
+    found = listing(tx, HERE, BY.scope, NOON)
+
+    def keys(query: str) -> list[str]:
+        return [each.key.removeprefix(f"{HERE}/") for each in ranked(found, query)]
+
+    assert keys("bank") == ["b", "emails/inbox"]
+    assert keys("email") == ["emails/inbox"]
+    assert keys("koln trains") == ["c"]
+    assert keys("東京") == ["d"]
+    assert keys("giraffe") == keys("") == []

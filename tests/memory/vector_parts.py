@@ -1,0 +1,81 @@
+"""Vectors for tests: of one word each, so that what is near to what can be said in words."""
+
+import random
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from memory.knowledge.archival import Entry, NewEntry, Origin, insert
+from memory.people.audience import Audience, Scope, Trust
+from memory.queue import messages
+from memory.queue.messages import Heard
+from memory.search import vectors
+from memory.search.embedding import Embedding, Vector, to_vector
+from memory.search.vector_texts import Embeddable
+from memory.search.vectors import Embedded, Question
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId
+from tests.memory.parts import ANN, HALL, NOON, STAR
+
+MODEL = "words"
+DIMENSION = 64
+
+
+def pointing(text: str) -> Vector:
+    """A vector that depends on every word of a text: texts that share words are near to each other."""
+    words = [_drawn(word.strip("[]:,.")) for word in text.casefold().split()]
+    return to_vector(map(sum, zip(*words, strict=True)))
+
+
+@cache
+def _drawn(word: str) -> list[float]:
+    drawn = random.Random(word)
+    return [drawn.gauss(0, 1) for _ in range(DIMENSION)]
+
+
+def embed(found: Iterable[Embeddable]) -> list[Embedded]:
+    return [Embedded(each, tuple(Embedding(pointing(text.text)) for text in each.texts)) for each in found]
+
+
+def embed_all(tx: Tx, model: str = MODEL) -> int:
+    """Do what the background task does, until nothing is missing; how many rows."""
+    vectors.choose(tx, model, DIMENSION)
+    done = 0
+    while found := vectors.missing(tx, 8):
+        done += vectors.store(tx, model, embed(found))
+    return done
+
+
+def say(
+    tx: Tx,
+    text: str,
+    audience: Audience = HALL.audience,
+    place: PlaceId = HALL.id,
+    person: PersonId = ANN,
+    at: datetime = NOON,
+) -> MessageId:
+    """Something that a person said."""
+    number = tx.one("SELECT count(*) AS n FROM messages")
+    external = str(number["n"] if number is not None else 0)
+    return messages.add_heard(tx, Heard(place, person, "Ann", text, "discord", external, audience, Trust.APPROVED, at))
+
+
+def keep(tx: Tx, text: str, audience: Audience = HALL.audience, agent: AgentId = STAR) -> Entry:
+    return insert(tx, agent, NewEntry(text, Origin(Scope(audience), Trust.APPROVED, ANN)), NOON)
+
+
+def asking(text: str, **change: Any) -> Question:
+    return replace(Question(MODEL, pointing(text), STAR), **change)
+
+
+def cosine(left: Vector, right: Vector) -> float:
+    return sum(a * b for a, b in zip(array("f", left), array("f", right), strict=True))
+
+
+def held(rows: Rows) -> Sequence[tuple[str, int, str]]:
+    """Every vector that is kept: kind, row and view."""
+    sql = "SELECT v.kind, v.row, s.view FROM vectors v JOIN vector_spaces s ON s.id = v.space_id ORDER BY v.id"
+    return [(row[0], row[1], row[2]) for row in rows.all(sql)]

@@ -1,0 +1,214 @@
+"""Times as people say them, on their clocks."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memory.store.errors import Refused
+from scheduler.dates import find_when, read_when, shown
+from scheduler.triggers import Recurring, next_run
+
+NOW = datetime(2026, 3, 2, 13, 0, tzinfo=UTC)  # a Monday, 14:00 in Vienna
+VIENNA = "Europe/Vienna"
+
+
+def first(text: str) -> str:
+    moment = next_run(read_when(text, NOW, VIENNA), NOW)
+    assert moment is not None
+    return f"{moment:%Y-%m-%d %H:%M}"
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("in 20 minutes", "2026-03-02 13:20"),
+        ("1h30m", "2026-03-02 14:30"),
+        ("next week", "2026-03-09 08:00"),
+        ("in a fortnight", "2026-03-16 08:00"),
+        ("12/24 at 6pm", "2026-12-24 17:00"),
+        ("24/12 at 6pm", "2026-12-24 17:00"),
+        ("first of january at 10", "2027-01-01 09:00"),
+        ("end of the month", "2026-03-31 07:00"),
+        ("nächste Woche", "2026-03-09 08:00"),
+        ("am Monatsende um 10", "2026-03-31 08:00"),
+        ("来週の10時", "2026-03-09 09:00"),
+        ("月末の10時", "2026-03-31 08:00"),
+        ("in an hour", "2026-03-02 14:00"),
+        ("in 90 seconds", "2026-03-02 13:01"),
+        ("in 90 Sekunden", "2026-03-02 13:01"),
+        ("90秒後", "2026-03-02 13:01"),
+        ("in half an hour", "2026-03-02 13:30"),
+        ("in 1.5 hours", "2026-03-02 14:30"),
+        ("in 2 days", "2026-03-04 13:00"),
+        ("in 2 days at 9", "2026-03-04 08:00"),
+        ("tomorrow at half past seven", "2026-03-03 06:30"),
+        ("tomorrow at quarter past 7", "2026-03-03 06:15"),
+        ("tomorrow at quarter to one am", "2026-03-02 23:45"),
+        ("tomorrow at seven", "2026-03-03 06:00"),
+        ("morgen um acht", "2026-03-03 07:00"),
+        ("morgen um halb acht", "2026-03-03 06:30"),
+        ("morgen um Viertel vor acht", "2026-03-03 06:45"),
+        ("in 4 weeks", "2026-03-30 12:00"),  # on clocks, which were moved meanwhile
+        ("in a month", "2026-04-02 12:00"),
+        ("tomorrow at 9", "2026-03-03 08:00"),
+        ("tomorrow at 3", "2026-03-03 14:00"),
+        ("tomorrow", "2026-03-03 08:00"),
+        ("at 5", "2026-03-02 16:00"),
+        ("at 17:30", "2026-03-02 16:30"),
+        ("at 8am", "2026-03-03 07:00"),
+        ("tonight", "2026-03-02 19:00"),
+        ("this evening at 7", "2026-03-02 18:00"),
+        ("tomorrow morning", "2026-03-03 08:00"),
+        ("on friday at 6 pm", "2026-03-06 17:00"),
+        ("next monday at noon", "2026-03-09 11:00"),
+        ("on march 5th at 10:15", "2026-03-05 09:15"),
+        ("1 january at 12 am", "2026-12-31 23:00"),
+        ("2026-12-31 18:00", "2026-12-31 17:00"),
+        ("2026-12-31T18:00:00Z", "2026-12-31 18:00"),
+        ("every monday at 8", "2026-03-09 07:00"),
+        ("every day at 20:00", "2026-03-02 19:00"),
+        ("every weekday at 8:30", "2026-03-03 07:30"),
+        ("in 20 Minuten", "2026-03-02 13:20"),
+        ("in einer halben Stunde", "2026-03-02 13:30"),
+        ("morgen um 9", "2026-03-03 08:00"),
+        ("morgen früh", "2026-03-03 08:00"),
+        ("übermorgen um halb zehn".replace("zehn", "10"), "2026-03-04 08:30"),
+        ("heute Abend um 8", "2026-03-02 19:00"),
+        ("am Freitag um 18 Uhr 30", "2026-03-06 17:30"),
+        ("am 5. März um 10:15", "2026-03-05 09:15"),
+        ("am 24.12. um 15 Uhr", "2026-12-24 14:00"),
+        ("jeden Tag um 20 Uhr", "2026-03-02 19:00"),
+        ("jeden Montag um 8", "2026-03-09 07:00"),
+        ("werktags um 8:30", "2026-03-03 07:30"),
+        ("20分後", "2026-03-02 13:20"),
+        ("明日の9時に", "2026-03-03 08:00"),
+        ("明日の午後3時", "2026-03-03 14:00"),
+        ("毎週月曜日の8時", "2026-03-09 07:00"),
+        ("3月5日の10時半", "2026-03-05 09:30"),
+        ("2時間後に", "2026-03-02 15:00"),
+        ("in an hour and a half", "2026-03-02 14:30"),
+        ("in 2 hours and 30 minutes", "2026-03-02 15:30"),
+        ("in fifteen minutes", "2026-03-02 13:15"),
+        ("in a couple of hours", "2026-03-02 15:00"),
+        ("in a quarter of an hour", "2026-03-02 13:15"),
+        ("in a month and a half", "2026-04-17 12:00"),
+        ("20 min", "2026-03-02 13:20"),
+        ("in anderthalb Stunden", "2026-03-02 14:30"),
+        ("in einer Stunde und 10 Minuten", "2026-03-02 14:10"),
+        ("in einer Viertelstunde", "2026-03-02 13:15"),
+        ("1時間30分後", "2026-03-02 14:30"),
+        ("1時間半後", "2026-03-02 14:30"),
+        ("5.30pm", "2026-03-02 16:30"),
+        ("dec 24th at 6pm", "2026-12-24 17:00"),
+        ("on the 5th at 10", "2026-03-05 09:00"),
+        ("on the 31st at 10", "2026-03-31 08:00"),
+        ("29 february at 10", "2028-02-29 09:00"),
+        ("friday next week at 9", "2026-03-13 08:00"),
+        ("来週の火曜日の9時", "2026-03-10 08:00"),
+        ("Freitag nächster Woche um 9", "2026-03-13 08:00"),
+    ],
+)
+def test_a_time_is_read_on_the_persons_clocks(text: str, utc: str) -> None:
+    assert first(text) == utc
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("soon", "no time that I understand"),
+        ("when mum comes at 9", "no time that I understand"),
+        ("2026-02-31 10:00", "no day or time that exists"),
+        ("on february 30 at 9", "there is no day 30 february"),
+        ("at 25:00", "there is no time 25:00"),
+        ("2020-01-01 10:00", "past"),
+        ("yesterday at 9", "past"),
+        ("gestern um 9", "past"),
+        ("昨日の午後3時", "past"),
+        ("friday or saturday at 9", "more than one time"),
+        ("tomorrow at 9 and friday at 10", "more than one time"),
+        ("at 9 and at 17:00", "more than one time"),
+        ("freitag oder samstag um 9", "more than one time"),
+        ("every 15 minutes", "by hours at the shortest"),
+        ("FREQ=MINUTELY", "no shorter one"),
+        ("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31", "never happens"),
+        ("every 31 february", "there is no day 31 february"),
+        ("the last friday of the month", "no time that I understand"),
+        ("", "no time"),
+    ],
+)
+def test_what_is_no_time_is_refused_in_words(text: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        read_when(text, NOW, VIENNA)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("in 20 minutes to call mum", "to call mum"),
+        ("to call mum in 20 minutes", "to call mum"),
+        ("tomorrow at 9 to water the 3 plants", "to water the 3 plants"),
+        ("morgen um 9 an den Zahnarzt", "an den Zahnarzt"),
+        ("morgen um acht an den Müll", "an den Müll"),
+        ("tomorrow at seven to call mom", "to call mom"),
+        ("tomorrow to look at one of the boats", "to look at one of the boats"),
+        ("in 20 Minuten daran, die Wäsche aufzuhängen", "daran, die Wäsche aufzuhängen"),
+        ("tomorrow at 9 to ask about friday", "to ask about friday"),
+        ("tomorrow at 9 to prepare friday's talk", "to prepare friday's talk"),
+        ("in an hour and a half to call mum", "to call mum"),
+        ("to pay rent on the 1st of every month", "to pay rent"),
+        ("every monday and wednesday at 9 to stretch", "to stretch"),
+        ("every 2 hours to drink water", "to drink water"),
+        ("tomorrow to sweep on the 5th floor", "to sweep on the 5th floor"),
+    ],
+)
+def test_a_time_is_found_among_other_words(text: str, rest: str) -> None:
+    found = find_when(text, NOW, VIENNA)
+    assert found is not None
+    assert " ".join(found.rest.split()) == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "utc"),
+    [
+        ("every day at 9", "FREQ=DAILY", "2026-03-03 08:00"),  # not 21:00 because it is 14:00 now
+        ("jeden Tag um 8", "FREQ=DAILY", "2026-03-03 07:00"),
+        ("every monday and wednesday at 9", "FREQ=WEEKLY;BYDAY=MO,WE", "2026-03-04 08:00"),
+        ("every mon, wed and fri at 7:30", "FREQ=WEEKLY;BYDAY=MO,WE,FR", "2026-03-04 06:30"),
+        ("on tuesdays and thursdays at 6pm", "FREQ=WEEKLY;BYDAY=TU,TH", "2026-03-03 17:00"),
+        ("every weekend at 11", "FREQ=WEEKLY;BYDAY=SA,SU", "2026-03-07 10:00"),
+        ("every other friday at 18:00", "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", "2026-03-06 17:00"),
+        ("every other day at 10", "FREQ=DAILY;INTERVAL=2", "2026-03-03 09:00"),
+        ("every 2 hours", "FREQ=HOURLY;INTERVAL=2", "2026-03-02 15:00"),
+        ("hourly", "FREQ=HOURLY", "2026-03-02 14:00"),
+        ("every 2 weeks on friday at 9", "FREQ=WEEKLY;INTERVAL=2", "2026-03-06 08:00"),
+        ("on the 1st of every month at 10", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-04-01 08:00"),
+        ("every month on the 15th at 10", "FREQ=MONTHLY;BYMONTHDAY=15", "2026-03-15 09:00"),
+        ("the last friday of every month at 16:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-03-27 15:00"),
+        ("every year on 29 february at 10", "FREQ=YEARLY", "2028-02-29 09:00"),
+        ("jeden Montag und Mittwoch um 9", "FREQ=WEEKLY;BYDAY=MO,WE", "2026-03-04 08:00"),
+        ("montags und freitags um 8", "FREQ=WEEKLY;BYDAY=MO,FR", "2026-03-06 07:00"),
+        ("alle zwei Wochen am Freitag um 9", "FREQ=WEEKLY;INTERVAL=2", "2026-03-06 08:00"),
+        ("am 1. jedes Monats um 10 Uhr", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-04-01 08:00"),
+        ("毎週月曜日と水曜日の9時", "FREQ=WEEKLY;BYDAY=MO,WE", "2026-03-04 08:00"),
+        ("毎月1日の9時", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-04-01 07:00"),
+        ("2時間ごとに", "FREQ=HOURLY;INTERVAL=2", "2026-03-02 15:00"),
+        ("FREQ=MONTHLY;BYDAY=-1FR at 17:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-03-27 16:00"),
+        (
+            "rrule:freq=weekly;interval=2;byday=tu 2026-03-10 08:00",
+            "FREQ=WEEKLY;INTERVAL=2;BYDAY=TU",
+            "2026-03-10 07:00",
+        ),
+    ],
+)
+def test_what_repeats_does_so_as_it_was_said(text: str, rule: str, utc: str) -> None:
+    trigger = read_when(text, NOW, VIENNA)
+    assert isinstance(trigger, Recurring)
+    assert trigger.rule == rule
+    assert first(text) == utc
+
+
+def test_what_was_understood_is_said_back() -> None:
+    assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue 2026-03-03 09:00 (Europe/Vienna)"
+    weekly = read_when("jeden Montag um 8", NOW, VIENNA)
+    assert isinstance(weekly, Recurring)
+    assert shown(weekly, NOW, VIENNA) == "Mon 2026-03-09 08:00 (Europe/Vienna, every Monday)"

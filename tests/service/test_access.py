@@ -1,0 +1,257 @@
+"""Strangers in direct messages: told a code and nothing else, let in by it, shut out, all of it lasting."""
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.service.approvals import pause_jobs, refused, rows
+from tests.service.live_service import Live, live_service, until
+from tests.service.test_privacy import holding
+from tests.wire.discord import Person
+from tests.wire.model import Answer
+
+CODE = re.compile(r"`([2-9A-Z]{4}-[2-9A-Z]{4})`")
+PAIR = 'merge_seconds = 0\ndm = "pair"'
+SECRET = "Quetzalcoatl"
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path, discord: str = PAIR) -> AsyncIterator[Live]:
+    async with live_service(folder, scripted=True) as made:
+        made.configure(discord)
+        await made.service.start()
+        pause_jobs(made)  # a backup by the clock would hold what is looked for
+        yield made
+        await made.service.stop()
+
+
+async def told(t: Live, person: Person, text: str = SECRET) -> str:
+    """Somebody writes directly and is told a code."""
+    answered = await t.ask(person, person.direct, text)
+    found = CODE.search(answered.text)
+    assert found is not None, answered.text
+    return found[1]
+
+
+async def heard_elsewhere(t: Live) -> None:
+    """Wait until everything that was written before this is through: a turn of the owner's comes after it."""
+    t.model.script(Answer("Yes, Olga."))
+    assert (await t.ask(t.olga, t.olga.direct, "are you there?")).text == "Yes, Olga."
+
+
+def stored(t: Live, word: str) -> list[str]:
+    return holding(t, word)
+
+
+async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        code = await told(t, t.ana)
+        await t.ana.dm(f"hello? {SECRET} again")
+        await t.ana.dm(f"are you there, {SECRET}?")
+        await heard_elsewhere(t)
+        assert len(t.ana.direct.from_bot) == 1, "one message, however much they write"
+        assert [request for request in t.model.requests if SECRET in json.dumps(request.body)] == []
+        assert stored(t, SECRET) == [], "nothing of what a stranger wrote is in any file"
+        assert len(t.model.requests) == 1, "and no model was asked for her"
+
+        listed = await t.olga.command("pair list")
+        assert listed.ephemeral
+        assert f"<@{t.ana.id}>" in listed.text
+        assert code not in listed.text, "the code comes from her, not from the list"
+        refused(await t.ana.command("pair list"), "Only the owner may")
+        refused(await t.ana.command("pair approve", {"code": code}), "Only the owner may")
+        refused(await t.olga.command("pair approve", {"code": "ABCD-2345"}), "no open code")
+
+        approved = await t.olga.command("pair approve", {"code": f" {code.replace('-', '').lower()} "})
+        assert approved.ephemeral
+        assert f"(<@{t.ana.id}>) was let in" in approved.text
+        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        refused(await t.olga.command("pair approve", {"code": code}), "no open code")
+        assert (await t.olga.command("pair list")).text == "Nobody waits to be let in."
+
+        t.model.script(Answer("Hello Ana."))
+        assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Hello Ana."
+        assert rows(t, "SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
+        assert SECRET not in json.dumps([request.body for request in t.model.requests])
+
+
+async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        code = await told(t, t.ana)
+        await t.service.kill()
+        await t.service.start()  # the code survives it
+        await t.olga.command("pair approve", {"code": code})
+        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        await t.service.kill()
+        await t.service.start()
+        t.model.script(Answer("Still here."))
+        assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
+        assert f"<@{t.ana.id}>" in (await t.olga.command("people list")).text
+
+        assert "taken back" in (await t.olga.command("pair revoke", {"person": t.ana})).text
+        refused(await t.olga.command("pair revoke", {"person": t.ana}), "Nothing was decided")
+        again = await told(t, t.ana)
+        assert again != code
+        assert (
+            f"The code of <@{t.ana.id}> is taken back" in (await t.olga.command("pair revoke", {"person": t.ana})).text
+        )
+        refused(await t.olga.command("pair approve", {"code": again}), "no open code")
+
+
+async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        bea, run = t.member("Bea"), t.service.run
+        first, second = await told(t, t.ana), await told(t, bea)
+        _, out, _ = await run("pair", "list", "--json")
+        assert {each["person"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
+        assert first not in out
+        code, _, error = await run("pair", "approve", "nothing")
+        assert (code, "no open code" in error) == (1, True)
+        code, out, _ = await run("pair", "approve", first)
+        assert (code, "was let in" in out) == (0, True)
+        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        await t.service.stop()
+        code, out, _ = await run("pair", "approve", second)
+        assert (code, "was let in" in out) == (0, True)
+        _, out, _ = await run("people", "list", "--json")
+        assert {each["subject"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
+        code, _, error = await run("people", "deny", "bea")
+        assert (code, "names nobody" in error) == (1, True)
+        await t.service.start()
+        await bea.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        t.model.script(Answer("Hello Bea."))
+        assert (await t.ask(bea, bea.direct, "hello")).text == "Hello Bea."
+
+
+async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        refused(await t.ana.command("people deny", {"person": t.olga}), "Only the owner may")
+        refused(await t.olga.command("people deny", {"person": t.olga}), "cannot be shut out")
+        refused(await t.olga.command("people deny"), "one of them")
+        refused(await t.olga.command("people deny", {"person": t.ana, "server": "1"}), "one of them")
+        refused(await t.olga.command("people allow", {"server": "home"}), "names nobody")
+        assert "is shut out" in (await t.olga.command("people deny", {"person": t.ana})).text
+        await t.ana.dm(f"let me in, {SECRET}")
+        await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
+        await heard_elsewhere(t)
+        assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
+        assert stored(t, SECRET) == []
+        for name, given in (("help", None), ("search", {"text": "tea"}), ("link start", None)):
+            refused(await t.ana.command(name, given), "You were shut out here. Of my commands only `/privacy`")
+        refused(await t.ana.command("memory list", None, t.general), "You were shut out")
+        assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
+        own = await t.ana.command("privacy see")
+        assert own.ephemeral
+        assert "about you" in own.text
+        await t.service.stop()
+        await t.service.start()
+        assert "is let in" in (await t.olga.command("people allow", {"person": t.ana})).text
+        t.model.script(Answer("Here I am."), Answer("Here too."))
+        assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Here I am."
+        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Here too."
+        (choice,) = await t.olga.autocomplete("people forget", "who", str(t.ana.id))
+        assert await t.ana.autocomplete("people forget", "who", "") == []
+        assert "taken back" in (await t.olga.command("people forget", {"who": choice.value})).text
+        await told(t, t.ana)
+
+
+async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        muted, elsewhere = t.guild.role("muted"), t.server.guild("Elsewhere")
+        hall = elsewhere.text_channel("hall")
+        elsewhere.add(t.ana)
+        t.guild.change(t.olga, roles=[t.guild.role("staff", "manage_guild")])  # roles are named in their server
+        await t.olga.command("people deny", {"role": muted}, t.general)
+        await t.olga.command("people deny", {"server": str(elsewhere.id)})
+        t.guild.change(t.ana, roles=[muted])
+        await t.ana.say(t.general, "<@bot> muted")
+        await t.ana.say(hall, "<@bot> banned")
+        await heard_elsewhere(t)
+        assert (t.general.from_bot, hall.from_bot) == ([], [])
+        refused(await t.ana.command("help", None, t.general), "You were shut out")
+        refused(await t.ana.command("help", None, hall), "You were shut out")
+        assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
+        listed = (await t.olga.command("people list")).text
+        assert f"<@&{muted.id}>" in listed
+        assert f"server `{elsewhere.id}`: shut out" in listed
+        t.guild.change(t.ana, roles=[])
+        await t.olga.command("people forget", {"who": f"discord:guild:{elsewhere.id}"})
+        t.model.script(Answer("Yes."), Answer("Yes."))
+        assert (await t.ask(t.ana, t.general, "<@bot> now?")).text == "Yes."
+        assert (await t.ask(t.ana, hall, "<@bot> now?")).text == "Yes."
+
+
+async def test_letting_one_person_in_shuts_nobody_else_out(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        bea = t.member("Bea")
+        await t.olga.command("people allow", {"person": t.ana})
+        t.model.script(Answer("Hello Bea."))
+        assert (await t.ask(bea, t.general, "<@bot> hello")).text == "Hello Bea."
+
+
+async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_needs_no_code(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        bea = t.member("Bea")
+        lists = f'[discord.deny]\npersons = ["{t.ana.id}"]\n[discord.allow]\npersons = ["{bea.id}"]'
+        t.configure(f"{PAIR}\n{lists}")
+        await t.service.start()
+        refused(await t.olga.command("people allow", {"person": t.ana}), "[discord.deny]")
+        refused(await t.olga.command("people forget", {"who": f"discord:{t.ana.id}"}), "in the configuration")
+        assert "in the configuration" in (await t.olga.command("people list")).text
+        await t.ana.dm("let me in")
+        t.model.script(Answer("Hello Bea."))
+        assert (await t.ask(bea, bea.direct, "hello")).text == "Hello Bea."
+        assert t.ana.direct.from_bot == []
+        await t.service.stop()
+
+
+async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        await t.ana.command("privacy optout")
+        await t.ana.dm("let me in")
+        await heard_elsewhere(t)
+        assert t.ana.direct.from_bot == []
+        await t.ana.command("privacy resume")
+        await t.olga.command("pair approve", {"code": await told(t, t.ana)})
+        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        assert "your being let in" in (await t.ana.command("privacy see")).text
+        question = (await t.ana.command("privacy erase")).message
+        assert question is not None
+        assert "left: none" in (await t.ana.press(question, "Yes, do it")).text
+        await told(t, t.ana)
+
+
+@pytest.mark.parametrize("fault", ["admission.knock:before", "admission.knock:after"])
+async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: str) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        t.configure(PAIR)
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        await t.ana.dm("let me in")
+        assert await t.service.ended() != 0
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        if fault.endswith("before"):
+            await t.ana.dm("let me in")
+        answered = await t.ana.direct.wait_for_bot()
+        found = CODE.search(answered.text)
+        assert found is not None
+        assert "was let in" in (await t.olga.command("pair approve", {"code": found[1]})).text
+        assert len([m for m in t.ana.direct.from_bot if CODE.search(m.text)]) == 1
+        await t.service.stop()
+
+
+async def test_two_who_approve_at_once_let_in_once(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        code = await told(t, t.ana)
+        both = await asyncio.gather(
+            t.olga.command("pair approve", {"code": code}), t.service.run("pair", "approve", code)
+        )
+        said = [both[0].text, both[1][1] + both[1][2]]
+        assert sorted("was let in" in text for text in said) == [False, True]
+        await until(lambda: len(t.ana.direct.from_bot) == 2, what="one code and one welcome")

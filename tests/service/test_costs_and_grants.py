@@ -1,0 +1,107 @@
+"""What models cost, and permissions that nobody had to ask for."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tests.service.approvals import (
+    DONE,
+    asking_service,
+    finished,
+    keep,
+    refused,
+    rows,
+    times_kept,
+    waiting,
+)
+from tests.service.live_service import Live, live_service
+from tests.wire.model import Answer, Calls
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Live]:
+    async with live_service(folder, scripted=True) as made:
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+async def test_costs_are_tokens_and_money_only_where_a_price_is_known(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        assert (await t.olga.command("cost")).text == "No model was asked."
+        for number in range(3):
+            t.model.script(Answer(f"Answer {number}."))
+            await t.ask(t.ana, t.general, "<@bot> hello")
+        refused(await t.ana.command("cost"), "Only an admin may see what models cost")
+        shown = await t.olga.command("cost")
+        assert shown.ephemeral
+        assert "openai:scripted: 3 calls" in shown.text
+        assert "price not known" in shown.text
+        assert "$" not in shown.text
+        assert "Carina: 3 calls" in (await t.olga.command("cost", {"by": "agent"})).text
+        assert "-" in (await t.olga.command("cost", {"by": "day", "days": 2})).text
+        _, out, _ = await t.service.run("cost", "--json")
+        (bill,) = json.loads(out)
+        tokens = rows(t, "SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
+        assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
+        assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
+        code, _, error = await t.service.run("cost", "--by", "moon")
+        assert (code, "'moon' is not one of 'agent', 'model', 'day'" in error) == (2, True)
+
+
+async def test_what_was_granted_before_runs_without_a_question_where_it_was_granted(tmp_path: Path) -> None:
+    async with asking_service(tmp_path) as t:
+        content, arguments = "The stork is back.", '{"operation": "insert"}'
+        here = t.guild.text_channel("granted")
+        private = t.guild.text_channel("elsewhere", private=True, members=[t.ana, t.olga])
+        wanted = {"agent": "carina", "what": "recall", "arguments": arguments}
+        refused(await t.ana.command("permits grant", wanted, here), "Only the owner may give a lasting permission")
+        refused(await t.olga.command("permits grant", {**wanted, "agent": "Moon"}, here), "no agent 'Moon'")
+        refused(await t.olga.command("permits grant", {**wanted, "what": "bell"}, here), "no tool 'bell'")
+        refused(await t.olga.command("permits grant", {**wanted, "arguments": "{insert}"}, here), "are no JSON")
+        refused(await t.olga.command("permits grant", {**wanted, "arguments": "[]"}, here), "JSON object")
+        refused(await t.olga.command("permits grant", {**wanted, "arguments": '{"x": 1}'}, here), "takes no x")
+        assert [each.value for each in await t.olga.autocomplete("permits grant", "agent", "car", here)] == ["Carina"]
+        tools = await t.olga.autocomplete("permits grant", "what", "rec", here)
+        assert [each.value for each in tools] == ["recall"]
+
+        given = await t.olga.command("permits grant", {**wanted, "hours": 2}, here)
+        assert given.ephemeral
+        assert f"guild:discord:{t.guild.id}" in given.text
+        assert "recall (operation='insert'), until <t:" in given.text
+        t.model.script(Calls(keep(content)), Answer("At once."))
+        assert (await t.ask(t.ana, here, "<@bot> keep this")).text == "At once."
+        assert times_kept(t, content) == 1
+        card = await waiting(t, t.ana, private, content, DONE)
+        await t.olga.press(card, "Once")
+        await finished(t, card, private)
+
+        (choice,) = await t.olga.autocomplete("permits revoke", "permit", "")
+        await t.olga.command("permits revoke", {"permit": choice.value})
+        card = await waiting(t, t.ana, here, content, "No.")
+        await t.olga.press(card, "Deny")
+        await finished(t, card, here, "No.")
+        record = rows(t, "SELECT event FROM permission_audit WHERE grant_id = ? ORDER BY id", choice.value)
+        assert record == [("granted",), ("used",), ("revoked",)]
+
+
+async def test_the_owner_grants_at_the_terminal_and_never_for_others_direct_messages(tmp_path: Path) -> None:
+    async with asking_service(tmp_path) as t:
+        run, guild = t.service.run, f"guild:discord:{t.guild.id}"
+        code, out, _ = await run("permits", "grant", "Carina", "recall", guild, "--hours", "1", "--json")
+        assert code == 0
+        grant = json.loads(out)
+        assert (grant["subject"], grant["arguments"], grant["audience"]) == ("recall", {}, guild)
+        code, out, _ = await run("permits", "grant", "Carina", "block:human", "owner")
+        assert (code, out.startswith("Allowed: Carina: Carina/human (any arguments)")) == (0, True)
+        code, _, error = await run("permits", "grant", "Carina", "recall", f"person:discord:{t.ana.id}")
+        assert (code, "once at a time" in error) == (1, True)
+        code, _, error = await run("permits", "grant", "Carina", "recall", "everybody")
+        assert (code, "is not an audience" in error) == (1, True)
+        code, _, error = await run("permits", "grant", "Carina", "recall", guild, "--hours", "0")
+        assert (code, "more than 0" in error) == (1, True)
+        content = "The heron is here."
+        t.model.script(Calls(keep(content)), Answer("At once."))
+        assert (await t.ask(t.ana, t.general, "<@bot> keep this")).text == "At once."
+        assert times_kept(t, content) == 1

@@ -1,0 +1,221 @@
+"""One person with several accounts: linked by codes from both sides, and what that opens, and closes again."""
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import AsyncIterator, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.approvals import pause_jobs, refused, rows
+from tests.service.live_service import Live, live_service
+from tests.service.test_access import CODE
+from tests.service.test_privacy import holding
+from tests.wire.discord import Answered, Channel, Person
+from tests.wire.model import Answer, Call, Calls
+
+SECRET = "Quetzalcoatl"
+FIND = Call("search", {"query": SECRET})
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Live]:
+    async with live_service(folder, scripted=True) as made:
+        await made.service.start()
+        pause_jobs(made)  # a backup by the clock would hold what is looked for
+        yield made
+        await made.service.stop()
+
+
+async def dies(t: Live, doing: Coroutine[Any, Any, Answered]) -> None:
+    """Somebody does something at which the service dies."""
+    task = asyncio.create_task(doing)
+    assert await t.service.ended() != 0
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def code_in(text: str) -> str:
+    found = CODE.search(text)
+    assert found is not None, text
+    return found[1]
+
+
+async def linked(one: Person, other: Person) -> None:
+    """Both sides prove it."""
+    first = code_in((await one.command("link start")).text)
+    asked = await other.command("link say", {"code": first})
+    assert f"told to <@{one.id}>" in asked.text
+    done = await one.command("link say", {"code": code_in(asked.text)})
+    assert done.ephemeral
+    assert done.text.startswith("Done:")
+
+
+async def told(t: Live, person: Person, text: str) -> None:
+    """Something is said directly, and kept."""
+    t.model.script(Calls(Call("recall", {"operation": "insert", "content": text})), Answer("Kept."))
+    await t.ask(person, person.direct, text)
+
+
+async def found(t: Live, person: Person, channel: Channel) -> bool:
+    """Whether the agent is shown the secret when it looks for it there."""
+    before = len(t.model.requests)
+    t.model.script(Calls(FIND), Answer("I looked."))
+    said = "<@bot> look" if channel is not person.direct else "look"
+    assert (await t.ask(person, channel, said)).text == "I looked."
+    shown = [message for request in t.model.requests[before:] for message in request.body["messages"]]
+    return any(SECRET in json.dumps(message) for message in shown if message["role"] != "assistant")
+
+
+async def test_linked_accounts_know_in_direct_messages_what_each_was_told(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        anna, bea = t.member("Anna"), t.member("Bea")
+        await told(t, t.ana, f"my llama is {SECRET}")
+        assert not await found(t, anna, anna.direct)
+        await linked(t.ana, anna)
+        assert await found(t, anna, anna.direct)
+        assert not await found(t, anna, t.general), "never where others read"
+        assert not await found(t, bea, bea.direct), "nor anybody else"
+        assert not await found(t, t.olga, t.olga.direct), "nor the owner"
+        (entry,) = rows(t, "SELECT audience FROM archival_entries")
+        assert entry == (f"person:discord:{t.ana.id}",), "rows stay under the account that said them"
+        assert f"person:discord:{t.ana.id}" in str(rows(t, "SELECT within FROM places"))
+        searched = await anna.command("search", {"text": SECRET})
+        assert SECRET in searched.text
+        assert SECRET not in (await bea.command("search", {"text": SECRET})).text
+
+        await t.service.kill()
+        await t.service.start()
+        assert f"<@{t.ana.id}>" in (await anna.command("link list")).text
+
+
+async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        anna = t.member("Anna")
+        t.service.environment["CARINA_FAULT"] = "identities.unlink:after"
+        await t.service.start()
+        await told(t, t.ana, f"my llama is {SECRET}")
+        await linked(t.ana, anna)
+        t.model.script(Answer("Hello Anna."))
+        await t.ask(anna, anna.direct, "hello")  # her place knows of it now
+        assert "person:" in str(rows(t, "SELECT within FROM places"))
+        await dies(t, t.ana.command("link remove"))
+        assert "person:" in str(rows(t, "SELECT within FROM places"))
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        assert "person:" not in str(rows(t, "SELECT within FROM places"))
+        assert not await found(t, anna, anna.direct)
+        assert SECRET not in (await anna.command("search", {"text": SECRET})).text
+        refused(await t.ana.command("link remove"), "linked with no other account")
+        await linked(t.ana, anna)
+        assert await found(t, anna, anna.direct)
+        assert "stands by itself" in (await anna.command("link remove")).text
+        assert "alone" in (await t.ana.command("link list")).text
+        await t.service.stop()
+
+
+async def test_a_code_alone_links_nobody_and_guessing_ends(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        bea = t.member("Bea")
+        first = code_in((await t.ana.command("link start")).text)
+        refused(await t.ana.command("link say", {"code": first}), "no open code")
+        asked = await bea.command("link say", {"code": first.lower()})
+        assert "stop here" in asked.text
+        second = code_in(asked.text)
+        refused(await bea.command("link say", {"code": second}), "no open code")
+        refused(await t.olga.command("link say", {"code": second}), "no open code")
+        assert "alone" in (await t.ana.command("link list")).text
+        for _ in range(4):
+            refused(await bea.command("link say", {"code": "ABCD-2345"}), "no open code")
+        refused(await bea.command("link say", {"code": "ABCD-2345"}), "5 wrong codes")
+        assert "Done" in (await t.ana.command("link say", {"code": second})).text
+
+
+async def test_privacy_is_about_all_accounts_of_a_person(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        anna = t.member("Anna")
+        await told(t, t.ana, f"my llama is {SECRET}")
+        await told(t, anna, "my tortoise is Gertrude")
+        await linked(t.ana, anna)
+        seen = await anna.command("privacy see")
+        assert f"<@{t.ana.id}>" in seen.text
+        assert "- 2 archival entries: things to remember" in seen.text
+        exported = (await anna.command("privacy export")).message
+        assert exported is not None
+        data = t.server.world.files[exported.attachments[0].id].data.decode()
+        assert (SECRET in data, "Gertrude" in data) == (True, True)
+
+        await t.ana.command("privacy pause")
+        asks = len(t.model.requests)
+        await anna.dm("do you hear me?")
+        t.model.script(Answer("Yes, Olga."))
+        await t.ask(t.olga, t.olga.direct, "are you there?")
+        assert len(t.model.requests) == asks + 1
+        await anna.command("privacy resume")
+        t.model.script(Answer("Yes, Ana."))
+        assert (await t.ask(t.ana, t.ana.direct, "and me?")).text == "Yes, Ana."
+
+        question = (await anna.command("privacy erase")).message
+        assert question is not None
+        erased = await anna.press(question, "Yes, do it")
+        assert erased.text.count("Erased on") == 2
+        assert "LEFT" not in erased.text
+        assert (holding(t, SECRET), holding(t, "Gertrude")) == ([], [])
+        assert "alone" in (await anna.command("link list")).text
+        _, out, _ = await t.service.run("privacy", "see", f"discord:{t.ana.id}", "--json")
+        assert json.loads(out)["persons"] == [f"discord:{t.ana.id}"]
+
+
+@pytest.mark.parametrize("fault", ["privacy.begin:after", "privacy.identities:after"])
+async def test_an_erasure_of_two_accounts_that_dies_is_ended_for_both(tmp_path: Path, fault: str) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        anna = t.member("Anna")
+        t.service.environment["CARINA_FAULT"] = fault
+        await t.service.start()
+        await told(t, t.ana, f"my llama is {SECRET}")
+        await told(t, anna, f"her llama is {SECRET}")
+        await linked(t.ana, anna)
+        question = (await anna.command("privacy erase")).message
+        assert question is not None
+        await dies(t, anna.press(question, "Yes, do it"))
+        assert holding(t, SECRET)
+        del t.service.environment["CARINA_FAULT"]
+        await t.service.start()
+        assert holding(t, SECRET) == []
+        await t.service.stop()
+
+
+async def test_the_owner_is_one_person_at_the_terminal_and_on_discord(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        run, otto = t.service.run, t.member("Otto")
+        _, out, _ = await run("link", "list")
+        assert out.split() == ["account", "terminal:owner", f"discord:{t.olga.id}"]
+        refused(await t.olga.command("link remove"), "DISCORD_OWNER_ID")
+        t.model.script(Answer("Good morning."), Answer("Good evening."))
+        await run("chat", "--once", "good morning from the terminal")
+        await t.ask(t.olga, t.olga.direct, "good evening from Discord")
+        seen = await t.olga.command("privacy see")
+        assert "terminal:owner" in seen.text
+        exported = (await t.olga.command("privacy export")).message
+        assert exported is not None
+        data = t.server.world.files[exported.attachments[0].id].data.decode()
+        assert "good morning from the terminal" in data
+        assert "good evening from Discord" in data
+
+        await told(t, otto, f"my llama is {SECRET}")
+        assert not await found(t, t.olga, t.olga.direct)
+        _, out, _ = await run("link", "start")
+        asked = await otto.command("link say", {"code": code_in(out)})
+        code, out, _ = await run("link", "say", code_in(asked.text))
+        assert (code, "Done" in out) == (0, True)
+        assert await found(t, t.olga, t.olga.direct), "the owner's other account is theirs"
+        refused(await otto.command("people list"), "Only the owner may")
+        await told(t, t.olga, "the key lies under the Brontosaurus")
+        t.model.script(Calls(Call("search", {"query": "Brontosaurus"})), Answer("I looked."))
+        await t.ask(otto, otto.direct, "look")
+        assert not re.search(r"key lies", json.dumps(t.model.requests[-1].body)), "but has none of the owner's rights"
+        assert "stands by itself" in (await otto.command("link remove")).text
+        assert not rows(t, "SELECT 1 FROM places WHERE within LIKE '%person:%'")

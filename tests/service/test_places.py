@@ -1,0 +1,147 @@
+"""How a channel is heard, who answers there, and pausing a source: by command, lasting, with its origin."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tests.service.approvals import pause_jobs, refused, rows
+from tests.service.live_service import NO_MERGING, Live, live_service, until
+from tests.service.test_privacy import holding
+from tests.wire.model import Answer
+
+SECRET = "Quetzalcoatl"
+TWO = """
+[[agents]]
+name = "Star"
+system_prompt = "You are Star."
+[[agents]]
+name = "Moon"
+system_prompt = "You are Moon."
+[[groups]]
+name = "Day"
+members = ["Star"]
+default = true
+[[groups]]
+name = "Night"
+members = ["Moon"]
+"""
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path, discord: str = NO_MERGING, toml: str = "") -> AsyncIterator[Live]:
+    async with live_service(folder, scripted=True) as made:
+        made.configure(discord, toml)
+        await made.service.start()
+        pause_jobs(made)  # a backup by the clock would hold what is looked for
+        yield made
+        await made.service.stop()
+
+
+async def through(t: Live) -> None:
+    """Wait until what was said before is through."""
+    t.model.script(Answer("Yes, Olga."))
+    await t.ask(t.olga, t.olga.direct, "are you there?")
+
+
+async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        side = t.guild.text_channel("side")
+        seen = await t.olga.command("mode channel", None, side)
+        assert seen.ephemeral
+        assert "**mention**" in seen.text
+        assert "by default" in seen.text
+        refused(await t.ana.command("mode channel", {"mode": "open"}, side), "Only an admin may")
+        done = await t.olga.command("mode channel", {"mode": "open"}, side)
+        assert f"by command of <@{t.olga.id}>" in done.text
+        assert done.text.endswith(f":R>), for <#{side.id}>).")
+        t.model.script(Answer("I hear you."))
+        assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
+        await t.service.kill()
+        await t.service.start()
+        t.model.script(Answer("Still."))
+        assert (await t.ask(t.ana, side, "and now?")).text == "Still."
+        assert "**mention**" in (await t.olga.command("mode channel", None, t.general)).text, "elsewhere as before"
+
+        await t.olga.command("mode channel", {"mode": "off", "channel": side}, t.general)
+        await t.ana.say(side, f"<@bot> do you hear {SECRET}?")
+        await through(t)
+        assert len(side.from_bot) == 2
+        assert holding(t, SECRET) == []
+        back = await t.olga.command("mode channel", {"mode": "configured"}, side)
+        assert "**mention**" in back.text
+        refused(await t.olga.command("mode channel", {"mode": "configured"}, side), "Nothing was decided")
+        refused(await t.olga.command("mode channel", {"mode": "off"}), "Direct messages are always answered")
+
+
+async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        side = t.guild.text_channel("side")
+        t.configure(f'{NO_MERGING}\nmodes = {{ "{side.id}" = "listen" }}')
+        await t.service.start()
+        done = await t.olga.command("mode channel", {"mode": "off", "reach": "server"}, t.general)
+        assert "**off**" in done.text
+        listening = await t.olga.command("mode channel", None, side)
+        assert "**listen**" in listening.text
+        assert "by the configuration" in listening.text
+        refused(await t.olga.command("mode channel", {"mode": "off", "reach": "category"}, side), "in no category")
+        await t.ana.say(t.general, "<@bot> hello?")
+        t.model.script(Answer("Here."))
+        assert (await t.ask(t.ana, side, "<@bot> hello?")).text == "Here."
+        assert t.general.from_bot == []
+        await t.service.stop()
+
+
+async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> None:
+    async with started(tmp_path, toml=TWO) as t:
+        side = t.guild.text_channel("side")
+        assert "**Day** answers here (by default)" in (await t.olga.command("route", None, side)).text
+        refused(await t.ana.command("route", {"group": "Night"}, side), "Only an admin may")
+        refused(await t.olga.command("route", {"group": "Dawn"}, side), "no group 'Dawn'; there are: Day, Night")
+        assert [each.value for each in await t.olga.autocomplete("route", "group", "ni", side)] == ["Night"]
+        assert "**Night** answers here (by command" in (await t.olga.command("route", {"group": "night"}, side)).text
+        await t.service.stop()
+        await t.service.start()
+        await t.olga.command("route", {"group": "Night", "reach": "server"}, t.general)
+        await t.olga.command("route", {"group": "Day", "channel": side}, t.general)
+        prompts = []
+        for channel in (side, t.general):
+            t.model.script(Answer("Yes."))
+            await t.ask(t.ana, channel, "<@bot> who are you?")
+            prompts.append(t.model.requests[-1].body["messages"][0]["content"].split(".")[0])
+        assert prompts == ["You are Star", "You are Moon"]
+        back = await t.olga.command("route", {"group": "configured", "reach": "server"}, t.general)
+        assert "**Day** answers here (by default)" in back.text
+
+
+async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        run = t.service.run
+        refused(await t.ana.command("source pause", {"source": "discord"}), "Only the owner may")
+        paused = await t.olga.command("source pause", {"source": "discord"})
+        assert "is paused" in paused.text
+        refused(await t.olga.command("source pause", {"source": "discord"}), "paused already")
+        await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
+        assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("source list")).text
+        assert "; paused; " in (await t.olga.command("status")).text
+        await t.service.stop()
+        await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
+        await t.service.start()
+        _, out, _ = await run("status")
+        assert 'paused; "source resume" ends that' in out
+        _, out, _ = await run("source", "list", "--json")
+        assert [each["paused"] for each in json.loads(out)] == [True, False]
+        code, out, _ = await run("chat", "--once", "hello from the terminal")
+        assert code == 0
+        code, _, error = await run("source", "pause", "terminal")
+        assert (code, "cannot be paused" in error) == (1, True)
+        assert t.general.from_bot == []
+        assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
+        t.model.script(Answer("Now I do."), Answer("Now I do."))
+        code, out, _ = await run("source", "resume", "discord")
+        assert (code, "heard and answered again" in out) == (0, True)
+        await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
+        heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
+        await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
+        assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
+        refused(await t.olga.command("source resume", {"source": "discord"}), "not paused")

@@ -1,0 +1,57 @@
+"""What only looks changes nothing, also where the folder was made by another configuration."""
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from bot.config import load_config
+from bot.errors import CallError, UserError
+from bot.interfaces.cli.dispatch import open_registry
+from bot.services import SERVICES
+from bot.services.caller import Via, owner_at_terminal
+from bot.services.registry import operations_of
+from tests.bot.parts import said
+from tests.bot.stage import running
+
+LOOKS = [each for each in operations_of(SERVICES).values() if not each.changes and Via.TERMINAL in each.via]
+OTHER = """
+[constellation]
+name = "{}"
+[[agents]]
+name = "Stranger"
+[[groups]]
+name = "Strangers"
+members = ["Stranger"]
+default = true
+"""
+
+
+def dumped(folder: Path) -> dict[str, list[str]]:
+    """Everything that stands in every database."""
+    found = {}
+    for path in sorted(folder.rglob("*.db")):
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as raw:
+            found[path.name] = list(raw.iterdump())
+    return found
+
+
+@pytest.mark.parametrize("constellation", ["home", "elsewhere"])
+async def test_what_only_looks_adds_nothing_to_a_folder_of_another_configuration(
+    tmp_path: Path, constellation: str
+) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+    before, file = dumped(tmp_path), tmp_path / "other.toml"
+    file.write_text(OTHER.format(constellation))
+    config = load_config({"CARINA_HOME": str(tmp_path), "CARINA_CONFIG": str(file)}, tmp_path)
+    answered = 0
+    for declared in LOOKS:
+        arguments = {each.name: "1" for each in declared.parameters if each.required}
+        with suppress(UserError, CallError):
+            async with open_registry(config) as registry:
+                await registry.call(declared.name, owner_at_terminal(), arguments)
+                answered += 1
+        assert dumped(tmp_path) == before, declared.name
+    assert (answered > 0) is (constellation == "home")

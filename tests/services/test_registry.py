@@ -1,0 +1,342 @@
+"""Every operation that is registered, and the registry: who may call, what is refused, how results read."""
+
+import dataclasses
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import discord
+import pytest
+from discord import app_commands
+from pydantic import Field, SecretStr
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, Standing
+from bot.errors import CallError, UserError
+from bot.interfaces.cli import generate
+from bot.interfaces.discord.commands import Commands
+from bot.services import SERVICES, titles
+from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
+from bot.services.parameters import Arguments, Param, parameters
+from bot.services.registry import Operation, Told, operation, operations_of, sources_of
+from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence, relative
+from memory.store.errors import Refused
+from memory.store.ids import PersonId
+from sources.discord.settings import DiscordSettings
+from tests.services.calling import NOW, registry, somebody
+
+ANN = PersonId("discord:1")
+OPERATIONS = operations_of(SERVICES)
+REGISTERED = pytest.mark.parametrize("declared", OPERATIONS.values(), ids=OPERATIONS.keys())
+
+
+def ann() -> Caller:
+    return somebody(ANN)
+
+
+# ------------------------------------------------------------------------------------- every registered operation
+
+
+@REGISTERED
+def test_an_operation_says_what_it_does_as_a_sentence_without_its_stop(declared: Operation) -> None:
+    assert declared.summary[0].isupper()
+    assert not declared.summary.endswith(".")
+    assert len(declared.summary) <= 100  # Discord takes no more
+    assert declared.changes or not declared.keeps
+
+
+@REGISTERED
+def test_every_argument_can_be_offered_by_every_interface(declared: Operation) -> None:
+    for each in declared.parameters:
+        assert 0 < len(each.help) <= 100
+        assert not each.help.endswith(".")
+        assert each.kind != "path" or each.via == (Via.TERMINAL,)
+        assert set(each.via) >= {via.value for via in declared.via} or not each.required
+        assert each.suggests == "" or each.suggests in sources_of(SERVICES)
+
+
+@REGISTERED
+async def test_discord_takes_the_command(declared: Operation) -> None:
+    """One option over a limit, and Discord takes none of the commands."""
+    if Via.DISCORD not in declared.via:
+        return
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        tree = app_commands.CommandTree(client)
+        made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
+        shown = made.command(declared.words[-1], declared).to_dict(tree)
+    assert len(shown["name"]) <= 32
+    assert len(shown["options"]) <= 25
+    for each in shown["options"]:
+        assert len(each["name"]) <= 32
+        assert len(each.get("choices") or ()) <= 25
+        assert (each.get("max_length") or 1) <= 6_000
+        assert (each.get("min_length") or 0) <= 6_000
+
+
+@REGISTERED
+def test_every_group_says_what_it_is_for(declared: Operation) -> None:
+    for depth in range(1, len(declared.words) if declared.offered else 0):
+        assert ".".join(declared.words[:depth]) in titles()
+
+
+@REGISTERED
+async def test_nobody_calls_what_they_may_not(declared: Operation) -> None:
+    class Never:
+        pass
+
+    least = dict(policy.table())[declared.needs]
+    stands = registry(Never())
+    stands.operations = {declared.name: declared}
+    if least is not Standing.PERSON and Via.DISCORD in declared.via:
+        with pytest.raises(UserError, match="Only"):
+            await stands.call(declared.name, ann(), {})
+    only = dataclasses.replace(declared, via=frozenset({Via.WEB}))
+    stands.operations = {declared.name: only}
+    with pytest.raises(CallError, match="there is no operation"):
+        await stands.call(declared.name, ann(), {})
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    assert generate.MANIFEST.read_text("utf-8") == generate.manifest_text(), "run `make generate`"
+    assert generate.REFERENCE.read_text("utf-8") == generate.reference_text(), "run `make generate`"
+
+
+# ---------------------------------------------------------------------------------------------------- the registry
+
+
+class Say(Arguments):
+    words: Annotated[str, Field(min_length=1, max_length=20), Param("What to say", suggests="words")]
+    times: Annotated[int, Field(ge=1, le=3), Param("How often", short="-t")] = 1
+
+
+class Echo:
+    """Says what it is told."""
+
+    @operation("echo.say", "Say something", Action.KEEP, Told(changes=True, keeps=True))
+    async def say(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=" ".join([arguments.words] * arguments.times))
+
+    @operation("echo.refuse", "Refuse", Action.HELP)
+    async def refuse(self, _caller: Caller, arguments: Say) -> Sentence:
+        raise Refused(f"{arguments.words} is refused.")
+
+    @operation("echo.halt", "Halt", Action.HALT)
+    async def halt(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+    @operation("echo.count", "Count", Action.HELP, Told(via=frozenset({Via.TERMINAL})))
+    async def count(self, _caller: Caller, arguments: Say) -> AsyncIterator[Sentence]:
+        for number in range(arguments.times):
+            yield Sentence(text=str(number))
+
+
+async def test_a_call_gives_the_result_of_the_method_without_secrets() -> None:
+    result = await registry(Echo()).call("echo.say", ann(), {"words": "use key-123", "times": 2})
+    assert result.lines(Markdown()) == ["use \\*\\*\\* use \\*\\*\\*"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "WORDS: field required"),
+        ({"words": "x" * 21}, "WORDS: string should have at most 20 characters"),
+        ({"words": "x", "times": 4}, "--times: input should be less than or equal to 3"),
+        ({"words": "x", "other": 1}, "other: extra inputs are not permitted"),
+    ],
+)
+async def test_a_wrong_argument_is_named(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(CallError, match=words):
+        await registry(Echo()).call("echo.say", ann(), given)
+
+
+async def test_what_a_service_refuses_is_said_to_the_caller() -> None:
+    with pytest.raises(UserError, match=r"x is refused\."):
+        await registry(Echo()).call("echo.refuse", ann(), {"words": "x"})
+
+
+async def test_only_who_may_is_served() -> None:
+    with pytest.raises(UserError, match="Only an admin may halt everything"):
+        await registry(Echo()).call("echo.halt", ann(), {"words": "x"})
+    assert await registry(Echo()).call("echo.halt", owner_at_terminal(), {"words": "x"}) == Sentence(text="x")
+    with pytest.raises(CallError, match=r"there is no operation 'echo\.count' here"):
+        await registry(Echo()).call("echo.count", ann(), {"words": "x"})
+
+
+async def test_what_an_interface_does_not_offer_cannot_be_given_through_it() -> None:
+    given = {"words": "x", "path": "/etc/passwd"}
+    with pytest.raises(CallError, match="--path: this cannot be given here"):
+        await registry(Files()).call("files.read", ann(), given)
+    assert await registry(Files()).call("files.read", owner_at_terminal(), given) == Sentence(text="Read /etc/passwd")
+
+
+async def test_who_only_looks_at_a_setting_writes_nothing_down() -> None:
+    stands = registry(Files(), withheld=True)
+    assert await stands.call("files.name", ann(), {}) == Sentence(text="It has no name")
+    with pytest.raises(UserError, match="nothing of yours is kept"):
+        await stands.call("files.name", ann(), {"name": "x"})
+
+
+async def test_of_whom_nothing_is_kept_nothing_is_written_down() -> None:
+    stands = registry(Echo(), withheld=True)
+    with pytest.raises(UserError, match="nothing of yours is kept"):
+        await stands.call("echo.say", ann(), {"words": "x"})
+    with pytest.raises(UserError, match="is refused"):
+        await stands.call("echo.refuse", ann(), {"words": "x"})
+
+
+class ReadFile(Arguments):
+    words: Annotated[str, Param("What to read")]
+    path: Annotated[str, Param("Where it is", via=frozenset({Via.TERMINAL}))] = ""
+
+
+class NameFile(Arguments):
+    name: Annotated[str, Param("Its name")] = ""
+
+
+class Files:
+    """Asks before it removes."""
+
+    @operation("files.read", "Read a file", Action.HELP)
+    async def read(self, _caller: Caller, arguments: ReadFile) -> Sentence:
+        return Sentence(text=f"Read {arguments.path}")
+
+    @operation("files.name", "Show or set the name of a file", Action.KEEP, Told(changes=True, keeps=True))
+    async def name(self, _caller: Caller, arguments: NameFile) -> Sentence:
+        return Sentence(text=f"It is called {arguments.name}" if arguments.name else "It has no name")
+
+    @operation("files.remove", "Remove a file", Action.HELP, Told(changes=True, confirm="Remove {words}?"))
+    async def remove(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=f"Removed {arguments.words}")
+
+    @operation("files.send", "Send a file", Action.HELP, Told(changes=True, asks=True))
+    async def send(self, caller: Caller, arguments: Say) -> Sentence:
+        if arguments.times > 1:
+            caller.confirm("It may arrive twice.")
+        return Sentence(text=f"Sent {arguments.words}")
+
+
+@pytest.mark.parametrize(("name", "question"), [("remove", r"Remove x\?"), ("send", r"It may arrive twice\.")])
+async def test_nothing_is_done_before_the_caller_is_sure(name: str, question: str) -> None:
+    stands, given = registry(Files()), {"words": "x", "times": 2}
+    with pytest.raises(Unconfirmed, match=question):
+        await stands.call(f"files.{name}", ann(), given)
+    done = await stands.call(f"files.{name}", dataclasses.replace(ann(), sure=True), given)
+    assert "x" in done.lines(Markdown())[0]
+    assert await stands.call("files.send", ann(), {"words": "x"}) == Sentence(text="Sent x")
+
+
+async def test_a_yes_holds_for_the_question_that_was_asked() -> None:
+    stands, given = registry(Files()), {"words": "x"}
+    with pytest.raises(Unconfirmed, match="Remove x"):
+        await stands.call("files.remove", dataclasses.replace(ann(), sure=True, shown="Remove y?"), given)
+    done = await stands.call("files.remove", dataclasses.replace(ann(), sure=True, shown="Remove x?"), given)
+    assert done == Sentence(text="Removed x")
+
+
+async def test_a_stream_gives_its_results_as_they_come() -> None:
+    found = registry(Echo()).results("echo.count", owner_at_terminal(), {"words": "x", "times": 3})
+    assert [each async for each in found] == [Sentence(text=str(number)) for number in range(3)]
+
+
+def test_two_operations_do_not_share_a_name() -> None:
+    class Second:
+        @operation("echo.say", "Say something else", Action.HELP)
+        async def say(self, _caller: Caller, arguments: Say) -> Sentence:
+            return Sentence(text=arguments.words)
+
+    with pytest.raises(ValueError, match="two operations are called echo"):
+        operations_of([Echo, Second])
+
+
+class Bare:
+    """Without a group."""
+
+    @operation("show", "Show something", Action.HELP, Told(default=True))
+    async def show(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+
+class Both:
+    """A group with two defaults."""
+
+    @operation("cards.show", "Show something", Action.HELP, Told(default=True))
+    async def show(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+    @operation("cards.list", "List something", Action.HELP, Told(default=True))
+    async def listed(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+
+@pytest.mark.parametrize("service", [Bare, Both])
+def test_a_default_belongs_to_a_group_that_has_no_other(service: type) -> None:
+    with pytest.raises(ValueError, match="a default belongs to a group, which has one"):
+        operations_of([service])
+
+
+def test_an_argument_without_words_cannot_be_declared() -> None:
+    class Bare(Arguments):
+        words: str
+
+    with pytest.raises(TypeError, match="has no Param"):
+        parameters(Bare)
+
+
+# ------------------------------------------------------------------------------------------------------- renderings
+
+
+class Shown(Row):
+    id: str
+    text: str
+    at: datetime
+
+    def line(self, ink: Any) -> str:
+        return f"{ink.text(self.text)} {ink.time(self.at)}{ink.number(self.id)}"
+
+
+def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
+    row = Shown(id="123456789012345678", text="*stars* <@1> https://a.b/c_d_e", at=NOW + timedelta(hours=2))
+    found = Listing(rows=(row,), empty="Nothing.")
+    stamp = int(row.at.timestamp())
+    assert found.lines(Markdown()) == [f"- \\*stars\\* \\<@1\\> https://a.b/c_d_e <t:{stamp}:f> (<t:{stamp}:R>)"]
+    plain = Plain("Europe/Vienna", NOW)
+    assert found.terminal(plain, None).split("\n") == [
+        "id\ttext\tat",
+        f"{row.id}\t{row.text}\t2026-03-02 15:00 (in 2 hours)",
+    ]
+    assert found.terminal(plain, 200).split("\n")[0].split() == ["id", "text", "at"]
+    assert Listing[Shown](rows=(), empty="Nothing.").terminal(plain, None) == "Nothing."
+    assert found.data() == [{"id": row.id, "text": row.text, "at": "2026-03-02T14:00:00.000Z"}]
+
+
+def test_people_and_places_read_as_each_interface_shows_them() -> None:
+    told = Notice(
+        text="{who} may use `/help` in {where}: {said}",
+        people={"who": "discord:7"},
+        places={"where": "discord:9"},
+        words={"said": "*stars* {who}"},
+    )
+    assert told.lines(Markdown()) == ["<@7> may use `/help` in <#9>: \\*stars\\* {who}"]
+    assert told.lines(Plain("UTC", NOW)) == ["discord:7 may use `/help` in discord:9: *stars* {who}"]
+    assert told.data() == {"text": "discord:7 may use `/help` in discord:9: *stars* {who}"}
+    named = {"discord:role:3": "<@&3>", "discord:guild:4": "the server `4`", "bluesky:did:plc:x": "`bluesky:did:plc:x`"}
+    assert {subject: Markdown().person(subject) for subject in named} == named
+
+
+def test_code_stays_code_on_discord_and_what_only_looks_like_it_does_not() -> None:
+    shown = {"use `/x_y` *now*": "use `/x_y` \\*now\\*", "``<@1>`": "\\`\\`\\<@1\\>\\`", "a ` b": "a \\` b"}
+    assert {text: Markdown().text(text) for text in shown} == shown
+
+
+@pytest.mark.parametrize(
+    ("away", "words"),
+    [
+        (timedelta(0), "now"),
+        (timedelta(seconds=59), "now"),
+        (timedelta(minutes=1), "in 1 minute"),
+        (timedelta(hours=-2), "2 hours ago"),
+        (timedelta(days=3), "in 3 days"),
+    ],
+)
+def test_a_moment_is_told_by_its_largest_unit(away: timedelta, words: str) -> None:
+    assert relative(NOW + away, NOW) == words

@@ -1,0 +1,211 @@
+"""Hearing by subscription over real websockets: whom and what, filters first, and no gap over broken connections."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from memory.store.ids import PersonId
+from sources.base import Kind
+from sources.bluesky.source import BlueskySource
+from tests.sources.bluesky_stage import Ground, ground
+
+THREAD = "app.bsky.feed.getPostThread"
+
+
+@pytest_asyncio.fixture
+async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ground]:
+    monkeypatch.setattr("sources.bluesky.subscriptions._SAVE_SECONDS", -1.0)
+    monkeypatch.setattr("sources.bluesky.subscriptions._FIRST_WAIT", 0.01)
+    async with ground(tmp_path) as made:
+        yield made
+
+
+def source(here: Ground, filters: dict[str, Any] | None = None, **more: Any) -> BlueskySource:
+    given = {"follow_dids": frozenset({here.ana.did}), "poll_seconds": 0.05, **more}
+    return here.source(filters, jetstream=f"{here.server.url.replace('http', 'ws')}/xrpc", **given)
+
+
+@contextlib.asynccontextmanager
+async def running(here: Ground, made: BlueskySource) -> AsyncIterator[BlueskySource]:
+    """The source at work, subscribed."""
+    before = len(here.server.jetstream.asked)
+    task = asyncio.create_task(made.run(here.deliver))
+    try:
+        await until(lambda: len(here.server.jetstream.asked) > before and here.server.jetstream.readers == 1)
+        await until(lambda: made.connected)
+        yield made
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def until(true: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+async def settled(here: Ground) -> None:
+    """Until everything that was made so far was seen by the source."""
+    await until(lambda: here.memory.stream_mark == str(len(here.server.jetstream.events) + 1))
+
+
+async def test_posts_of_followed_people_are_heard_and_not_answered(here: Ground) -> None:
+    async with running(here, source(here)):
+        here.bob.post("nobody asked")
+        here.ana.post("the ferry is late")
+        await until(lambda: here.heard)
+        await settled(here)
+    assert [(each.text, each.answer) for each in here.heard] == [("the ferry is late", False)]
+    assert here.heard[0].speaker is not None
+    assert here.heard[0].speaker.name == "Ana"  # the event has no names: the thread has
+    assert here.server.jetstream.asked[0]["dids"] == [here.ana.did]
+    assert here.server.jetstream.asked[0]["collections"] == ["app.bsky.feed.post"]
+
+
+async def test_what_nobody_looks_for_leaves_nothing_and_asks_nothing(here: Ground) -> None:
+    filters = {"exclude_keywords": ("spoiler",), "languages": frozenset({"en"})}
+    async with running(here, source(here, filters, follow_keywords=("ferry",))):
+        here.bob.post("trains only")
+        here.bob.post("ferry, but a spoiler")
+        here.ana.post("die ferry", langs=("de",))
+        here.bot.post("my own ferry")
+        await settled(here)
+        here.bob.post("A Ferry!")
+        await until(lambda: here.heard)
+        await settled(here)
+    assert here.texts == ["A Ferry!"]
+    assert here.memory.passed == {}
+    assert here.server.count(THREAD) == 1
+    assert "dids" not in here.server.jetstream.asked[0]
+
+
+async def test_members_of_lists_are_followed(here: Ground) -> None:
+    uri = "at://did:plc:x/app.bsky.graph.list/1"
+    here.server.page = 1
+    here.server.lists[uri] = [here.ana, here.bob]
+    async with running(here, source(here, follow_dids=frozenset(), follow_lists=(uri,))):
+        here.bob.post("me too")
+        await until(lambda: here.heard)
+    assert here.server.jetstream.asked[0]["dids"] == sorted([here.ana.did, here.bob.did])
+
+
+def opts_out(here: Ground) -> None:
+    here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
+
+
+def blocks(here: Ground) -> None:
+    here.ana.blocks.add(here.bot.did)
+
+
+def mutes(here: Ground) -> None:
+    here.bot.muted.add(here.ana.did)
+
+
+def hides(here: Ground) -> None:
+    here.ana.labels.append("!no-unauthenticated")
+
+
+@pytest.mark.parametrize("away", [opts_out, blocks, mutes, hides])
+async def test_who_wants_nothing_of_us_is_not_heard(here: Ground, away: Callable[[Ground], None]) -> None:
+    away(here)
+    async with running(here, source(here)):
+        here.ana.post("hello world")
+        await settled(here)
+    assert here.heard == []
+
+
+async def test_a_post_that_speaks_to_us_comes_once_and_is_answered(here: Ground) -> None:
+    made = source(here, poll_seconds=600.0)
+    async with running(here, made):
+        here.mention("you there?")
+        await until(lambda: here.heard)  # long before the next look was due
+        await settled(here)
+    assert [(each.text, each.answer) for each in here.heard] == [("you there?", True)]
+
+
+async def test_what_a_followed_person_deletes_is_taken_back(here: Ground) -> None:
+    async with running(here, source(here)):
+        said = here.ana.post("oops")
+        await until(lambda: here.texts == ["oops"])
+        here.bob.post("never heard").delete()
+        said.delete()
+        await until(lambda: len(here.heard) == 2)
+        await settled(here)
+    first, second = here.heard
+    assert (second.kind, second.subject, second.place.id) == (Kind.DELETE, first.external_id, first.place.id)
+
+
+async def test_broken_connections_leave_no_gap(here: Ground) -> None:
+    async with running(here, source(here)) as made:
+        here.ana.post("one")
+        await until(lambda: here.texts == ["one"])
+        await settled(here)
+        here.server.jetstream.refusals = 3
+        await here.server.jetstream.cut()
+        await until(lambda: "/xrpc answered 503: is `jetstream` in [bluesky] right?" in made.subscription.words)
+        here.ana.post("two")
+        await until(lambda: here.texts == ["one", "two"])
+        assert made.subscription.trouble == ""
+        await settled(here)
+    here.ana.post("three")
+    async with running(here, source(here)):
+        await until(lambda: len(here.texts) == 3)
+        await settled(here)
+    assert here.texts == ["one", "two", "three"]
+
+
+async def test_what_was_not_stored_is_read_again_after_a_restart(here: Ground) -> None:
+    here.server.fail(THREAD, *[500] * 3)
+    async with running(here, source(here)):
+        here.ana.post("one")
+        await until(lambda: here.server.count(THREAD) >= 1)
+        await until(lambda: here.memory.stream_mark == "1")
+    here.server.faults.clear()
+    assert here.heard == []
+    async with running(here, source(here)):
+        await until(lambda: here.texts == ["one"])
+        await settled(here)
+
+
+@pytest.mark.parametrize("cursor", ["999", "1"])
+async def test_a_cursor_that_the_server_does_not_have_is_given_up(here: Ground, cursor: str) -> None:
+    here.bob.post("long ago")
+    here.bob.post("and then")
+    here.server.jetstream.floor = 2
+    here.memory.stream_mark = cursor
+    async with running(here, source(here)):
+        given_up = cursor == "1"
+        await until(lambda: here.server.jetstream.readers == 1)
+        await until(lambda: ("cursor" in here.server.jetstream.asked[-1]) is not given_up)
+        here.ana.post("now")
+        await until(lambda: here.texts == ["now"])
+        await settled(here)
+
+
+async def test_garbage_in_the_stream_is_passed_by(here: Ground) -> None:
+    stream = here.server.jetstream
+    async with running(here, source(here)):
+        for record in ({}, {"text": 7}, {"text": "x", "facets": [None], "reply": "y", "embed": []}, None):
+            stream.send(here.ana.did, "3kgarbage", "bafy", record)
+        stream.send(here.ana.did, "../..", "bafy", {"$type": "app.bsky.feed.post", "text": "hello"})
+        stream.send("", "", "", {"text": "hello"})
+        stream.send(here.ana.did, "3kgone", "bafy", {"$type": "app.bsky.feed.post", "text": "hello"}, "delete")
+        here.ana.post("fine")
+        await until(lambda: "fine" in here.texts)
+    assert here.texts == ["fine"]
+
+
+async def test_a_flood_is_cut(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.bluesky.subscriptions._PER_MINUTE", 5)
+    async with running(here, source(here)) as made:
+        for number in range(40):
+            here.ana.post(f"post {number}")
+        await settled(here)
+        assert "35 posts dropped" in made.subscription.words
+    assert len(here.heard) == 5

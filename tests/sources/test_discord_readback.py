@@ -1,0 +1,198 @@
+"""What could not be read back at once is read later, and whose direct messages nobody knows of are looked for."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import discord
+import pytest
+
+from memory.queue.gaps import Span
+from sources.discord.places import direct_place, person_id, place_id
+from tests.sources.running import Ear, KeptGaps, connected
+from tests.wire.discord import GuildChannel, Person
+from tests.wire.discord.server import DiscordServer
+
+
+@pytest.fixture
+def ana(server: DiscordServer) -> Person:
+    person = server.person("ana")
+    server.guild("Home").add(person)
+    return person
+
+
+def channel(server: DiscordServer, name: str = "general") -> GuildChannel:
+    return next(iter(server.world.guilds.values())).text_channel(name)
+
+
+def history(of: GuildChannel) -> str:
+    return f"/channels/{of.id}/messages"
+
+
+async def until(find: Callable[[], object]) -> None:
+    """Wait for what the server does not tell of."""
+    async with asyncio.timeout(20):
+        while not find():
+            await asyncio.sleep(0.02)
+
+
+async def heard_before(ana: Person, general: GuildChannel) -> Ear:
+    """An ear that heard one message there before."""
+    ear = Ear()
+    first = await ana.say(general, "<@bot> before")
+    ear.cursors[place_id(general.id)] = str(first.id)
+    return ear
+
+
+async def test_a_place_that_was_not_readable_once_is_read_although_somebody_spoke_there(
+    server: DiscordServer, ana: Person
+) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    await ana.say(general, "<@bot> missed")
+    fault = server.faults.fail("GET", history(general), 503, times=3)
+    ear.gaps.pause = 0.5
+    async with connected(server, ear):
+        await server.until(lambda: fault.hits > 0, 10)
+        live = await ana.say(general, "<@bot> live")
+        await ear.next(lambda heard: heard.text == "missed")
+        await until(lambda: not ear.gaps.open)
+    assert sorted(one.text for one in ear.heard) == ["live", "missed"]
+    assert ear.cursors[place_id(general.id)] in {str(live.id), *(one.position for one in ear.heard)}
+    assert (fault.hits, ear.gaps.tries, ear.gaps.closed) == (3, 2, {})
+
+
+@pytest.mark.parametrize(("status", "code"), [(404, 10003), (403, 50001), (403, 50013)])
+async def test_a_place_that_cannot_be_read_for_good_is_given_up(
+    server: DiscordServer, ana: Person, status: int, code: int
+) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    after = ear.cursors[place_id(general.id)]
+    await ana.say(general, "<@bot> missed")
+    fault = server.faults.fail("GET", history(general), status, code=code)
+    async with connected(server, ear):
+        await server.until(lambda: fault.hits > 0, 10)
+        await ana.say(general, "<@bot> live")
+        await ear.next(lambda heard: heard.text == "live")
+    assert [span.after for span in ear.gaps.closed] == [after]
+    assert ear.gaps.open == {}
+
+
+async def test_a_place_without_the_right_to_read_its_history_is_given_up(server: DiscordServer, ana: Person) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    await ana.say(general, "<@bot> missed")
+    general.deny(server.bot, "read_message_history")
+    async with connected(server, ear):
+        await ana.say(general, "<@bot> live")
+        await ear.next(lambda heard: heard.text == "live")
+    assert list(ear.gaps.closed.values()) == ["the bot may not read the channel's history"]
+
+
+async def test_what_is_more_than_is_read_back_is_said(server: DiscordServer, ana: Person) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    after = ear.cursors[place_id(general.id)]
+    for number in range(6):
+        await ana.say(general, f"<@bot> {number}")
+    async with connected(server, ear, read_back_messages=4):
+        heard = await ear.wait(4)
+        await until(lambda: ear.gaps.closed)
+    assert [one.text for one in heard] == ["2", "3", "4", "5"]
+    ((span, reason),) = ear.gaps.closed.items()
+    assert (span.place, span.after) == (place_id(general.id), after)
+    assert reason == "only the newest 4 missed messages were read"
+
+
+async def test_as_many_as_are_read_back_is_not_too_many(server: DiscordServer, ana: Person) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    for number in range(4):
+        await ana.say(general, f"<@bot> {number}")
+    async with connected(server, ear, read_back_messages=4):
+        await ear.wait(4)
+    assert ear.gaps.closed == {}
+
+
+async def test_more_places_than_are_read_at_the_start_are_read_after_it(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.catch_up.MAX_PLACES", 1)
+    monkeypatch.setattr("sources.discord.catch_up.MAX_NEW_PLACES", 1)
+    ear, channels = Ear(), [channel(server, f"room-{number}") for number in range(3)]
+    for each in channels:
+        first = await ana.say(each, "<@bot> before")
+        ear.cursors[place_id(each.id)] = str(first.id)
+    fresh = [channel(server, f"new-{number}") for number in range(3)]
+    for each in (*channels, *fresh):
+        await ana.say(each, f"<@bot> {each.name}")
+    async with connected(server, ear):
+        heard = await ear.wait(6)
+    assert sorted(one.text for one in heard) == sorted(each.name for each in (*channels, *fresh))
+
+
+async def test_the_first_direct_messages_of_those_who_were_let_in_are_looked_for(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.catch_up.DIRECT_EVERY", 0.01)
+    begun = next(server.world.ids)
+    stranger = server.person("stranger")
+    await ana.dm("are you there?")
+    await stranger.dm("let me in")
+    ear = Ear(let_in=[person_id(ana.id)], begun=begun)
+    async with connected(server, ear):
+        heard = await ear.next()
+        await until(lambda: not ear.gaps.open)
+    assert [one.text for one in ear.heard] == ["are you there?"]
+    assert heard.place.id == place_id(ana.direct.id)
+    opened = [request.json["recipient_id"] for request in server.requests_to("POST", "/users/@me/channels")]
+    assert [int(each) for each in opened] == [ana.id]
+
+
+async def test_somebody_who_does_not_exist_is_not_looked_for_again(
+    server: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.catch_up.DIRECT_EVERY", 0.01)
+    server.guild("Home")
+    ear = Ear(let_in=[person_id(77)], begun=next(server.world.ids))
+    async with connected(server, ear):
+        await until(lambda: ear.gaps.closed)
+    assert [(span.place, why) for span, why in ear.gaps.closed.items()] == [
+        (direct_place(77), "there is no such person")
+    ]
+
+
+async def test_what_is_read_while_nothing_is_taken_is_read_again(server: DiscordServer, ana: Person) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    missed = await ana.say(general, "<@bot> missed")
+    span = Span(place_id(general.id), ear.cursors[place_id(general.id)], str(missed.id + 1))
+    ear.cursors[place_id(general.id)] = str(missed.id)
+    ear.gaps = KeptGaps(open={span: "503"}, pause=0.1)
+    ear.deaf = True
+    async with connected(server, ear):
+        assert await ear.gaps.due(), "it stays open"
+        assert ear.heard == []
+        ear.deaf = False
+        await ear.next(lambda heard: heard.text == "missed")
+        await until(lambda: not ear.gaps.open)
+
+
+async def test_an_odd_answer_of_discord_is_no_loss(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    await ana.say(general, "<@bot> missed")
+    before, odd = discord.http.HTTPClient.logs_from, iter([True])
+
+    def answer(*args: Any, **more: Any) -> Any:
+        if next(odd, False):
+            raise KeyError("id")
+        return before(*args, **more)
+
+    monkeypatch.setattr("discord.http.HTTPClient.logs_from", answer)
+    async with connected(server, ear):
+        await ear.next(lambda heard: heard.text == "missed")
+        await until(lambda: not ear.gaps.open)

@@ -1,0 +1,151 @@
+"""Text as it leaves: nothing unseen, no link that hides where it leads."""
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sources.outgoing import outgoing, seen
+from sources.text import units
+
+EVIL = "https://evil.example/x"
+
+# The rule by which Discord's clients read a masked link, as simple-markdown has it.
+INSIDE = r"(?:\[[^\]]*\]|[^\[\]]|\](?=[^\[]*\]))*"
+DRAWN = re.compile(rf"\[({INSIDE})\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?(?:\s+['\"]([\s\S]*?)['\"])?\s*\)")
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (f"[https://discord.com]({EVIL})", f"https://discord.com ({EVIL})"),
+        (f"see [my page]({EVIL}).", f"see my page ({EVIL})."),
+        (f"[my page](<{EVIL}>)", f"my page ({EVIL})"),
+        (f'[my page]({EVIL} "https://good.example")', f"my page ({EVIL})"),
+        (f"[**bold** and [more]]({EVIL})", f"**bold** and [more] ({EVIL})"),
+        (f"[a [b](https://b.example/1) c]({EVIL})", f"a b (https://b.example/1) c ({EVIL})"),
+        (f"![picture]({EVIL})", f"!picture ({EVIL})"),
+        ("[evil.example](https://evil.example/x)", "[evil.example](https://evil.example/x)"),
+        ("[Evil.Example](https://www.evil.example/x)", "[Evil.Example](https://www.evil.example/x)"),
+        (f"[{EVIL}]({EVIL})", f"[{EVIL}]({EVIL})"),
+        ("[evil.example](https://evil.example.org/)", "evil.example (https://evil.example.org/)"),
+        ("[page](https://en.example/wiki/A_(b))", "page (https://en.example/wiki/A_(b))"),
+        ("handlers[name](argument)", "handlers[name](argument)"),
+        (
+            "`[words](https://a.example)` is how a link is written",
+            "`[words](https://a.example)` is how a link is written",
+        ),
+        ("```md\n[words](https://a.example)\n```", "```md\n[words](https://a.example)\n```"),
+    ],
+)
+def test_a_link_shows_where_it_leads(said: str, left: str) -> None:
+    assert outgoing(said) == left
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"**`**[x]({EVIL})`",
+        f"** `** [x]({EVIL})`",
+        f"> ```\n[x]({EVIL})\n```",
+        f"[ `](https://a.example)[x]({EVIL})`",
+        f"[label `code`]({EVIL})",
+        f"https://a.example/` [x]({EVIL})`",
+        f"\\`[x]({EVIL})`",
+        f"```\n```\nA\n```\n[x]({EVIL})\n```",
+        f"||\n```||[x]({EVIL})```",
+        f"**\n```**\n[x]({EVIL})\n```",
+        f"[x\n]({EVIL})",
+        f"[x](  <{EVIL}>  )",
+        f"[x\u200b](\u2060{EVIL})",
+        f"[a]b]({EVIL})",
+    ],
+)
+def test_no_trick_with_code_hides_a_link(said: str) -> None:
+    assert f"]({EVIL}" not in re.sub(r"[\s<]", "", outgoing(said))
+
+
+UNSEEN = [
+    "\u202e",
+    "\u2066",
+    "\u200b",
+    "\u2060",
+    "\ufeff",
+    "\x1b",
+    "\x07",
+    "\x00",
+    "\x85",
+    "\u00ad",
+    "\u061c",
+    "\u200f",
+]
+
+
+@pytest.mark.parametrize("mark", UNSEEN)
+def test_what_nobody_sees_does_not_leave(mark: str) -> None:
+    assert outgoing(f"a{mark}b") == "ab"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tab\tand\nline",
+        "👩‍👩‍👧 ❤️‍🔥 🏴󠁧󠁢󠁥󠁮󠁧󠁿 👍🏽 ☎︎",
+        "می‌خواهم",
+        "क्‍ष",
+        "葛\U000e0100城",
+        "naïve Ünïcödé",
+        "\u0600\u0661",
+    ],
+)
+def test_what_scripts_and_emoji_are_written_with_stays(text: str) -> None:
+    assert outgoing(text) == text
+
+
+def test_line_breaks_of_every_kind_are_one() -> None:
+    assert seen("a\r\nb\u2028c\u2029d") == "a\nb\nc\nd"
+
+
+PIECES = st.sampled_from(
+    [
+        *("[", "]", "(", ")", "](", "<", ">", "`", "```", "\n", " ", "*", "**", "_", "||", "~~", "\\", "!", '"', "> "),
+        *(
+            "words",
+            "https://good.example",
+            EVIL,
+            f"]({EVIL})",
+            f"[x]({EVIL})",
+            "evil.example",
+            *UNSEEN,
+            "\u200d",
+            "\ufe0f",
+        ),
+    ]
+)
+TEXTS = st.one_of(st.lists(PIECES, max_size=25).map("".join), st.text(max_size=60))
+CODE = re.compile(r"```(?:[a-z0-9_+\-.#]+?\n)?\n*([^\n][\s\S]*?)\n*```|(`+)([\s\S]*?[^`])\2(?!`)", re.IGNORECASE)
+
+
+@given(TEXTS)
+def test_no_text_hides_an_address_or_a_mark(text: str) -> None:
+    left = outgoing(text)
+    assert outgoing(left) == left
+    assert units(left) <= units(text)
+    assert not [c for c in left if unicodedata.category(c) == "Cc" and c not in "\n\t"]
+    assert not set(left) & set(UNSEEN)
+    code = [found.span() for found in CODE.finditer(left)]
+    for link in DRAWN.finditer(left):
+        if any(start <= link.start() and link.end() <= end for start, end in code):
+            continue
+        words, url = link[1].strip().casefold(), link[2]
+        if re.match(r"[a-z][a-z0-9+.\-]*://", url):
+            host = url.partition("://")[2].partition("/")[0]
+            assert words in (url, host.removeprefix("www."), url.partition("://")[2], host), left
+
+
+@given(st.text(max_size=200))
+def test_what_can_be_seen_stays(text: str) -> None:
+    plain = "".join(c for c in text if c.isalnum() and c.isascii())
+    assert "".join(c for c in outgoing(text) if c.isalnum() and c.isascii()) == plain
