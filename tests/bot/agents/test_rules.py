@@ -182,7 +182,7 @@ def test_every_rule_has_words() -> None:
 
 def test_the_documentation_names_every_rule_and_no_other() -> None:
     text = (Path(__file__).parents[3] / "docs" / "rules.md").read_text("utf-8")
-    table = text.partition("| rule | needs | what holds |")[2].partition("\n\n")[0]
+    table = text.partition("| rule | needs | meaning |")[2].partition("\n\n")[0]
     assert re.findall(r"(?m)^\| `(\w+)` \|", table) == list(get_args(RuleName))
 
 
