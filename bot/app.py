@@ -39,6 +39,7 @@ from bot.services.approvals import Approvals, approval_terms
 from bot.services.budgets import configured_budgets, open_spending
 from bot.services.build import build_registry
 from bot.services.chat import Talking
+from bot.services.configuration import ConfigurationFile
 from bot.services.constellations import Household
 from bot.services.databases import Databases
 from bot.services.doctor import Doctor
@@ -302,6 +303,7 @@ async def _services(ground: _Ground, house: House, router: Router, restart: Rest
     front_ends = FrontEnds(database, ground.constellations, clock)
     schedule = open_schedule(config, ground.constellations, ground.house, approvals, router.resume)
     thought_with = turn_deps.budgets, ground.thinking
+    agents, groups = Agents(config, approvals, ground.answering, moved), Groups(config, approvals, places)
     ready = (
         *community.services,
         *(places, spending, Outbox(database, approvals.resume), looking),
@@ -309,7 +311,7 @@ async def _services(ground: _Ground, house: House, router: Router, restart: Rest
         open_upkeep(config, approvals, schedule, thought_with, lambda: router.busy),
         *(Inbox(database, functools.partial(router.answer, ground.house)), Databases(ground.constellations)),
         *(open_backups(config, approvals, schedule), halt := Halt(ground.halt, router.release), restart),
-        *(Agents(config, approvals, ground.answering, moved), Groups(config, approvals, places)),
+        *(agents, groups, ConfigurationFile(config.file, agents, groups)),
         *(_status(ground, router, front_ends), Doctor(), Permits(approvals, turn_deps.tools)),
     )
     books = (

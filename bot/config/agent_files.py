@@ -36,8 +36,11 @@ class _Groups(BaseModel):
     groups: tuple[Group, ...]
 
 
-def read_exchange(text: str, name: str) -> Exchange:
-    """The agents and groups of a file; its other tables are checked and left. Raises ConfigError."""
+def read_exchange(text: str, name: str, *, needed: bool = True) -> Exchange:
+    """The agents and groups of a file; its other tables are checked and left. Raises ConfigError.
+
+    `needed`: a file with neither is an error.
+    """
     try:
         data = tomllib.loads(text)
         settings = FileSettings.model_validate(data)
@@ -45,7 +48,7 @@ def read_exchange(text: str, name: str) -> Exchange:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
     except ValidationError as error:
         raise _wrong([f"{name}: {problem}" for problem in file_problems(error, data, FileSettings)]) from error
-    if not {"agents", "groups"} & data.keys():
+    if needed and not {"agents", "groups"} & data.keys():
         raise ConfigError(f"{name}: found neither [[agents]] nor [[groups]]; expected at least one of them")
     return Exchange(settings.agents if "agents" in data else (), settings.groups)
 

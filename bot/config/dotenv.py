@@ -1,13 +1,15 @@
 """The file .env: settings of the environment that stand in the folder where Carina starts."""
 
+import difflib
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
+_LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are
 _LINE = re.compile(r"could not parse statement starting at line (\d+)")
 
 
@@ -25,6 +27,14 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
     if None in found.values():
         problems.append(f"{path.name}: a line has no value; expected NAME=value on each line")
     return {name: value for name, value in found.items() if value}
+
+
+def misspelled(given: Collection[str], known: Collection[str], used: Collection[str]) -> list[str]:
+    """Problems of names that are nearly a setting's. `used` are those that MCP servers take; CARINA_… is checked too
+    where it stands in the environment."""
+    others = sorted(name for name in {*given} - {*known} - {*used} if not name.startswith("CARINA_"))
+    near = [(name, difflib.get_close_matches(name, known, n=1, cutoff=_LIKE)) for name in others]
+    return [f'{name} (.env): unknown setting; did you mean "{meant[0]}"?' for name, meant in near if meant]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from bot.agents.groups.settings import Member
 from bot.config.approvals import approval_problems
 from bot.config.bluesky import BlueskySettings, check_handle
 from bot.config.budgets import Budgets
-from bot.config.dotenv import read_dotenv
+from bot.config.dotenv import misspelled, read_dotenv
 from bot.config.dreams import Dreams
 from bot.config.folders import folder_problem, located
 from bot.config.groups import default_problems, example_groups, group_problems
@@ -84,6 +84,9 @@ class Environment(Section):
     )
     embedding_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="EMBEDDING_BASE_URL")
     embedding_key: Token | None = Field(default=None, alias="EMBEDDING_API_KEY")
+
+
+_NAMES = [str(field.alias) for field in Environment.model_fields.values()]
 
 
 class Config(Section):
@@ -199,6 +202,7 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
     environment = _read_environment(given, environ, problems)
     path = _path("CARINA_CONFIG", given.get("CARINA_CONFIG", "carina.toml"), cwd, problems)
     settings = _read_file(path, "CARINA_CONFIG" in given and not beginning, problems)
+    problems += misspelled(dotenv, _NAMES, variables(settings.mcp)) if settings else []
     home = _path("CARINA_HOME", given.get("CARINA_HOME", "data"), cwd, problems)
     if why := folder_problem(home):
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
@@ -227,7 +231,7 @@ def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
 
 
 def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], problems: list[str]) -> Environment | None:
-    names = [str(field.alias) for field in Environment.model_fields.values()]
+    names = _NAMES
 
     def where(name: str) -> str:
         return f"{name} (environment)" if environ.get(name) else f"{name} (.env)"

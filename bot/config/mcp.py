@@ -1,6 +1,9 @@
 """The tables [mcp.<name>]: servers of the Model Context Protocol whose tools agents may be given."""
 
+import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from pydantic import Field, SecretStr
@@ -71,6 +74,20 @@ class McpServer(Section):
 def variables(servers: Mapping[str, McpServer]) -> frozenset[str]:
     """The variables that these servers name, whose values are secrets."""
     return frozenset(name for each in servers.values() for name in (*each.env.values(), *each.headers.values()))
+
+
+def missing_programs(servers: Mapping[str, McpServer]) -> list[str]:
+    """What cannot be started since its program is not there, one line each."""
+    return [
+        f'MCP server {name}: there is no program "{server.command}"; correct mcp.{name}.command, or install it'
+        for name, server in servers.items()
+        if server.command and shutil.which(server.command, path=None) is None and not _stands(server)
+    ]
+
+
+def _stands(server: McpServer) -> bool:
+    """Whether the command is the path of a file, from the folder in which it runs."""
+    return os.sep in server.command and Path(server.cwd or ".", server.command).expanduser().is_file()
 
 
 def is_foreign(name: str, tools: Sequence[str]) -> bool:

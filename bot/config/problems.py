@@ -61,7 +61,7 @@ def expected(item: ErrorDetails) -> str:
 def environment_problem(item: ErrorDetails, where: str) -> str:
     """A finding about an environment variable; the value of one that holds a secret, or may, is not shown."""
     name = str(item["loc"][0])
-    hidden = _SECRET_NAMES.search(name) or name.endswith("_URL")
+    hidden = _SECRET_NAMES.search(name) or "@" in str(item["input"])  # as in http://user:password@host
     return f"{where}: found {'another value' if hidden else shown(item['input'])}; {expected(item)}"
 
 

@@ -51,6 +51,8 @@ def check_cron(text: str) -> str:
 
 
 def check_url(text: str) -> str:
+    if "://" not in text:
+        raise ValueError('http:// or https:// at its beginning, such as "http://127.0.0.1:11434/v1"')
     parts = urlsplit(text)
     if parts.scheme in ("http", "https") and parts.hostname:
         return text.rstrip("/")

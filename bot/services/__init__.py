@@ -13,6 +13,7 @@ from bot.services.block_sharing import BlockSharing
 from bot.services.blocks import Blocks
 from bot.services.budgets import Spending
 from bot.services.change_report import ChangeReport
+from bot.services.configuration import ConfigurationFile
 from bot.services.coordination import Coordination
 from bot.services.databases import Databases
 from bot.services.doctor import Doctor
@@ -45,6 +46,7 @@ SERVICES: tuple[type, ...] = (
     Backups,
     Blocks,
     BlockSharing,
+    ConfigurationFile,
     Coordination,
     Databases,
     Doctor,

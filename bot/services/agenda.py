@@ -46,8 +46,13 @@ _MINUTES = 31 * 24 * 60
 
 
 class SetReminder(Arguments):
-    text: Annotated[str, Field(min_length=1, max_length=1_000), Param("What to remind you of")]
-    when: Annotated[_When, Param('When, such as "in 20 minutes", "every monday at 8", 2026-12-31 18:00')]
+    text: Annotated[
+        str, Field(min_length=1, max_length=1_000), Param("What to remind you of, perhaps with when", words=True)
+    ]
+    when: Annotated[
+        str, Field(max_length=200),
+        Param('When, such as "in 20 minutes", "every monday at 8", 2026-12-31 18:00', positional=True),
+    ] = ""  # fmt: skip
     where: Annotated[Literal["privately", "here"], Param("Where to say it", via=frozenset({Via.DISCORD}))] = "privately"
 
 
@@ -60,7 +65,7 @@ class SnoozeReminder(OneReminder):
 
 
 class AddTask(Arguments):
-    title: Annotated[_Named, Param("What to do")]
+    title: Annotated[_Named, Param("What to do", words=True)]
     due: Annotated[str, Field(max_length=200), Param('Until when, such as "friday at 18:00"')] = ""
     priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
 
@@ -224,7 +229,11 @@ class Agenda:
     async def remind(self, caller: Caller, arguments: SetReminder) -> ReminderSet:
         """Keep a reminder that is said to its person alone, or where they ask for it."""
         at = caller.here if arguments.where == "here" and caller.here is not None else caller.alone
-        wanted = Wanted(arguments.text, arguments.when, caller.person, at.place, at.scope, caller.trust)
+        text, when = arguments.text, arguments.when
+        if not when.strip():
+            zone = await self.database.read(lambda rows: self._zone(rows, caller))
+            text, when = reminding.parted(text, self.clock(), zone)
+        wanted = Wanted(text, when, caller.person, at.place, at.scope, caller.trust)
         selves = self.people.selves(caller.person)
         planned = await self._change(lambda tx: reminding.plan(tx, wanted, selves, self.zone, self.clock()))
         self.changed()

@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,6 +119,21 @@ def beside(name: str, own: Mapping[str, Any], table: Mapping[str, Any] | None) -
         return f"not in {name}"
     keys = differing(own, table)
     return f"differs from {name}: {', '.join(keys)}" if keys else f"as in {name}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the database and a file say of one key; without a key, of something that the database does not know."""
+
+    name: str
+    key: str = ""
+    database: Any = None
+    file: Any = None
+
+    @classmethod
+    def between(cls, name: str, own: Mapping[str, Any], table: Mapping[str, Any]) -> "list[Difference]":
+        """One for each key that differs."""
+        return [cls(name, key, own.get(key), table.get(key)) for key in differing(own, table)]
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Collection[str]:

@@ -28,6 +28,7 @@ from bot.services.agent_tables import (
     CHANGES,
     HERE,
     AgentChange,
+    Difference,
     Exported,
     File,
     ImportTables,
@@ -308,6 +309,22 @@ class Agents:
     async def suggest_hibernated(self, _caller: Caller) -> Suggestions:
         """Those that can be woken."""
         return await self._names("hibernated")
+
+    async def differences(self, tables: Sequence[Section]) -> list[Difference]:
+        """How the agents of these tables stand in the database."""
+        known = {each.name: each for each in await self._read(agents.every_agent)}
+        found: list[Difference] = []
+        for table in tables:
+            own = known.get(table.name)
+            usual = agent_section(agent_row(table, show_name=False))
+            found += (
+                [Difference(table.name)] if own is None else Difference.between(table.name, agent_section(own), usual)
+            )
+        return found
+
+    async def save(self, sections: Sequence[Section]) -> Lines[AgentChange]:
+        """Create or change agents as these tables say, all of them or none. Raises UserError."""
+        return await self._save(sections)
 
     async def _names(self, status: str = "") -> list[tuple[str, str]]:
         every = await self._read(agents.every_agent)

@@ -4,14 +4,14 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import structlog
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.caller import Caller
-from bot.services.parameters import NoArguments
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Entry, Ink, Listing, Row
 from memory.store import backups
@@ -28,6 +28,13 @@ _SECONDS = 3_600.0
 _log = structlog.get_logger("bot.services.backups")
 
 
+class CreateBackup(Arguments):
+    to: Annotated[
+        Path | None,
+        Param("A folder for a copy of it, best on another disk", metavar="PATH", via=frozenset({Via.TERMINAL})),
+    ] = None
+
+
 class BackupRow(Row):
     """A backup as it is shown."""
 
@@ -37,6 +44,7 @@ class BackupRow(Row):
     bytes: int = 0
     reason: str = ""
     """Why it cannot be restored."""
+    copied_to: str = ""
 
     @classmethod
     def of(cls, each: Backup) -> "BackupRow":
@@ -46,7 +54,8 @@ class BackupRow(Row):
         if self.made is None:
             return ink.text(f"{self.name}: {self.reason}")
         size = f"{many(self.files, 'file')}, {self.bytes:,} bytes"
-        return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}"
+        copied = f"; copied to {ink.text(self.copied_to)}" if self.copied_to else ""
+        return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}{copied}"
 
 
 @dataclass(frozen=True)
@@ -71,10 +80,16 @@ class Backups:
         return f"{made.name}, {made.size:,} bytes, verified"
 
     @operation("backup.create", "Create and verify a backup now", Action.BACKUP, Told(changes=True, seconds=_SECONDS))
-    async def create(self, _caller: Caller, arguments: NoArguments) -> Entry[BackupRow]:
+    async def create(self, _caller: Caller, arguments: CreateBackup) -> Entry[BackupRow]:
         """Also while the service runs."""
-        del arguments
-        return Entry(done="Created and verified", row=BackupRow.of(await self._make()))
+        row = BackupRow.of(made := await self._make())
+        if arguments.to is not None:
+            try:
+                copy = await asyncio.to_thread(backups.copy_to, made, arguments.to)
+            except StoreError as error:
+                raise UserError(f"the backup {made.name} was created, but not copied: {error}") from error
+            row = row.model_copy(update={"copied_to": str(copy)})
+        return Entry(done="Created and verified", row=row)
 
     @operation("backup.list", "List the backups, newest first", Action.BACKUP, Told(file_name="backups.md"))
     async def list_backups(self, _caller: Caller, arguments: NoArguments) -> Listing[BackupRow]:

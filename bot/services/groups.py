@@ -22,6 +22,7 @@ from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, re
 from bot.services.agent_tables import (
     CHANGES,
     HERE,
+    Difference,
     Exported,
     File,
     GroupChange,
@@ -280,6 +281,25 @@ class Groups:
     async def suggest(self, _caller: Caller) -> Suggestions:
         """Their names, which are nobody's words."""
         return [(group.name, group.name) for group in await self._read(agents.groups)]
+
+    async def differences(self, tables: Sequence[Section]) -> list[Difference]:
+        """How the groups of these tables stand in the database; the only one is the default."""
+        known = {each["name"]: each for each in await self._sections()}
+        found: list[Difference] = []
+        for table in tables:
+            default = table.default or len(tables) == 1
+            usual = _comparable(table.model_copy(update={"default": default}))
+            own = known.get(table.name)
+            found += (
+                [Difference(table.name)]
+                if own is None
+                else Difference.between(table.name, _comparable(read_group(own)), usual)
+            )
+        return found
+
+    async def save(self, sections: Sequence[Section]) -> Lines[GroupChange]:
+        """Create or change groups as these tables say, all of them or none. Raises UserError."""
+        return await self._save(sections)
 
     async def _save(self, sections: Sequence[Section], *, replacing: bool = True) -> Lines[GroupChange]:
         """Write groups as these tables say, all of them or none; then where they answer."""

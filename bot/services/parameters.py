@@ -63,6 +63,8 @@ class Param:
     """A text that is read from a file, which the command line is given the name of; "-" is standard input."""
     piped: bool = False
     """Without it the command line reads standard input."""
+    words: bool = False
+    """The command line takes as many words as there are, so that nobody has to quote them."""
     via: frozenset[Via] = frozenset(Via)
     """The interfaces that offer it; it needs a default where one does not."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -91,6 +93,7 @@ class Parameter:
     metavar: str = ""
     flags: tuple[str, ...] = field(default=())
     piped: bool = False
+    words: bool = False
     suggests: str = ""
     via: tuple[str, ...] = ()
     needs: Action | None = None
@@ -131,6 +134,7 @@ def _parameter(name: str, given: FieldInfo) -> Parameter:
         metavar=told.metavar or name.upper(),
         flags=() if positional else tuple(filter(None, (told.short, flag))),
         piped=told.piped,
+        words=told.words,
         suggests=told.suggests,
         via=tuple(sorted(told.via)),
         needs=told.needs,

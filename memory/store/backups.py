@@ -85,6 +85,28 @@ def create(folder: Path, now: datetime) -> Backup:
     return _read(target)
 
 
+def copy_to(backup: Backup, folder: Path) -> Path:
+    """Copy a backup into another folder, verify the copy, and give where it is. Raises BackupFailed.
+
+    It is put back by copying it into `backups/` of a data folder.
+    """
+    target, making = folder / backup.name, folder / f"{backup.name}{_UNFINISHED}"
+    if target.exists():
+        raise BackupFailed(f"there is {target} already")
+    try:
+        private_folder(folder)
+        shutil.rmtree(making, ignore_errors=True)
+        private_folder(making)
+        shutil.copytree(backup.path, making, dirs_exist_ok=True)
+        verify(_read(making))
+        making.rename(target)
+        _sync(folder)
+    except OSError as error:
+        shutil.rmtree(making, ignore_errors=True)
+        raise BackupFailed(f"{folder} cannot take it: {error.strerror or error}") from error
+    return target
+
+
 def listing(folder: Path) -> list[Backup]:
     """The backups whose manifest can be read, newest first."""
     found = (each for each in _each(folder) if isinstance(each, Backup))

@@ -15,6 +15,7 @@ from pydantic_core.core_schema import ErrorType
 
 from bot.config import Config, Environment, FileSettings, load_config, load_here
 from bot.config import problems as words
+from bot.config.mcp import missing_programs
 from bot.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -265,7 +266,10 @@ def test_every_type_has_the_article_that_its_name_takes() -> None:
         ({"CARINA_MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY: not set; expected a key, since CARINA_MODEL"),
         ({"CARINA_CONFIG": "gone.toml"}, "gone.toml (CARINA_CONFIG): cannot be read: No such file"),
         ({"DISCORD_OWNER_ID": "somebody"}, 'DISCORD_OWNER_ID (environment): found "somebody"; expected a Discord id'),
-        ({"OPENAI_BASE_URL": "localhost"}, "OPENAI_BASE_URL (environment): found another value; expected a URL"),
+        (
+            {"OPENAI_BASE_URL": "localhost"},
+            'OPENAI_BASE_URL (environment): found "localhost"; expected http:// or https://',
+        ),
         ({"DISCORD_TOKEN": f"Bot {SECRET}"}, "DISCORD_TOKEN (environment): found another value; expected the value"),
     ],
 )
@@ -450,3 +454,38 @@ def test_the_documentation_names_every_setting_and_no_other() -> None:
         elif found := re.match(r"\| `(\w+)` \|", line):
             documented |= {f"{table}.{found[1]}".lstrip(".") for table in tables}
     assert documented == {*keys_of(FileSettings), *variables()}
+
+
+@pytest.mark.parametrize("name", ["DISCORD_TOKN", "DISCORD_BOT_TOKEN", "OPENAI_KEY", "BLUESKY_PASSWORD"])
+def test_a_name_in_dotenv_that_is_nearly_a_setting_is_named(tmp_path: Path, name: str) -> None:
+    said = problems(tmp_path, env=f"{name}={SECRET}\n")
+    assert f"{name} (.env): unknown setting; did you mean" in said
+    assert SECRET not in said
+
+
+def test_other_names_in_dotenv_and_those_of_mcp_servers_are_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("COMPOSE_PROJECT_NAME=x\nDISCORD_TOKEN_2=y\n", "utf-8")
+    assert loaded(tmp_path, '[mcp.chat]\ncommand = "chat"\nenv = { TOKEN = "DISCORD_TOKEN_2" }\n')
+    assert load_config({"DISCORD_TOKN": "in the environment, which others use too"}, tmp_path)
+
+
+@pytest.mark.parametrize("given", ["localhost:11434", "127.0.0.1:11434/v1"])
+def test_an_address_without_its_beginning_is_shown_with_what_is_missing(tmp_path: Path, given: str) -> None:
+    said = problems(tmp_path, {"OPENAI_BASE_URL": given})
+    assert f'OPENAI_BASE_URL (environment): found "{given}"; expected http:// or https:// at its beginning' in said
+
+
+def test_an_address_with_a_password_is_not_shown(tmp_path: Path) -> None:
+    assert SECRET not in problems(tmp_path, {"OPENAI_BASE_URL": f"ftp://me:{SECRET}@host"})
+
+
+def test_programs_that_are_not_there_are_named(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\n", "utf-8")
+    tool.chmod(0o700)
+    toml = (
+        f'[mcp.gone]\ncommand = "no-such-program"\n[mcp.there]\ncommand = "sh"\n[mcp.own]\ncommand = "{tool}"\n'
+        f'[mcp.beside]\ncommand = "./tool"\ncwd = "{tmp_path}"\n[mcp.web]\nurl = "http://127.0.0.1:1"\n'
+    )
+    (said,) = missing_programs(loaded(tmp_path, toml).mcp)
+    assert said == 'MCP server gone: there is no program "no-such-program"; correct mcp.gone.command, or install it'

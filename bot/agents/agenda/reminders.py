@@ -4,6 +4,7 @@ It is said where it was set, if those who hear that place now may know it, else 
 told nothing; quiet hours hold it back unless it is urgent; what nobody acknowledges is said once more and no more.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
@@ -24,7 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, place_source
 from scheduler import triggers
-from scheduler.dates import read_when, shown
+from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import rule_words
 from scheduler.due import Quiet
 from scheduler.jobs import Done, Firing, Kinds, Queueing
@@ -157,6 +158,17 @@ def meant(found: list[Reminder], which: str) -> Reminder:
     if not fitting:
         raise Refused(f"No open reminder is called {which!r} here. There are: {listed or 'none'}.")
     raise Refused(f"Several reminders fit {which!r}: say which by its number, {listed}.")
+
+
+def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
+    """What to be reminded of, and the words of the time in it. Raises Refused where one of them is missing."""
+    found = find_when(text, now, zone)
+    what = "" if found is None else re.sub(r"^(to|of|about|that)\s+", "", found.rest.strip(" ,;:"), flags=re.IGNORECASE)
+    if found is None:
+        raise Refused('Say when, too, such as "in 20 minutes", "tomorrow at 9" or "every monday at 8".')
+    if not what:
+        raise Refused("Say what to remind you of, too.")
+    return what, found.said
 
 
 def lateness(firing: Firing, zone: str) -> str:

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from bot.app import App, build
 from bot.config import OFFLINE, Config
+from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import ONCE
 from bot.interfaces.cli import streams
@@ -231,6 +232,8 @@ async def _converse(line: Line, view: ChatView, config: Config, stop: _Stop) -> 
         await listening.wait()
         stop.begun()
         view.greet(_greeting(config))
+        for words in missing_programs(config.mcp):
+            view.greet(words)
         view.ask()
         try:
             await _pass_lines(line, view, None if streams.typed() else answered, stop)

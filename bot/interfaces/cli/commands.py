@@ -89,6 +89,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
     def run(as_json: bool, **given: Any) -> None:
         sure = bool(given.pop("yes", False))
         arguments = {key: value for key, value in given.items() if value is not None and value != ()}
+        arguments = _worded(entry, arguments)
         piped = [each for each in entry["parameters"] if each["piped"] and each["name"] not in arguments]
         arguments |= {each["name"]: _piped(entry, each["flags"][-1]) for each in piped}
         view = {
@@ -111,6 +112,19 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
     )  # fmt: skip
 
 
+def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Words that stood one by one as the text they are; of two the second is the argument that may follow."""
+    told = next((each for each in entry["parameters"] if each["words"]), None)
+    if told is None or told["name"] not in given:
+        return dict(given)
+    name, after = told["name"], [each["name"] for each in entry["parameters"] if each["positional"]][1:]
+    said = [*given[name], *(given[each] for each in after if each in given)]
+    others = {key: value for key, value in given.items() if key not in (name, *after)}
+    if after and len(said) == 2:
+        return {**others, name: said[0], after[0]: said[1]}
+    return {**others, name: " ".join(said)}
+
+
 def _piped(entry: Mapping[str, Any], flag: str) -> str:
     """Standard input. Raises CallError where somebody sits there, or nothing comes."""
     words = entry["name"].replace(".", " ")
@@ -125,7 +139,7 @@ def _parameter(told: Mapping[str, Any]) -> click.Parameter:
     kind, name = _type(told), told["name"]
     if told["positional"]:
         metavar = told["metavar"] if told["required"] else f"[{told['metavar']}]"
-        count = -1 if told["kind"] == "many" else 1
+        count = -1 if told["kind"] == "many" or told["words"] else 1
         return click.Argument([name], type=kind, required=told["required"], metavar=metavar, nargs=count)
     words = [*told["flags"], name]
     if told["kind"] == "many":

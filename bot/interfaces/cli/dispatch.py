@@ -21,6 +21,7 @@ from bot.services.agents import Agents
 from bot.services.approvals import Approvals, approval_terms
 from bot.services.budgets import configured_budgets, open_spending
 from bot.services.build import build_registry
+from bot.services.configuration import ConfigurationFile
 from bot.services.constellations import Household
 from bot.services.databases import Databases
 from bot.services.folders import Folders
@@ -100,6 +101,8 @@ async def _opened(config: Config, folder: DataFolder) -> AsyncIterator[tuple[Ite
             store = database, approvals.people
             kept = configured_budgets(config)
             spending = await open_spending(approvals, kept, at_start=False)
+            agents = Agents(config, approvals, answering, lambda _turns: None)
+            groups = Groups(config, approvals, places)
             doors = (Household(constellations, house),)
             open_reminders(config, approvals, schedule, community.privacy.choices, notices)
             looking = Search(*store, utc_now, config.schedule.zone_name(), understood)
@@ -110,7 +113,7 @@ async def _opened(config: Config, folder: DataFolder) -> AsyncIterator[tuple[Ite
                 open_upkeep(config, approvals, schedule, (kept, thinking), lambda: False),
                 *(Inbox(database, lambda *_conversation: None), Databases(constellations)),
                 open_backups(config, approvals, schedule),
-                *(Agents(config, approvals, answering, lambda _turns: None), Groups(config, approvals, places)),
+                *(agents, groups, ConfigurationFile(config.file, agents, groups)),
                 Permits(approvals, tools),
             )
             yield doors, build_registry(config, approvals, schedule, community.privacy.choices, ready)

@@ -17,6 +17,9 @@ from memory.store.errors import FolderLocked, StoreError
 BEGINNING = "init"
 """Makes the configuration that all else reads."""
 
+_LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
+_NOT_RUNNING = "No service is running, so this comes only while Carina runs: start it with `carina run`."
+
 
 def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], *, alone: bool) -> list[socket.Reply]:
     """What came of it. Raises FolderLocked where somebody else uses the folder.
@@ -38,4 +41,7 @@ async def _replies(
 ) -> list[socket.Reply]:
     async with AsyncExitStack() as stack:
         registry = local_registry(config) if alone else await stack.enter_async_context(open_registry(config))
-        return [each async for each in socket.replies(registry, name, arguments, view)]
+        done = [each async for each in socket.replies(registry, name, arguments, view)]
+    if name in _LATER and not view.get("as_json") and "text" in done[-1]:
+        done[-1] = {"aside": _NOT_RUNNING, **done[-1]}
+    return done

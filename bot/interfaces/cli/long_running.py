@@ -6,6 +6,7 @@ What an exit code means stands in `bot.interfaces.exit_codes`.
 import asyncio
 import importlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -13,10 +14,12 @@ from bot import logs
 from bot.errors import CallError
 from bot.interfaces.cli import chat as chatting
 from bot.interfaces.cli import serve, streams
+from bot.interfaces.cli.home import data_folder
 from bot.interfaces.cli.setup import configured, log_to
 from bot.interfaces.cli.version import version
 from bot.interfaces.exit_codes import explained, logged
 from bot.interfaces.service_client import holder_of
+from bot.secrets import Redactor
 from memory.store.folder import DataFolder
 
 
@@ -69,12 +72,12 @@ def chat(once: str | None) -> None:
 @commands.command("mcp")
 def serve_tools() -> None:
     """Offer your agents' tools to an MCP client on standard input and output."""
-    config = configured()
-    log_to(config, level="error")
-    if holder_of(DataFolder(config.home)) is None:
-        logs.log.error("no_service", folder=str(config.home), do="start it with `carina run`; calls fail until then")
+    folder = DataFolder(data_folder(Path.cwd()))  # of the settings it needs no other, and so none of the secrets
+    logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
+    if holder_of(folder) is None:
+        logs.log.error("no_service", folder=str(folder.path), do="start it with `carina run`; calls fail until then")
     serving_tools = importlib.import_module("bot.interfaces.mcp.server")  # only here: loading it takes a second
-    asyncio.run(serving_tools.serve_tools(config, version()))
+    asyncio.run(serving_tools.serve_tools(folder, version()))
 
 
 def _serve(*, as_json: bool = False) -> None:

@@ -6,6 +6,9 @@ import signal
 from bot import logs
 from bot.app import build
 from bot.config import Config
+from bot.errors import UserError
+from bot.services.caller import owner_at_terminal
+from bot.services.registry import Registry
 from bot.services.restart import begin_anew
 
 
@@ -20,6 +23,7 @@ async def serve(config: Config) -> None:
         async def until_stopped() -> None:
             for part, setting in config.unset().items():
                 logs.log.info("not_configured", part=part, setting=setting)
+            await _report_differences(app.services.registry)
             logs.ready("terminal")
             await _either(stop, app.services.restart.wanted)
 
@@ -28,6 +32,17 @@ async def serve(config: Config) -> None:
     if app.services.restart.wanted.is_set() and not stop.is_set():
         logs.log.info("starts_again")
         begin_anew()
+
+
+async def _report_differences(registry: Registry) -> None:
+    """Say what of the file's agents and groups does not hold, since the database has something else."""
+    try:
+        found = await registry.call("config.diff", owner_at_terminal(), {})
+    except UserError as error:
+        logs.log.warning("configuration_not_compared", reason=str(error))
+        return
+    for line in found.lines(await registry.plain(owner_at_terminal())) if found.data() else ():
+        logs.log.warning("differs_from_file", what=line, do="`carina config apply` applies the file")
 
 
 async def _either(*events: asyncio.Event) -> None:

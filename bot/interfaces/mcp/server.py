@@ -13,7 +13,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
@@ -103,9 +102,9 @@ def _hit(hit: Mapping[str, Any]) -> str:
     )
 
 
-async def serve_tools(config: Config, version: str) -> None:
+async def serve_tools(folder: DataFolder, version: str) -> None:
     """Serve until the other side closes our input."""
-    tools = Tools(DataFolder(config.home))
+    tools = Tools(folder)
     server = MCPServer("carina", version=version, instructions=_INSTRUCTIONS, log_level="ERROR")
     server.add_tool(tools.route_to_group, annotations=_SAYS, structured_output=False)
     server.add_tool(tools.search_memory, annotations=_LOOKS, structured_output=False)

@@ -201,3 +201,30 @@ def test_vacuum_says_what_it_gave_back_file_by_file(here: Here, dead: InboxId) -
     lines = here("db vacuum").stdout.splitlines()
     assert [line.split(": ")[0].split("/")[-1] for line in lines] == ["carina.db", "global.db"]
     assert all(re.search(r": [\d,.]+ (k|M)B, (.* freed|nothing to free)$", line) for line in lines)
+
+
+def test_a_reminder_and_a_task_need_no_quotes(here: Here, dead: InboxId) -> None:
+    assert dead
+    set_ = here("remind me to call mum in 2 minutes")
+    assert (set_.returncode, ": call mum #" in set_.stdout) == (0, True)
+    assert "No service is running, so this comes only while Carina runs" in set_.stderr
+    assert here("remind me stretch tomorrow").returncode == 0
+    assert here("tasks add buy oat milk").stdout.startswith("Added: buy oat milk")
+    assert sorted(row["text"] for row in json.loads(here("remind list --json").stdout)) == ["call mum", "stretch"]
+    for words, said in (("call my mum", "Say when, too"), ("in 2 minutes", "Say what to remind you of")):
+        refused = here(f"remind me {words}")
+        assert (refused.returncode, said in refused.stderr) == (1, True)
+
+
+def test_a_backup_is_copied_to_another_folder(here: Here, dead: InboxId, tmp_path: Path) -> None:
+    assert dead
+    (made,) = [json.loads(here(f"backup create --json --to {tmp_path / 'disk'}").stdout)]
+    copy = Path(made["copied_to"])
+    assert copy.parent == tmp_path / "disk"
+    assert (copy / "global.db").read_bytes() == (
+        tmp_path / "data" / "backups" / made["name"] / "global.db"
+    ).read_bytes()
+    assert (copy.stat().st_mode & 0o077, (copy / "global.db").stat().st_mode & 0o077) == (0, 0)
+    (tmp_path / "file").write_text("", "utf-8")
+    refused = here(f"backup create --to {tmp_path / 'file'}")
+    assert (refused.returncode, "was created, but not copied" in refused.stderr) == (1, True)

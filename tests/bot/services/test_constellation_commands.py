@@ -420,3 +420,38 @@ def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path,
     assert done.returncode == 1
     assert "expected a name of 1 to 64 characters on one line" in done.stderr
     assert len(json.loads(carina(tmp_path, "constellation", "list", "--json").stdout)) == 1
+
+
+# --------------------------------------------------------------------------------------------- comparing and applying
+
+
+def test_a_table_that_was_changed_in_the_file_is_shown_and_applied(here: Here, tmp_path: Path) -> None:
+    assert here("config diff").stdout == "Agents and groups are as in carina.toml.\n"
+    assert here("config apply").stdout == "Nothing to apply: agents and groups are as in carina.toml.\n"
+    new = '[[agents]]\nname = "Comet"\nsystem_prompt = "You are Comet."\n[[groups]]'
+    changed = FILE.replace("You are Moon.", "You are the Moon.").replace("[[groups]]", new, 1)
+    (tmp_path / "carina.toml").write_text(changed.replace('members = ["Star"]', 'members = ["Star", "Comet"]'), "utf-8")
+    members = ["Star"], ["Star", "Comet"]
+    found = {
+        (row["kind"], row["name"], row["key"]): (row["database"], row["file"]) for row in rows(here, "config diff")
+    }
+    assert found["agent", "Moon", "system_prompt"] == ("You are Moon.", "You are the Moon.")
+    assert found["agent", "Comet", ""] == (None, None)
+    own, table = found["group", "Main", "members"]
+    assert ([each["agent"] for each in own], [each["agent"] for each in table]) == members
+    assert len(found) == 3
+    said = here("config diff").stdout
+    assert 'agent Moon, system_prompt: "You are Moon." in the database, "You are the Moon." in the file' in said
+    assert "agent Comet: not in the database yet; the next start creates it" in said
+    assert here("config apply").stdout.splitlines() == [
+        "agent Moon: changed", "agent Comet: created", "group Main: changed",
+    ]  # fmt: skip
+    assert rows(here, "config diff") == []
+    assert here("config apply").stdout.startswith("Nothing to apply")
+
+
+def test_a_file_that_cannot_be_used_applies_nothing(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(FILE.replace("You are Moon.", "Moon").replace('"Star"]', '"Sun"]'), "utf-8")
+    refused = here("config apply")
+    assert refused.returncode == 2
+    assert "Sun" in refused.stderr
