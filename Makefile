@@ -71,8 +71,9 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/operations.json, docs/commands.md, docs/architecture.svg
+generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/operations.json, docs/commands.md, texts/, docs/architecture.svg
 	$(BIN)/python -m bot.interfaces.cli.generate
+	$(BIN)/python -m docs.text_catalog
 	$(BIN)/python -m docs.architecture_picture
 
 bench: $(VENV)/.dev     ## print the benchmark tables

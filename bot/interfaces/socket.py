@@ -18,6 +18,7 @@ from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Plain, Result
 from memory.store.errors import StoreError
+from texts import speak
 
 Reply: TypeAlias = dict[str, Any]
 """`{"text": ...}`, perhaps with an `"aside"` for standard error; `{"confirm": ...}` with a question; or
@@ -36,6 +37,8 @@ class View(BaseModel):
     """Somebody said yes to whatever is asked before it is done."""
     shown: str = ""
     """The question to which they said yes; empty where they said it unasked."""
+    locale: str = ""
+    """Of whoever reads; empty for the language of the service."""
     width: int | None = None
     """Of the terminal; None where another program reads."""
 
@@ -51,7 +54,9 @@ async def replies(
 ) -> AsyncIterator[Reply]:
     """Do an operation for the owner at the terminal."""
     shown = View.model_validate(view)
-    caller = replace(owner_at_terminal(sure=shown.sure), shown=shown.shown)
+    if shown.locale:
+        speak(shown.locale)
+    caller = replace(owner_at_terminal(sure=shown.sure), shown=shown.shown, locale=shown.locale)
     try:
         ink = await registry.plain(caller)
         async for result in registry.results(name, caller, arguments):

@@ -77,10 +77,8 @@ def configured_rules(config: Config) -> dict[str, Rule]:
     return found
 
 
-_Code = Annotated[
-    str, Field(min_length=1, max_length=40), Param("The code, such as ABCD-2345; it was told to them alone")
-]
-_WHO = "discord:1234 or bluesky:did:… for a person, discord:role:1234, or discord:guild:1234"
+_Code = Annotated[str, Field(min_length=1, max_length=40), Param("Pairing code, such as ABCD-2345")]
+_WHO = "discord:1234, bluesky:did:…, discord:role:1234 or discord:guild:1234"
 
 
 class ApproveCode(Arguments):
@@ -88,14 +86,14 @@ class ApproveCode(Arguments):
 
 
 class OnePerson(Arguments):
-    person: Annotated[PersonId, Field(max_length=300), Param("Who, such as discord:1234")]
+    person: Annotated[PersonId, Field(max_length=300), Param("Person, such as discord:1234")]
 
 
 class Whom(Arguments):
     who: Annotated[str, Field(max_length=300), Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
     person: Annotated[PersonId | None, Param("A person", via=DISCORD_ONLY)] = None
-    role: Annotated[Role | None, Param("A role, in its own server", via=DISCORD_ONLY)] = None
-    server: Annotated[str, Field(max_length=20), Param("A server, by its id", via=DISCORD_ONLY)] = ""
+    role: Annotated[Role | None, Param("A role on its server", via=DISCORD_ONLY)] = None
+    server: Annotated[str, Field(max_length=20), Param("A server, by its ID", via=DISCORD_ONLY)] = ""
 
     @property
     def subject(self) -> str:
@@ -109,7 +107,7 @@ class Whom(Arguments):
 
 
 class OneDecision(Arguments):
-    who: Annotated[str, Field(min_length=1, max_length=300), Param("Whom it is about", suggests="decided")]
+    who: Annotated[str, Field(min_length=1, max_length=300), Param("Person, role or server", suggests="decided")]
 
 
 class WaitingRow(Row):
@@ -153,7 +151,10 @@ class RuleRow(Row):
 class Access:
     """Lets in and shuts out, for one constellation. `resume` sees to what is to be said."""
 
-    titles: ClassVar = {"pair": "Let in strangers who ask", "people": "Decide who may talk to your agents"}
+    titles: ClassVar = {
+        "pair": "Manage pairing requests from new people",
+        "people": "Decide who may talk to your agents",
+    }
 
     def __init__(
         self,
@@ -216,14 +217,14 @@ class Access:
 
     # ------------------------------------------------------------------ those in charge
 
-    @operation("pair.list", "List strangers who wait to be let in", Action.PEOPLE, Told(file_name="waiting.md"))
+    @operation("pair.list", "List pairing requests", Action.PEOPLE, Told(file_name="waiting.md"))
     async def list_waiting(self, _caller: Caller, _arguments: NoArguments) -> Waiting:
         """Without the codes."""
         waiting = await self._waiting()
         rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
         return Waiting(rows=rows, empty="Nobody waits to be let in.")
 
-    @operation("pair.approve", "Let a stranger in by the code they gave you", Action.PEOPLE, _CHANGES)
+    @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, _CHANGES)
     async def approve(self, caller: Caller, arguments: ApproveCode) -> Notice:
         """Let in whoever was given that code, and tell them."""
         now, wanted = self._clock(), read_code(arguments.code)
@@ -247,12 +248,12 @@ class Access:
         text = "{name} ({person}) was let in, and is told so."
         return Notice(text=text, people={"person": found.person}, words={"name": found.name})
 
-    @operation("pair.revoke", "Cancel somebody's code, or undo that they were let in", Action.PEOPLE, _CHANGES)
+    @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, _CHANGES)
     async def revoke(self, caller: Caller, arguments: OnePerson) -> Notice:
         """The same as forgetting what was decided about them."""
         return await self._forget(caller, arguments.person)
 
-    @operation("people.list", "List who was let in or shut out, and by whom", Action.PEOPLE, _LISTS)
+    @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE, _LISTS)
     async def list_people(self, _caller: Caller, _arguments: NoArguments) -> Listing[RuleRow]:
         """What holds, by command and by configuration."""
         ruled = [
@@ -265,7 +266,7 @@ class Access:
         ]
         return Listing(rows=(*ruled, *given), empty="Nobody was let in or shut out by name.")
 
-    @operation("people.allow", "Let a person, a role or a server in, until you take it back", Action.PEOPLE, _CHANGES)
+    @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, _CHANGES)
     async def allow(self, caller: Caller, arguments: Whom) -> Notice:
         """A denial of the configuration wins."""
         subject = arguments.subject
@@ -273,7 +274,7 @@ class Access:
             raise UserError(f"{subject} stands in [discord.deny] of the configuration, which wins: take it out there.")
         return await self._rule(caller, subject, Rule.ALLOW, "{who} is let in")
 
-    @operation("people.deny", "Shut a person, a role or a server out, until you take it back", Action.PEOPLE, _CHANGES)
+    @operation("people.deny", "Block a person, role or server", Action.PEOPLE, _CHANGES)
     async def deny(self, caller: Caller, arguments: Whom) -> Notice:
         """Everybody but the owner."""
         if arguments.subject in self._people.owner:
@@ -281,7 +282,7 @@ class Access:
         done = "{who} is shut out: nothing they say is heard or answered"
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
-    @operation("people.forget", "Undo what a command decided about somebody", Action.PEOPLE, _CHANGES)
+    @operation("people.forget", "Undo an allow or block", Action.PEOPLE, _CHANGES)
     async def forget(self, caller: Caller, arguments: OneDecision) -> Notice:
         """And an open code of theirs."""
         return await self._forget(caller, arguments.who)

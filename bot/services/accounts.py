@@ -73,7 +73,7 @@ class Accounts:
     `settle` waits until what was heard before is stored; `moved` tells running turns to look again.
     """
 
-    titles: ClassVar = {"link": "Link your other accounts, so that you are known as one person"}
+    titles: ClassVar = {"link": "Link your accounts on different platforms"}
 
     constellations: Constellations
     people: People
@@ -91,7 +91,7 @@ class Accounts:
 
     # ------------------------------------------------------------------ linking
 
-    @operation("link.start", "Get a code to say from your other account", Action.LINK, _CHANGES)
+    @operation("link.start", "Get a code to enter with your other account", Action.LINK, _CHANGES)
     async def start(self, caller: Caller, _arguments: NoArguments) -> Notice:
         """Tell somebody a code to say from their other account."""
         now, code = self.clock(), new_code()
@@ -106,7 +106,7 @@ class Accounts:
             "`/link say`, at the terminal `carina link say`. You are then told a second code to say here."
         )
 
-    @operation("link.say", "Say the code that your other account was told", Action.LINK, _CHANGES)
+    @operation("link.say", "Enter the code that your other account received", Action.LINK, _CHANGES)
     async def say(self, caller: Caller, arguments: SayCode) -> Notice:
         """The code of another account, or the second one from there."""
         now = self.clock()
@@ -138,12 +138,12 @@ class Accounts:
                     f"told to this very account. {caller.command('link start')} gives you a new one."
                 )
 
-    @operation("link.list", "List the accounts that are yours", Action.LINK)
+    @operation("link.list", "List your linked accounts", Action.LINK)
     async def list_accounts(self, caller: Caller, _arguments: NoArguments) -> AccountList:
         """The one that asks first."""
         return AccountList(rows=tuple(AccountRow(account=each) for each in self.people.selves(caller.person)), empty="")
 
-    @operation("link.remove", "Unlink this account from your others", Action.LINK, _CHANGES)
+    @operation("link.remove", "Unlink this account", Action.LINK, _CHANGES)
     async def remove(self, caller: Caller, _arguments: NoArguments) -> Notice:
         """Take the account that asks out of its person's others."""
         person = caller.person

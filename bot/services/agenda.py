@@ -47,17 +47,19 @@ _MINUTES = 31 * 24 * 60
 
 class SetReminder(Arguments):
     text: Annotated[
-        str, Field(min_length=1, max_length=1_000), Param("What to remind you of, perhaps with when", words=True)
+        str, Field(min_length=1, max_length=1_000), Param("What to remind you of, and perhaps when", words=True)
     ]
     when: Annotated[
         str, Field(max_length=200),
-        Param('When, such as "in 20 minutes", "every monday at 8", 2026-12-31 18:00', positional=True),
+        Param('When, such as "in 20 minutes" or "every monday at 8"', positional=True),
     ] = ""  # fmt: skip
-    where: Annotated[Literal["privately", "here"], Param("Where to say it", via=frozenset({Via.DISCORD}))] = "privately"
+    where: Annotated[Literal["privately", "here"], Param("Where to remind you", via=frozenset({Via.DISCORD}))] = (
+        "privately"
+    )
 
 
 class OneReminder(Arguments):
-    reminder: Annotated[_Named, Param("Its number, or words in it", suggests="reminders")]
+    reminder: Annotated[_Named, Param("Number or words from it", suggests="reminders")]
 
 
 class SnoozeReminder(OneReminder):
@@ -66,7 +68,7 @@ class SnoozeReminder(OneReminder):
 
 class AddTask(Arguments):
     title: Annotated[_Named, Param("What to do", words=True)]
-    due: Annotated[str, Field(max_length=200), Param('Until when, such as "friday at 18:00"')] = ""
+    due: Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00"')] = ""
     priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
 
 
@@ -75,14 +77,14 @@ class ListTasks(Arguments):
 
 
 class OneTask(Arguments):
-    task: Annotated[_Named, Param("Its number, or words in it", suggests="tasks")]
+    task: Annotated[_Named, Param("Number or words from it", suggests="tasks")]
 
 
 class AddEvent(Arguments):
-    title: Annotated[_Named, Param("What happens")]
-    when: Annotated[_When, Param('When it begins, such as "friday at 18:00", "every monday at 8"')]
+    title: Annotated[_Named, Param("Title of the event")]
+    when: Annotated[_When, Param('When it starts, such as "friday at 18:00" or "every monday at 8"')]
     ends: Annotated[str, Field(max_length=200), Param('When it ends, such as "at 19:30"')] = ""
-    minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("How many minutes before it to remind you; -1: never")] = (
+    minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("Remind you this many minutes before; -1 for never")] = (
         calendar.REMINDER_MINUTES
     )
 
@@ -92,14 +94,16 @@ class ListEvents(Arguments):
 
 
 class OneEvent(Arguments):
-    event: Annotated[_Named, Param("Its number, or words of its title", suggests="events")]
+    event: Annotated[_Named, Param("Number or title of the event", suggests="events")]
 
 
 class SetClocks(Arguments):
     begin: Annotated[
-        str | None, Field(max_length=5), Param('When quiet hours begin, such as 22:30; "off" ends them', flag="--from")
+        str | None,
+        Field(max_length=5),
+        Param('Start of quiet hours, such as 22:30; "off" to turn them off', flag="--from"),
     ] = None
-    end: Annotated[str | None, Field(max_length=5), Param("When they end, such as 7:00", flag="--until")] = None
+    end: Annotated[str | None, Field(max_length=5), Param("End of quiet hours, such as 7:00", flag="--until")] = None
     zone: Annotated[str | None, Field(max_length=60), Param("Your time zone, such as Europe/Vienna")] = None
 
 
@@ -284,7 +288,7 @@ class Agenda:
 
         return await self._pressed(work)
 
-    @operation("remind.cancel", "Cancel a reminder, with its repetitions", Action.AGENDA, _CHANGES)
+    @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, _CHANGES)
     async def cancel(self, caller: Caller, arguments: OneReminder) -> Sentence:
         """It is not said any more."""
 
@@ -370,7 +374,7 @@ class Agenda:
 
         return Listing(rows=await self.database.read(read), empty="Nothing is planned that I may show here.")
 
-    @operation("events.cancel", "Cancel an event, with its repetitions", Action.AGENDA, _CHANGES)
+    @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, _CHANGES)
     async def cancel_event(self, caller: Caller, arguments: OneEvent) -> Sentence:
         """It does not happen."""
 

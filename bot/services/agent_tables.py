@@ -18,19 +18,19 @@ from bot.services.results import Ink, Result, Row
 HERE = frozenset({Via.TERMINAL})
 CHANGES = Told(via=HERE, changes=True)
 
-Name = Annotated[str, Field(min_length=1, max_length=64), Param("Its name", metavar="NAME", suggests="agents")]
+Name = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 Settings = Annotated[
-    tuple[str, ...], Param("A key of its table in carina.toml", flag="--set", metavar="KEY=VALUE", via=HERE)
+    tuple[str, ...], Param("Setting to change, named as in carina.toml", flag="--set", metavar="KEY=VALUE", via=HERE)
 ]
 File = Annotated[
     str | None,
-    Param("A TOML file that is read instead; - is standard input", flag="--from", content=True, metavar="FILE"),
+    Param("TOML file to read instead; use - for standard input", flag="--from", content=True, metavar="FILE"),
 ]
 
 
 class ImportTables(Arguments):
-    file: Annotated[str, Param("A TOML file; - is standard input", content=True, metavar="FILE")]
-    replace: Annotated[bool, Param("Change those that exist already")] = False
+    file: Annotated[str, Param("TOML file; use - for standard input", content=True, metavar="FILE")]
+    replace: Annotated[bool, Param("Replace those that already exist")] = False
 
 
 class AgentChange(Row):

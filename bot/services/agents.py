@@ -64,24 +64,24 @@ MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
 _NAME = Field(min_length=1, max_length=64)
 _Prompt = Annotated[
     str | None,
-    Param("Its system_prompt, from a file; - is standard input", content=True, flag="--prompt-file", metavar="FILE"),
+    Param("File with its system prompt; use - for standard input", content=True, flag="--prompt-file", metavar="FILE"),
 ]
 
 
 class OneAgent(Arguments):
-    agent: Annotated[str, _NAME, Param("Its name", metavar="AGENT", suggests="every agent")]
+    agent: Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
 
 
 class ActiveAgent(Arguments):
-    agent: Annotated[str, _NAME, Param("Its name", metavar="AGENT", suggests="active agents")]
+    agent: Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="active agents")]
 
 
 class HibernatedAgent(Arguments):
-    agent: Annotated[str, _NAME, Param("Its name", metavar="AGENT", suggests="hibernated agents")]
+    agent: Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="hibernated agents")]
 
 
 class CreateAgent(Arguments):
-    name: Annotated[str, Field(max_length=64), Param("Its name", metavar="AGENT", positional=True)] = ""
+    name: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="AGENT", positional=True)] = ""
     settings: Settings = ()
     prompt: _Prompt = None
     file: File = None
@@ -90,14 +90,16 @@ class CreateAgent(Arguments):
 class EditAgent(OneAgent):
     settings: Settings = ()
     prompt: _Prompt = None
-    unset: Annotated[tuple[str, ...], Param("A key that gets its default again", metavar="KEY")] = ()
+    unset: Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")] = ()
 
 
 class ExportAgents(Arguments):
     names: Annotated[
-        tuple[str, ...], Param("Which agents; without names all", metavar="AGENT...", positional=True)
+        tuple[str, ...], Param("Agents to export (default: all)", metavar="AGENT...", positional=True)
     ] = ()
-    output: Annotated[Path | None, Param("Write a new file", metavar="FILE", short="-o", via=HERE)] = None
+    output: Annotated[
+        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=HERE)
+    ] = None
 
 
 class AgentRow(Row):
@@ -200,7 +202,7 @@ class Agents:
             toml=write_exchange([section]) if section else "",
         )
 
-    @operation("agent.create", "Create an agent, or those of a file", Action.AGENTS, CHANGES)
+    @operation("agent.create", "Create an agent, or several from a file", Action.AGENTS, CHANGES)
     async def create(self, _caller: Caller, arguments: CreateAgent) -> Lines[AgentChange]:
         """Of a table's keys."""
         given = _given(arguments.settings, arguments.prompt)
@@ -223,7 +225,7 @@ class Agents:
         merged = {**agent_section(agent), **changes}
         return await self._save([_section({key: value for key, value in merged.items() if value is not None})])
 
-    @operation("agent.import", "Create the agents of a file, all of them or none", Action.AGENTS, CHANGES)
+    @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Lines[AgentChange]:
         """Of those that are there the settings are changed only with `replace`."""
         return await self._save(_read_file(arguments.file), replacing=arguments.replace)
@@ -239,7 +241,7 @@ class Agents:
         exported = Exported(kind="agent", tables=sections, toml=write_exchange(sections), file="")
         return exported.written(arguments.output)
 
-    @operation("agent.archive", "Archive an agent: it never answers again but keeps its memory", Action.AGENTS, CHANGES)
+    @operation("agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES)
     async def archive(self, _caller: Caller, arguments: OneAgent) -> Lines[AgentChange]:
         """Give up what it was at."""
 

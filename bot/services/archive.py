@@ -50,13 +50,13 @@ _LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "peop
 _CHANGES = Told(changes=True)
 
 _Agent = Annotated[
-    str, Field(max_length=64), Param("Whose; without it every agent's", metavar="NAME", suggests="agents")
+    str, Field(max_length=64), Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")
 ]
-_Which = Annotated[str, Field(min_length=1, max_length=200), Param("Its label or id", suggests="entries")]
+_Which = Annotated[str, Field(min_length=1, max_length=200), Param("Label or ID of the entry", suggests="entries")]
 
 
 class ListEntries(Arguments):
-    limit: Annotated[int, Field(ge=1, le=_MOST), Param("How many at most, the newest", metavar="ROWS")] = 20
+    limit: Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")] = 20
     agent: _Agent = ""
 
 
@@ -67,22 +67,20 @@ class OneEntry(Arguments):
 
 class AddEntry(Arguments):
     text: Annotated[str, Field(min_length=1), Param("What to keep, in full sentences")]
-    label: Annotated[str, Field(max_length=100), Param("A short name for it", metavar="NAME")] = ""
-    category: Annotated[str, Field(max_length=200), Param("Where it belongs, such as health/teeth", metavar="PATH")] = (
-        ""
-    )
-    tag: Annotated[tuple[str, ...], Param("A word to find it by", metavar="WORD")] = ()
+    label: Annotated[str, Field(max_length=100), Param("Short name for the entry", metavar="NAME")] = ""
+    category: Annotated[str, Field(max_length=200), Param("Category, such as health/teeth", metavar="PATH")] = ""
+    tag: Annotated[tuple[str, ...], Param("Tag to find it by", metavar="WORD")] = ()
     agent: Annotated[
         str,
         Field(max_length=64),
-        Param("Who keeps it; without it the agent that answered you last", metavar="NAME", suggests="agents"),
+        Param("Agent that keeps it (default: the one that last answered you)", metavar="NAME", suggests="agents"),
     ] = ""
 
 
 class WidenEntry(Arguments):
     entry: _Which
     audience: Annotated[
-        str, Field(min_length=1, max_length=100), Param("Who may know it: public, guild:<id> or channel:<id>")
+        str, Field(min_length=1, max_length=100), Param("Who can see it: public, guild:<id> or channel:<id>")
     ]
     agent: _Agent = ""
 
@@ -248,14 +246,14 @@ class Context(Listing[SeenBlock]):
 class Archive:
     """The long-term entries of one constellation."""
 
-    titles: ClassVar = {"archival": "Manage what agents keep for the long term"}
+    titles: ClassVar = {"archival": "Manage long-term memory entries"}
 
     database: Database
     people: People
     clock: Clock
 
     @operation(
-        "archival.list", "List the newest entries that you may know here", Action.READ_MEMORY,
+        "archival.list", "List the newest entries you can see here", Action.READ_MEMORY,
         Told(file_name="archival.md"),
     )  # fmt: skip
     async def list_entries(self, caller: Caller, arguments: ListEntries) -> Entries:
@@ -281,7 +279,10 @@ class Archive:
         return WholeEntry(row=await self._read(read))
 
     @operation(
-        "archival.add", "Add an entry, known where you are answered alone", Action.KEEP, Told(changes=True, keeps=True)
+        "archival.add",
+        "Add an entry, used only in private conversations with you",
+        Action.KEEP,
+        Told(changes=True, keeps=True),
     )
     async def add_entry(self, caller: Caller, arguments: AddEntry) -> Added:
         """Keep an entry as words of the caller."""
@@ -300,7 +301,7 @@ class Archive:
 
         return await self.database.write(_ADD, work)
 
-    @operation("archival.delete", "Forget an entry, with your words that it came from", Action.CHANGE_OWN, _CHANGES)
+    @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, _CHANGES)
     async def delete_entry(self, caller: Caller, arguments: OneEntry) -> Sentence:
         """The words it came from are forgotten as far as they are the caller's."""
         now = self.clock()
@@ -316,7 +317,7 @@ class Archive:
         return Sentence(text=await self.database.write(_DELETE, work))
 
     @operation(
-        "archival.widen", "Let more people know an entry that holds your own words alone", Action.WIDEN,
+        "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
         Told(changes=True, asks=True, file_name="entry.md"),
     )  # fmt: skip
     async def widen_entry(self, caller: Caller, arguments: WidenEntry) -> WidenedEntry:
@@ -353,7 +354,7 @@ class Archive:
             raise Refused(f"That cannot be made known more widely: {error}.") from error
 
     @operation(
-        "context", "Show what agents see of their memory when they answer here, and its size", Action.READ_MEMORY,
+        "context", "Show what memory agents see when they answer here", Action.READ_MEMORY,
         Told(file_name="context.md"),
     )  # fmt: skip
     async def show_context(self, caller: Caller, arguments: NoArguments) -> Context:

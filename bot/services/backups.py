@@ -31,7 +31,7 @@ _log = structlog.get_logger("bot.services.backups")
 class CreateBackup(Arguments):
     to: Annotated[
         Path | None,
-        Param("A folder for a copy of it, best on another disk", metavar="PATH", via=frozenset({Via.TERMINAL})),
+        Param("Folder for a copy, ideally on another disk", metavar="PATH", via=frozenset({Via.TERMINAL})),
     ] = None
 
 
@@ -62,7 +62,7 @@ class BackupRow(Row):
 class Backups:
     """The backups of one data folder; the newest `keep` stay."""
 
-    titles: ClassVar = {"backup": "Back up everything, and restore it"}
+    titles: ClassVar = {"backup": "Back up and restore all data"}
 
     folder: Path
     clock: Clock

@@ -42,20 +42,22 @@ class OneBlock(Arguments):
 
 class ShareBlock(OneBlock):
     agent: Annotated[
-        str, Field(max_length=64), Param("The agent; without it, see who has it", suggests="agents", positional=True)
+        str,
+        Field(max_length=64),
+        Param("Agent to share with (default: show who has it)", suggests="agents", positional=True),
     ] = ""
     at: Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")] = "read_only"
 
 
 class UnshareBlock(OneBlock):
-    agent: Annotated[str, Field(min_length=1, max_length=64), Param("The agent", suggests="sharers")]
+    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="sharers")]
 
 
 class WidenBlock(OneBlock):
     to: Annotated[
         str,
         Field(min_length=1, max_length=100),
-        Param("public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True),
+        Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True),
     ] = "public"
 
 
@@ -93,7 +95,7 @@ class BlockSharing:
         return await self.database.write(_SHARE, work)
 
     @operation(
-        "memory.widen", "Let more people know a block that holds only your own words", Action.WIDEN,
+        "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
         Told(changes=True, asks=True, file_name="memory.md"),
     )  # fmt: skip
     async def widen(self, caller: Caller, arguments: WidenBlock) -> WidenedBlock:

@@ -68,27 +68,25 @@ _FORM = Told(changes=True, keeps=True, offered=False)
 _LOOKS = Told(file_name="memory.md")
 _CHANGES = Told(changes=True, file_name="memory.md")
 
-_Version = Annotated[int, Param("A version, as the history numbers them")]
-_FieldName = Annotated[
-    str, Field(max_length=140), Param("Only this field of a block that has fields", suggests="fields")
-]
+_Version = Annotated[int, Param("Version number, as the history shows it")]
+_FieldName = Annotated[str, Field(max_length=140), Param("Edit only this field", suggests="fields")]
 
 
 class ShowBlock(Arguments):
     label: Annotated[
-        str, Field(max_length=100), Param("Name of a block", metavar="BLOCK", suggests="blocks", positional=True)
+        str, Field(max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks", positional=True)
     ] = ""
-    version: Annotated[int | None, Param("As it was at this version")] = None
+    version: Annotated[int | None, Param("Version to show (default: the newest)")] = None
 
 
 class BlockHistory(OneBlock):
-    before: Annotated[int | None, Param("Only changes before this one")] = None
-    limit: Annotated[int, Field(ge=1, le=100_000), Param("How many at most, the newest", via=_TERMINAL)] = 15
+    before: Annotated[int | None, Param("Show only changes before this one")] = None
+    limit: Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=_TERMINAL)] = 15
 
 
 class CompareBlock(OneBlock):
     older: _Version
-    newer: Annotated[int | None, Param("The other version; without it the newest", positional=True)] = None
+    newer: Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)] = None
 
 
 class EditBlock(OneBlock):
@@ -96,7 +94,7 @@ class EditBlock(OneBlock):
     text: Annotated[str | None, Param("The new text", piped=True, via=_TERMINAL)] = None
     seen: Annotated[
         int | None,
-        Param("The version you edited, as `carina memory show` said: what others wrote since is kept", via=_TERMINAL),
+        Param("Version you edited; later changes by others are kept", via=_TERMINAL),
     ] = None
 
 
@@ -120,20 +118,22 @@ class RollBackBlock(OneBlock):
 
 
 class UndoChange(OneBlock):
-    redo: Annotated[bool, Param("Redo what you undid last")] = False
+    redo: Annotated[bool, Param("Redo your latest undone change")] = False
 
 
 class RevertWriter(OneBlock):
     writer: Annotated[
-        str, Field(min_length=1, max_length=100), Param("An agent, a person or a job", suggests="writers")
+        str,
+        Field(min_length=1, max_length=100),
+        Param("Agent, person or job whose changes to undo", suggests="writers"),
     ]
     since: Annotated[
-        str, Field(max_length=40), Param("Since a change (12), a turn ('turn 7'), a time, or how long ago (8h, 2d)")
+        str, Field(max_length=40), Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")
     ] = ""
 
 
 class VerifyBlocks(Arguments):
-    repair: Annotated[bool, Param("Rebuild damaged blocks from what is sound")] = False
+    repair: Annotated[bool, Param("Repair damaged blocks")] = False
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Blocks:
 
         return await self._read(read)
 
-    @operation("memory.show", "Show a memory block, or list which there are", Action.READ_MEMORY, _LOOKS)
+    @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY, _LOOKS)
     async def show_block(self, caller: Caller, arguments: ShowBlock) -> BlockList | ShownBlock:
         """As it is or as it was."""
         if not arguments.label:
@@ -217,7 +217,7 @@ class Blocks:
     # ------------------------------------------------------------------ writing
 
     @operation(
-        "memory.edit", "Rewrite a block, or one of its fields", Action.EDIT_OWN,
+        "memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN,
         Told(changes=True, keeps=True, file_name="memory.md"),
     )  # fmt: skip
     async def edit(self, caller: Caller, arguments: EditBlock) -> Edited:
@@ -290,7 +290,7 @@ class Blocks:
 
     # ------------------------------------------------------------------ going back
 
-    @operation("memory.rollback", "Restore a version of a block, as a new change", Action.EDIT_OWN, _CHANGES)
+    @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, _CHANGES)
     async def roll_back(self, caller: Caller, arguments: RollBackBlock) -> WentBack:
         """What came after it stays in the history."""
         version = arguments.version
@@ -298,14 +298,14 @@ class Blocks:
             caller, arguments.label, lambda edit, known: revert.roll_back(edit, version, known), version
         )
 
-    @operation("memory.undo", "Undo your newest change of a block, or redo it", Action.EDIT_OWN, _CHANGES)
+    @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, _CHANGES)
     async def undo(self, caller: Caller, arguments: UndoChange) -> WentBack:
         """What others wrote stays."""
         writer = person_writer(caller.person)
         step = revert.redo if arguments.redo else revert.undo
         return await self._gone_back(caller, arguments.label, lambda edit, known: step(edit, writer, known))
 
-    @operation("memory.revert", "Undo what one writer changed, and keep the rest", Action.EDIT_OWN, _CHANGES)
+    @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, _CHANGES)
     async def revert_writer(self, caller: Caller, arguments: RevertWriter) -> WentBack:
         """Since a version or a time.
 
@@ -353,7 +353,7 @@ class Blocks:
     # ------------------------------------------------------------------ maintenance
 
     @operation(
-        "memory.verify", "Check that the document of every block is sound", Action.EDIT_ANY,
+        "memory.verify", "Check all blocks for damage", Action.EDIT_ANY,
         Told(changes=True, via=_TERMINAL),
     )  # fmt: skip
     async def verify(self, _caller: Caller, arguments: VerifyBlocks) -> AsyncIterator[Listing[CheckRow]]:

@@ -30,32 +30,36 @@ _SWEEP = commit_point("budget.sweep")
 _DECIDES = Told(changes=True)
 _GENERAL = ("constellation", "person", "guild")
 
-_Period = Annotated[Literal["day", "month"], Param("Each day or each month (UTC)")]
+_Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
 
 
 class SetBudget(Arguments):
     of: Annotated[
         str,
         Field(min_length=1, max_length=100),
-        Param("constellation, agent:NAME, person, guild, person:discord:1234, guild:discord:1234", suggests="spending"),
+        Param(
+            "constellation, agent:NAME, person, guild, person:discord:1234 or guild:discord:1234", suggests="spending"
+        ),
     ]
     period: _Period = "day"
-    usd: Annotated[float | None, Field(ge=0, le=1_000_000), Param("Dollars; 0 asks no provider at all")] = None
-    tokens: Annotated[int | None, Field(ge=0, le=10**12), Param("Tokens, in and out")] = None
+    usd: Annotated[
+        float | None, Field(ge=0, le=1_000_000), Param("Limit in US dollars; 0 stops all calls to providers")
+    ] = None
+    tokens: Annotated[int | None, Field(ge=0, le=10**12), Param("Limit in tokens, input and output together")] = None
 
 
 class ClearBudget(Arguments):
     of: Annotated[
         str,
         Field(min_length=1, max_length=100),
-        Param("Of what, as the list of budgets shows it", suggests="budgets set by command"),
+        Param("What it limits, as the list shows it", suggests="budgets set by command"),
     ]
     period: _Period = "day"
 
 
 class ShowCost(Arguments):
-    days: Annotated[int, Field(ge=1, le=3_660), Param("How many days back")] = 30
-    by: Annotated[By, Param("What to add up by")] = "model"
+    days: Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")] = 30
+    by: Annotated[By, Param("Group the costs by")] = "model"
 
 
 class BudgetRow(Row):
@@ -160,7 +164,7 @@ def configured_budgets(config: Config) -> Budgets:
 class Spending:
     """The budgets of one constellation; `kept` is what every turn asks."""
 
-    titles: ClassVar = {"budget": "Limit what may be spent on models"}
+    titles: ClassVar = {"budget": "Limit spending on language models"}
 
     database: Database
     clock: Clock
@@ -182,13 +186,13 @@ class Spending:
         bills = tuple(BillRow(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)}) for bill in found)
         return Cost(days=arguments.days, by=arguments.by, bills=bills, budgets=await self._listed())
 
-    @operation("budget.list", "List budgets and what is left of them", Action.COST)
+    @operation("budget.list", "List budgets and what is left", Action.COST)
     async def list_budgets(self, _caller: Caller, arguments: NoArguments) -> Listing[BudgetRow]:
         """Those of the configuration and those that were set by command."""
         del arguments
         return await self._listed()
 
-    @operation("budget.set", "Set a budget, which holds at once", Action.BUDGET, _DECIDES)
+    @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, _DECIDES)
     async def set_budget(self, caller: Caller, arguments: SetBudget) -> Sentence:
         """It wins over the configuration."""
         limit = _checked(arguments)
@@ -205,7 +209,7 @@ class Spending:
         self.kept.decided[limit.subject, limit.period] = limit
         return Sentence(text=f"From now on: {limit.subject}, each {limit.period}: {limit_words(limit)}.")
 
-    @operation("budget.clear", "Clear a budget that was set by command", Action.BUDGET, _DECIDES)
+    @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, _DECIDES)
     async def clear_budget(self, _caller: Caller, arguments: ClearBudget) -> Sentence:
         """What the configuration says holds again."""
         named, period = _subject(arguments.of), arguments.period

@@ -67,7 +67,7 @@ class OneNight(Arguments):
         str,
         Field(max_length=10),
         Param(
-            "The date it began, such as 2026-11-22; without it, last night", metavar="DATE", suggests="nights",
+            "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
             positional=True,
         ),
     ] = ""  # fmt: skip
@@ -121,7 +121,7 @@ class ChangeReport:
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     @operation(
-        "summary.night", "Show what agents did by themselves in a night, and why", Action.READ_MEMORY,
+        "summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY,
         Told(file_name="night.md"),
     )  # fmt: skip
     async def report(self, caller: Caller, arguments: OneNight) -> Listing[TurnRow]:
@@ -144,7 +144,7 @@ class ChangeReport:
         return Listing(rows=await self.database.read(read), empty=empty)
 
     @operation(
-        "summary.undo-night", "Undo what agents wrote by themselves in a night", Action.UNDO_NIGHT,
+        "summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT,
         Told(changes=True, file_name="night.md"),
     )  # fmt: skip
     async def undo(self, caller: Caller, arguments: OneNight) -> Undone:

@@ -41,43 +41,41 @@ _KEEPS = Told(changes=True, keeps=True)
 
 _Agent = Annotated[str, Field(max_length=64)]
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
-_Importance = Annotated[Importance, Param("How much it matters; from medium on, agents that were away are told")]
+_Importance = Annotated[Importance, Param("Importance; from medium up, absent agents are told on return")]
 _Audience = Annotated[
     str,
     Field(max_length=100),
-    Param("Who may know: owner, public, guild:discord:1234 or channel:discord:1234", via=frozenset({Via.TERMINAL})),
+    Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=frozenset({Via.TERMINAL})),
 ]
 
 
 class ListActivity(Arguments):
-    hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours back")] = 24.0
-    agent: Annotated[_Agent, Param("Only what this agent did", metavar="NAME", suggests="agents")] = ""
-    kind: Annotated[Kind | None, Param("Only events of this kind")] = None
-    text: Annotated[str, Field(max_length=200), Param("Only events with these words", metavar="WORDS")] = ""
-    limit: Annotated[int, Field(ge=1, le=200), Param("How many at most, the newest", metavar="ROWS")] = 50
+    hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours to look back")] = 24.0
+    agent: Annotated[_Agent, Param("Show only this agent", metavar="NAME", suggests="agents")] = ""
+    kind: Annotated[Kind | None, Param("Show only events of this kind")] = None
+    text: Annotated[str, Field(max_length=200), Param("Show only events with these words", metavar="WORDS")] = ""
+    limit: Annotated[int, Field(ge=1, le=200), Param("Maximum number to show, newest first", metavar="ROWS")] = 50
 
 
 class AssignTask(Arguments):
     task: Annotated[_Words, Param("What to do")]
-    agent: Annotated[_Agent, Param("Who does it; without it anyone", metavar="NAME", suggests="agents")] = ""
+    agent: Annotated[_Agent, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")] = ""
     importance: Annotated[Importance, Param("How urgent it is")] = "medium"
     audience: _Audience = "owner"
 
 
 class CompleteTask(Arguments):
-    task: Annotated[str, Field(min_length=1, max_length=64), Param("Its id", suggests="open tasks")]
+    task: Annotated[str, Field(min_length=1, max_length=64), Param("ID of the task", suggests="open tasks")]
 
 
 class HandOver(Arguments):
-    note: Annotated[_Words, Param("What the agent has to know")]
-    agent: Annotated[
-        _Agent, Param("Who reads it; without it whoever comes next", metavar="NAME", suggests="agents")
-    ] = ""
+    note: Annotated[_Words, Param("What the agent needs to know")]
+    agent: Annotated[_Agent, Param("Agent to read it (default: the next one)", metavar="NAME", suggests="agents")] = ""
     audience: _Audience = "owner"
 
 
 class AddNote(Arguments):
-    note: Annotated[_Words, Param("What was decided or matters")]
+    note: Annotated[_Words, Param("What was decided or is important")]
     importance: _Importance = "medium"
     audience: _Audience = "owner"
 
@@ -187,12 +185,12 @@ class Assigned(Result):
 class Coordination:
     """The coordination of one constellation."""
 
-    titles: ClassVar = {"coord": "Manage what agents arrange with each other: tasks, handoffs, notes"}
+    titles: ClassVar = {"coord": "Manage the tasks, handoffs and notes that agents share"}
 
     database: Database
     clock: Clock
 
-    @operation("activity", "List what agents did lately", Action.READ_MEMORY, Told(file_name="activity.md"))
+    @operation("activity", "List what agents did recently", Action.READ_MEMORY, Told(file_name="activity.md"))
     async def list_activity(self, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
         """As far as the caller may know it, newest first."""
         since = self.clock() - timedelta(hours=arguments.hours)
@@ -211,7 +209,7 @@ class Coordination:
         return Listing(rows=tuple(map(EventRow.of, found)), empty=empty)
 
     @operation(
-        "coord.status", "Show which agents are here, open tasks, handoffs and notes", Action.READ_MEMORY,
+        "coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY,
         Told(file_name="coord.md"),
     )  # fmt: skip
     async def show_status(self, caller: Caller, arguments: NoArguments) -> Coordinated:
@@ -242,7 +240,7 @@ class Coordination:
 
         return await self._read(read)
 
-    @operation("coord.assign", "Assign a task, known to those who read here", Action.COORDINATE, _KEEPS)
+    @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, _KEEPS)
     async def assign_task(self, caller: Caller, arguments: AssignTask) -> Assigned:
         """To an agent, or to anyone."""
         by = self._by(caller, arguments.audience)
@@ -265,7 +263,7 @@ class Coordination:
 
         return await self._arrange(work)
 
-    @operation("coord.handoff", "Leave an agent a note that it reads in its next turn", Action.COORDINATE, _KEEPS)
+    @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, _KEEPS)
     async def hand_over(self, caller: Caller, arguments: HandOver) -> Sentence:
         """To an agent, or to whoever comes next."""
         by = self._by(caller, arguments.audience)
@@ -276,7 +274,7 @@ class Coordination:
 
         return await self._arrange(work)
 
-    @operation("coord.note", "Note something for all agents, known to those who read here", Action.COORDINATE, _KEEPS)
+    @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, _KEEPS)
     async def add_note(self, caller: Caller, arguments: AddNote) -> Sentence:
         """What was decided or matters."""
         by = self._by(caller, arguments.audience)

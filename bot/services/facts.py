@@ -28,8 +28,8 @@ from memory.store.plurals import many
 
 _CHANGE = commit_point("facts.change")
 
-_Which = Annotated[str, Field(min_length=1, max_length=20), Param("Its number in the list of facts", suggests="facts")]
-_Agent = Annotated[str, Field(max_length=64), Param("Name of an agent", metavar="NAME", suggests="agents")]
+_Which = Annotated[str, Field(min_length=1, max_length=20), Param("Number of the fact, as listed", suggests="facts")]
+_Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=facts.LONGEST)]
 _CHANGES = Told(changes=True)
 _KEEPS = Told(changes=True, keeps=True)
@@ -37,11 +37,11 @@ _KEEPS = Told(changes=True, keeps=True)
 
 class ListFacts(Arguments):
     agent: _Agent = ""
-    mine: Annotated[bool, Param("Only what was learned from you")] = False
+    mine: Annotated[bool, Param("Show only facts learned from you")] = False
 
 
 class AddFact(Arguments):
-    fact: Annotated[_Words, Param("One statement about you, or the work", metavar="TEXT")]
+    fact: Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
     category: Annotated[Category, Param("What kind of fact it is")] = Category.PREFERENCE
     agent: _Agent = ""
 
@@ -51,7 +51,7 @@ class OneFact(Arguments):
 
 
 class CorrectFact(OneFact):
-    text: Annotated[_Words, Param("What holds instead")]
+    text: Annotated[_Words, Param("What is true instead")]
 
 
 class FactRow(Row):
@@ -95,13 +95,13 @@ class FactRow(Row):
 class Facts:
     """The facts of one constellation."""
 
-    titles: ClassVar = {"facts": "Manage what agents learned from what people say"}
+    titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
     database: Database
     people: People
     clock: Clock
 
-    @operation("facts.list", "List the facts you may know here", Action.READ_MEMORY, Told(file_name="facts.md"))
+    @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, Told(file_name="facts.md"))
     async def list_facts(self, caller: Caller, arguments: ListFacts) -> Listing[FactRow]:
         """The weightiest first; of one agent, of the caller alone."""
         selves = self.people.selves(caller.person) if arguments.mine else ()
@@ -113,7 +113,7 @@ class Facts:
         found = await self.database.read(read)
         return Listing(rows=tuple(map(FactRow.of, found)), empty="Nothing was learned yet that you may know here.")
 
-    @operation("facts.add", "Add a fact, known where you are answered alone", Action.KEEP, _KEEPS)
+    @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, _KEEPS)
     async def add_fact(self, caller: Caller, arguments: AddFact) -> Entry[FactRow]:
         """Keep a fact as words of the caller."""
         said = _statement(arguments.fact, arguments.category)
@@ -126,7 +126,7 @@ class Facts:
 
         return Entry(done="Kept", row=FactRow.of(await self.database.write(_CHANGE, work)))
 
-    @operation("facts.confirm", "Confirm a fact of yours", Action.CHANGE_OWN, _CHANGES)
+    @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, _CHANGES)
     async def confirm_fact(self, caller: Caller, arguments: OneFact) -> Entry[FactRow]:
         """As if it was said once more: after three sessions all agents know it."""
 
@@ -140,7 +140,7 @@ class Facts:
 
         return Entry(done="Confirmed", row=FactRow.of(await self.database.write(_CHANGE, work)))
 
-    @operation("facts.correct", "Correct a fact of yours", Action.CHANGE_OWN, _KEEPS)
+    @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, _KEEPS)
     async def correct_fact(self, caller: Caller, arguments: CorrectFact) -> Entry[FactRow]:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
 
@@ -154,7 +154,7 @@ class Facts:
 
         return Entry(done="Now", row=FactRow.of(await self.database.write(_CHANGE, work)))
 
-    @operation("facts.forget", "Forget a fact of yours", Action.CHANGE_OWN, _CHANGES)
+    @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, _CHANGES)
     async def forget_fact(self, caller: Caller, arguments: OneFact) -> Sentence:
         """Take it away, with those that it had replaced."""
 

@@ -45,18 +45,18 @@ _HERE = frozenset({Via.TERMINAL})
 _READS = Told(via=_HERE)
 _CHANGES = Told(changes=True, via=_HERE)
 
-_Name = Annotated[str, Field(max_length=64), Param("Its name", metavar="FOLDER", suggests="folders")]
-_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Which agent", suggests="agents")]
-_READERS = "Who may hear of its content: owner, public, guild:discord:1234 or channel:discord:1234"
+_Name = Annotated[str, Field(max_length=64), Param("Name of the folder", metavar="FOLDER", suggests="folders")]
+_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
+_READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 
 
 class CreateFolder(Arguments):
-    name: Annotated[str, Field(min_length=1, max_length=64), Param("Small letters, digits, - and _")]
+    name: Annotated[str, Field(min_length=1, max_length=64), Param("Name in lowercase letters, digits, - and _")]
     path: Annotated[
         Path | None,
-        Param("A directory of this machine; without it files are uploaded and kept", metavar="DIRECTORY", via=_HERE),
+        Param("Directory on this machine (default: upload files instead)", metavar="DIRECTORY", via=_HERE),
     ] = None
-    description: Annotated[str, Field(max_length=1_000), Param("What is in it; agents read that", metavar="TEXT")] = ""
+    description: Annotated[str, Field(max_length=1_000), Param("Description for agents to read", metavar="TEXT")] = ""
     audience: Annotated[str, Field(max_length=100), Param(_READERS)] = "owner"
 
 
@@ -67,7 +67,7 @@ class OneFolder(Arguments):
 class AttachFolder(Arguments):
     name: _Name
     agent: _Agent
-    write: Annotated[bool, Param("Let it write there as well")] = False
+    write: Annotated[bool, Param("Also let it write")] = False
 
 
 class DetachFolder(Arguments):
@@ -82,13 +82,13 @@ class SetAudience(Arguments):
 
 class UploadFile(Arguments):
     name: _Name
-    file: Annotated[Path, Param("A file of this machine", via=_HERE)]
-    kept_as: Annotated[str, Param("Its path in the folder, instead of its own name", flag="--as", metavar="PATH")] = ""
+    file: Annotated[Path, Param("File on this machine", via=_HERE)]
+    kept_as: Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")] = ""
 
 
 class RemoveFolder(Arguments):
     name: _Name
-    file: Annotated[str, Field(max_length=1_000), Param("Only this file", positional=True)] = ""
+    file: Annotated[str, Field(max_length=1_000), Param("Remove only this file", positional=True)] = ""
 
 
 class FolderRow(Row):
@@ -224,13 +224,13 @@ class Removed(Result):
 class Folders:
     """The folders of one constellation; `data` is Carina's own folder, which never becomes one of them."""
 
-    titles: ClassVar = {"folder": "Manage folders of files that agents may read"}
+    titles: ClassVar = {"folder": "Manage folders of files that agents can read"}
 
     database: Database
     data: Path
     clock: Clock
 
-    @operation("folder.create", "Create a folder, which no agent has yet", Action.FOLDERS, _CHANGES)
+    @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, _CHANGES)
     async def create(self, _caller: Caller, arguments: CreateFolder) -> Created:
         """Of a directory of this machine, or one that files are uploaded to."""
         path = arguments.path
@@ -245,7 +245,7 @@ class Folders:
 
         return Created(row=await self.database.write(_CREATE, work))
 
-    @operation("folder.list", "List the folders, and which agents have them", Action.FOLDERS, _READS)
+    @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, _READS)
     async def list_folders(self, _caller: Caller, arguments: NoArguments) -> Listing[FolderRow]:
         """Every folder."""
         del arguments
@@ -255,7 +255,7 @@ class Folders:
 
         return Listing(rows=await self.database.read(read), empty="There is no folder.")
 
-    @operation("folder.show", "List the files of a folder as they were indexed last", Action.FOLDERS, _READS)
+    @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, _READS)
     async def list_files(self, _caller: Caller, arguments: OneFolder) -> Listing[FileRow]:
         """The first of them by name."""
 
@@ -265,7 +265,7 @@ class Folders:
 
         return Listing(rows=await self.database.read(read), empty="The folder is empty, or was not indexed yet.")
 
-    @operation("folder.attach", "Let an agent read a folder, or write in it", Action.FOLDERS, _CHANGES)
+    @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, _CHANGES)
     async def attach(self, _caller: Caller, arguments: AttachFolder) -> Attached:
         """Reading and writing is said anew where the agent has it already."""
         access: Access = "read_write" if arguments.write else "read"
@@ -278,7 +278,7 @@ class Folders:
 
         return await self._change(arguments.name, work)
 
-    @operation("folder.detach", "Take a folder away from an agent", Action.FOLDERS, _CHANGES)
+    @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, _CHANGES)
     async def detach(self, _caller: Caller, arguments: DetachFolder) -> Attached:
         """It can use nothing of it any more."""
 
@@ -290,7 +290,7 @@ class Folders:
 
         return await self._change(arguments.name, work)
 
-    @operation("folder.audience", "Set who may hear of a folder's content", Action.FOLDERS, _CHANGES)
+    @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, _CHANGES)
     async def set_audience(self, _caller: Caller, arguments: SetAudience) -> Readers:
         """Wider or narrower than before."""
         heard = _audience(arguments.audience)
@@ -302,7 +302,7 @@ class Folders:
         return await self._change(arguments.name, work)
 
     @operation(
-        "folder.upload", "Keep a copy of a file in a folder without a directory of its own", Action.FOLDERS,
+        "folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS,
         _CHANGES,
     )  # fmt: skip
     async def upload(self, _caller: Caller, arguments: UploadFile) -> Uploaded:
@@ -324,7 +324,7 @@ class Folders:
         return await self.database.write(_STORE, work)
 
     @operation(
-        "folder.index", "Bring the index of a folder up to date with its directory", Action.FOLDERS,
+        "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
         Told(changes=True, via=_HERE, seconds=_INDEX_SECONDS),
     )  # fmt: skip
     async def index(self, _caller: Caller, arguments: OneFolder) -> Indexed:
@@ -340,7 +340,7 @@ class Folders:
         return Indexed(folder=name, files=done.files, changed=changed, removed=done.removed)
 
     @operation(
-        "folder.remove", "Remove a folder with what was uploaded to it, or one of its files", Action.FOLDERS,
+        "folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS,
         Told(changes=True, asks=True, via=_HERE),
     )  # fmt: skip
     async def remove(self, caller: Caller, arguments: RemoveFolder) -> Removed:

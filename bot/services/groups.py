@@ -52,8 +52,8 @@ _SAVE = commit_point("grouping.save")
 _OWNER = Approver(PERSON, door="command line")
 
 _NAME = Field(min_length=1, max_length=64)
-_Group = Annotated[str, _NAME, Param("Its name", metavar="GROUP", suggests="groups")]
-_Agent = Annotated[str, _NAME, Param("Which agent", metavar="AGENT", suggests="every agent")]
+_Group = Annotated[str, _NAME, Param("Name of the group", metavar="GROUP", suggests="groups")]
+_Agent = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
 
 
 class OneGroup(Arguments):
@@ -61,15 +61,15 @@ class OneGroup(Arguments):
 
 
 class CreateGroup(Arguments):
-    name: Annotated[str, Field(max_length=64), Param("Its name", metavar="GROUP", positional=True)] = ""
-    member: Annotated[tuple[str, ...], Param("An agent in it", metavar="AGENT")] = ()
+    name: Annotated[str, Field(max_length=64), Param("Name of the group", metavar="GROUP", positional=True)] = ""
+    member: Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")] = ()
     settings: Settings = ()
     file: File = None
 
 
 class AddMember(OneGroup):
     agent: _Agent
-    role: Annotated[str, Param("Its role: regular, supervisor, observer or specialist", metavar="ROLE")] = ""
+    role: Annotated[str, Param("Role: regular, supervisor, observer or specialist", metavar="ROLE")] = ""
     domain: Annotated[str, Param("What a specialist is responsible for", metavar="TEXT")] = ""
     settings: Settings = ()
 
@@ -80,9 +80,11 @@ class RemoveMember(OneGroup):
 
 class ExportGroups(Arguments):
     names: Annotated[
-        tuple[str, ...], Param("Which groups; without names all", metavar="GROUP...", positional=True)
+        tuple[str, ...], Param("Groups to export (default: all)", metavar="GROUP...", positional=True)
     ] = ()
-    output: Annotated[Path | None, Param("Write a new file", metavar="FILE", short="-o", via=HERE)] = None
+    output: Annotated[
+        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=HERE)
+    ] = None
 
 
 class GroupRow(Row):
@@ -175,7 +177,7 @@ class Groups:
     """The groups of one constellation."""
 
     titles: ClassVar = {
-        "group": "Manage groups of agents: who is in them and where they answer",
+        "group": "Manage groups of agents and where they answer",
         "group.add": "Add agents to groups",
         "group.remove": "Remove agents from groups",
     }
@@ -184,7 +186,7 @@ class Groups:
     approvals: Approvals
     places: Places
 
-    @operation("group.list", "List the groups and who is in them", Action.HELP, Told(file_name="groups.md"))
+    @operation("group.list", "List groups and their members", Action.HELP, Told(file_name="groups.md"))
     async def list_groups(self, caller: Caller, arguments: NoArguments) -> Listing[GroupRow]:
         """Those in charge see where each answers, and how it stands to the file."""
         del arguments
@@ -209,7 +211,7 @@ class Groups:
         toml = write_exchange(groups=[section]) if whole else ""
         return WholeGroup(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
 
-    @operation("group.status", "Show a group's members and what its pattern remembers", Action.STATUS)
+    @operation("group.status", "Show a group's members and state", Action.STATUS)
     async def status(self, _caller: Caller, arguments: OneGroup) -> GroupStatus:
         """How each stands, and what the pattern keeps between runs."""
 
@@ -227,7 +229,7 @@ class Groups:
 
         return await self._read(read)
 
-    @operation("group.create", "Create a group, or those of a file", Action.AGENTS, CHANGES)
+    @operation("group.create", "Create a group, or several from a file", Action.AGENTS, CHANGES)
     async def create(self, _caller: Caller, arguments: CreateGroup) -> Lines[GroupChange]:
         """Of a table's keys."""
         given = read_settings(arguments.settings)
@@ -240,7 +242,7 @@ class Groups:
             raise CallError("group create: expected a name and --member, or --from FILE")
         return await self._save([_section(wanted)], replacing=False)
 
-    @operation("group.import", "Create the groups of a file, all of them or none", Action.AGENTS, CHANGES)
+    @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Lines[GroupChange]:
         """Of those that are there the settings are changed only with `replace`."""
         return await self._save(_read_file(arguments.file), replacing=arguments.replace)
@@ -253,7 +255,7 @@ class Groups:
         exported = Exported(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
         return exported.written(arguments.output)
 
-    @operation("group.add.member", "Add an agent to a group as its last member", Action.AGENTS, CHANGES)
+    @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES)
     async def add_member(self, _caller: Caller, arguments: AddMember) -> Lines[GroupChange]:
         """With keys of a member's own table."""
         section, agent = await self._named(arguments.group), arguments.agent

@@ -31,16 +31,16 @@ Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
 
 
 class ListInbox(Arguments):
-    dead: Annotated[bool, Param("Only messages that were given up")] = False
-    limit: Annotated[int, Field(ge=1, le=1_000), Param("Show at most this many, newest first", metavar="ROWS")] = 20
+    dead: Annotated[bool, Param("Show only failed messages")] = False
+    limit: Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")] = 20
 
 
 class OneRow(Arguments):
-    row: Annotated[str, Field(min_length=1, max_length=30), Param("Its number in the list", suggests="inbox")]
+    row: Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="inbox")]
 
 
 class RetryRow(Arguments):
-    row: Annotated[str, Field(min_length=1, max_length=30), Param("Its number in the list", suggests="dead")]
+    row: Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
 
 
 class InboxRow(Row):
@@ -105,14 +105,12 @@ class WholeRow(Result):
 class Inbox:
     """The inbox of one constellation. `wake` is told of a conversation in which something waits again."""
 
-    titles: ClassVar = {"inbox": "See what arrived and retry what was given up"}
+    titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
 
     database: Database
     wake: Wake
 
-    @operation(
-        "inbox.list", "List the newest messages and what became of them", Action.INBOX, Told(file_name="inbox.md")
-    )
+    @operation("inbox.list", "List recent messages and their status", Action.INBOX, Told(file_name="inbox.md"))
     async def list_rows(self, caller: Caller, arguments: ListInbox) -> Listing[InboxRow]:
         """The newest first, without words."""
         found = await self._listed(caller, arguments)
@@ -120,7 +118,7 @@ class Inbox:
             rows=tuple(found), empty="Nothing was given up." if arguments.dead else "Nothing has arrived yet."
         )
 
-    @operation("inbox.show", "Show one message and what became of it", Action.INBOX)
+    @operation("inbox.show", "Show a message and its status", Action.INBOX)
     async def show(self, caller: Caller, arguments: OneRow) -> WholeRow:
         """With its words as far as the caller may read them."""
 
@@ -132,7 +130,7 @@ class Inbox:
 
         return await self.database.read(read)
 
-    @operation("inbox.retry", "Retry a message that was given up", Action.INBOX, Told(changes=True))
+    @operation("inbox.retry", "Retry a failed message", Action.INBOX, Told(changes=True))
     async def retry(self, caller: Caller, arguments: RetryRow) -> Entry[InboxRow]:
         """By the running service, or the next one."""
         which = (await self.database.read(lambda rows: _found(rows, arguments.row))).id

@@ -41,11 +41,11 @@ class Standing:
 
 
 class ListJobs(Arguments):
-    done: Annotated[bool, Param("Include jobs that are over")] = False
+    done: Annotated[bool, Param("Include finished jobs")] = False
 
 
 class OneJob(Arguments):
-    job: Annotated[str, Field(min_length=1, max_length=100), Param("Its name in the list of jobs", suggests="jobs")]
+    job: Annotated[str, Field(min_length=1, max_length=100), Param("Name of the job, as listed", suggests="jobs")]
 
 
 class JobRow(Row):
@@ -83,7 +83,7 @@ class JobRow(Row):
 class Schedule:
     """The jobs of one constellation. What `runner` knows how to do is added to its kinds before it runs."""
 
-    titles: ClassVar = {"jobs": "See and control scheduled jobs"}
+    titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
 
     database: Database
     house: ConstellationId
@@ -124,7 +124,7 @@ class Schedule:
         """A job was made or moved: look at it now."""
         self.runner.changed(self.house)
 
-    @operation("jobs.list", "List scheduled jobs, the next first", Action.JOBS, Told(file_name="jobs.md"))
+    @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS, Told(file_name="jobs.md"))
     async def list_jobs(self, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:
         """Without words of people."""
         found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED, done=arguments.done))

@@ -40,11 +40,11 @@ MAY_REPEAT = (
 
 
 class ListOutbox(Arguments):
-    limit: Annotated[int, Field(ge=1, le=_MOST), Param("How many at most, the newest", metavar="ROWS")] = 20
+    limit: Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")] = 20
 
 
 class OneRow(Arguments):
-    row: Annotated[str, Field(min_length=1, max_length=30), Param("Its number in the list", suggests="undelivered")]
+    row: Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="undelivered")]
 
 
 class UndeliveredRow(Row):
@@ -79,18 +79,18 @@ class Changed(Result):
 class Outbox:
     """What one constellation could not deliver. `deliver` sees to what waits to be sent."""
 
-    titles: ClassVar = {"outbox": "Manage what could not be delivered"}
+    titles: ClassVar = {"outbox": "Manage undelivered messages"}
 
     database: Database
     deliver: Callable[[], None]
 
-    @operation("outbox.list", "List what could not be delivered, and why", Action.OUTBOX, Told(file_name="outbox.md"))
+    @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX, Told(file_name="outbox.md"))
     async def list_rows(self, _caller: Caller, arguments: ListOutbox) -> Listing[UndeliveredRow]:
         """The newest first; words only as far as the owner may read them."""
         found = await self.database.read(lambda rows: _rows(rows, arguments.limit))
         return Listing(rows=tuple(found), empty="Everything was delivered.")
 
-    @operation("outbox.retry", "Send something again", Action.OUTBOX, Told(changes=True, asks=True))
+    @operation("outbox.retry", "Send a message again", Action.OUTBOX, Told(changes=True, asks=True))
     async def retry(self, caller: Caller, arguments: OneRow) -> Changed:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
 
@@ -106,7 +106,7 @@ class Outbox:
         self.deliver()
         return Changed(row=done, words="is sent again by the running service, or by the next one.")
 
-    @operation("outbox.drop", "Drop something for good", Action.OUTBOX, Told(changes=True))
+    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Told(changes=True))
     async def drop(self, _caller: Caller, arguments: OneRow) -> Changed:
         """What it said is forgotten."""
 

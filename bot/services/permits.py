@@ -44,39 +44,39 @@ _DISCORD = frozenset({Via.DISCORD})
 
 
 class OneRequest(Arguments):
-    request: Annotated[str, Field(min_length=1, max_length=20), Param("Its number", suggests="requests")]
+    request: Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="requests")]
 
 
 class Approve(OneRequest):
-    length: Annotated[Literal["once", "hour", "always"], Param("How long the same is allowed again", via=_DISCORD)] = (
+    length: Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=_DISCORD)] = (
         "once"
     )
-    hour: Annotated[bool, Param("Allow the same again for an hour", via=_HERE)] = False
-    always: Annotated[bool, Param("Allow the same again until you revoke it", via=_HERE)] = False
+    hour: Annotated[bool, Param("Allow the same for an hour", via=_HERE)] = False
+    always: Annotated[bool, Param("Allow the same until you revoke it", via=_HERE)] = False
 
 
 class OnePermit(Arguments):
-    permit: Annotated[str, Field(min_length=1, max_length=20), Param("Its number", suggests="permits")]
+    permit: Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="permits")]
 
 
 class ReadRecord(Arguments):
-    limit: Annotated[int, Field(ge=1, le=100_000), Param("Show at most this many, newest first", metavar="LINES")] = 100
+    limit: Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")] = 100
 
 
 class GrantPermit(Arguments):
-    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Which agent", suggests="agents")]
+    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
     what: Annotated[
         str, Field(min_length=1, max_length=100),
-        Param("One of its tools, or block:LABEL for a block that it may write", suggests="permitted"),
+        Param("One of its tools, or block:LABEL to let it write that block", suggests="permitted"),
     ]  # fmt: skip
     audience: Annotated[
         str, Field(max_length=100),
-        Param("Whose words: public, owner, guild:… or channel:…; without it those heard here", positional=True),
+        Param("Where it applies: public, owner, guild:… or channel:… (default: here)", positional=True),
     ] = ""  # fmt: skip
     arguments: Annotated[
-        str, Field(max_length=1_000), Param("Arguments that a call must have, as JSON", metavar="JSON")
+        str, Field(max_length=1_000), Param("Arguments the call must have, as JSON", metavar="JSON")
     ] = ""
-    hours: Annotated[float | None, Param("For how many hours; without it until you revoke it", metavar="HOURS")] = None
+    hours: Annotated[float | None, Param("For how many hours (default: until you revoke it)", metavar="HOURS")] = None
 
 
 class RequestRow(Row):
@@ -228,14 +228,12 @@ class Record(Listing[RecordRow]):
 class Permits:
     """The requests and lasting permissions of one constellation; `tools` are those of an agent."""
 
-    titles: ClassVar = {"permits": "See and manage what agents may do"}
+    titles: ClassVar = {"permits": "Manage agents' permissions"}
 
     approvals: Approvals
     tools: Callable[[Agent], Toolset]
 
-    @operation(
-        "permits.list", "List what waits for you and what is allowed", Action.ANSWER, Told(file_name="permits.md")
-    )
+    @operation("permits.list", "List open requests and permissions", Action.ANSWER, Told(file_name="permits.md"))
     async def list_permits(self, caller: Caller, arguments: NoArguments) -> Permitted:
         """Who is asked now and then sees that; who may, every lasting permission too."""
         del arguments
@@ -291,7 +289,7 @@ class Permits:
             raise UserError(f"There is no lasting permission {number}; `carina permits list` shows them.")
         return Entry(done="Revoked", row=found)
 
-    @operation("permits.audit", "Show every request, answer and use, newest first", Action.AUDIT, Told(via=_HERE))
+    @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Told(via=_HERE))
     async def read_record(self, _caller: Caller, arguments: ReadRecord) -> Record:
         """The record."""
 
@@ -300,7 +298,7 @@ class Permits:
 
         return Record(rows=await self.approvals.database.read(read))
 
-    @operation("permits.grant", "Allow an agent something before it asks", Action.GRANT, Told(changes=True))
+    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, Told(changes=True))
     async def grant(self, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
         """A tool with arguments, or writing a block; for words of one audience.
 

@@ -33,7 +33,7 @@ class SayState(Arguments):
         str | None,
         Field(max_length=60),
         Param(
-            f'A word or a few; "{NOTHING}" takes it back; nothing shows what you said',
+            f'A few words; "{NOTHING}" clears it (default: show it)',
             positional=True,
             suggests="states",
         ),
@@ -48,7 +48,7 @@ class States:
     people: People
     clock: Clock
 
-    @operation("state", "Show or set how you are, which can decide who answers you", Action.KEEP, _SAYS)
+    @operation("state", "Show or set how you are; it can decide who answers you", Action.KEEP, _SAYS)
     async def state(self, caller: Caller, arguments: SayState) -> Sentence:
         """For what is heard where it is said."""
         scope = caller.scope if caller.here is None else caller.here.scope

@@ -56,27 +56,27 @@ _SAYS = {
     "off": "nothing is heard",
 }
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
-_Channel = Annotated[Location | None, Param("Which channel; without it this one")]
-_Source = Annotated[str, Field(min_length=1, max_length=40), Param("Which, such as discord", suggests="sources")]
+_Channel = Annotated[Location | None, Param("Channel (default: this one)")]
+_Source = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as discord", suggests="sources")]
 
 
 class SetMode(Arguments):
     mode: Annotated[
         Literal["open", "mention", "listen", "off", "configured"] | None,
-        Param("What to set; without it you see what holds", needs=Action.STEER),
+        Param("Mode to set (default: show the current one)", needs=Action.STEER),
     ] = None
     channel: _Channel = None
-    reach: Annotated[Reach, Param("How far it holds", labels=_REACHES)] = "channel"
+    reach: Annotated[Reach, Param("Where it applies", labels=_REACHES)] = "channel"
 
 
 class SetRoute(Arguments):
     group: Annotated[
         str | None,
         Field(min_length=1, max_length=64),
-        Param("Who is to answer; without it you see who does", suggests="routes", needs=Action.STEER),
+        Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER),
     ] = None
     channel: _Channel = None
-    reach: Annotated[Literal["channel", "server"], Param("How far it holds", labels=_REACHES)] = "channel"
+    reach: Annotated[Literal["channel", "server"], Param("Where it applies", labels=_REACHES)] = "channel"
 
 
 class OneSource(Arguments):
@@ -135,8 +135,8 @@ class Places:
     """The decisions of one constellation. `resume` sees to what waits; `sources` are those that can be paused."""
 
     titles: ClassVar = {
-        "mode": "Show and set how channels are heard",
-        "source": "Pause and resume where agents listen",
+        "mode": "Show or change which messages I respond to",
+        "source": "Pause and resume sources, such as Discord",
     }
 
     database: Database
@@ -172,7 +172,7 @@ class Places:
 
     # ------------------------------------------------------------------ decisions
 
-    @operation("mode.channel", "Show or set how much of a channel is heard and answered", Action.HELP, _DECIDES)
+    @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)
     async def mode(self, caller: Caller, arguments: SetMode) -> Held:
         """For a channel, its category or its server."""
         where, done = _where(caller, arguments.channel), ""
@@ -208,13 +208,13 @@ class Places:
             raise UserError(f"There is no group {group!r}; there are: {names}.")
         return await self._decide("group", subject, found.id, who)
 
-    @operation("source.list", "List where agents listen, and what is paused", Action.HELP)
+    @operation("source.list", "List sources and their status", Action.HELP)
     async def list_sources(self, _caller: Caller, _arguments: NoArguments) -> Listing[SourceRow]:
         """With the terminal, which is always heard."""
         paused = ((each, self.paused.get(each)) for each in (*self.sources, SOURCE))
         return Listing(rows=tuple(_source_row(each, setting) for each, setting in paused), empty="")
 
-    @operation("source.pause", "Stop hearing and answering a source until you resume it", Action.SOURCES, _CHANGES)
+    @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, _CHANGES)
     async def pause(self, caller: Caller, arguments: OneSource) -> Notice:
         """Also after a restart."""
         source = self._known(arguments.source)
@@ -232,7 +232,7 @@ class Places:
             f"restart, until {end}, {later}. Commands still work, and what was answered already is still sent."
         )
 
-    @operation("source.resume", "Start hearing and answering a source again", Action.SOURCES, _CHANGES)
+    @operation("source.resume", "Resume a paused source", Action.SOURCES, _CHANGES)
     async def resume_source(self, caller: Caller, arguments: OneSource) -> Notice:
         """And read what was said meanwhile, where that can be done."""
         source = self._known(arguments.source)

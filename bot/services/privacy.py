@@ -99,7 +99,7 @@ _Person = Annotated[
     str,
     Field(max_length=300),
     Param(
-        "Whose, such as discord:1234; without it yours",
+        "Person, such as discord:1234 (default: you)",
         metavar="PERSON",
         positional=True,
         via=TERMINAL_ONLY,
@@ -116,7 +116,7 @@ class Whose(Arguments):
 class Privacy:
     """What everybody may have done with what is kept of them, and the owner with anybody's."""
 
-    titles: ClassVar = {"privacy": "Show, export, pause or erase what is kept about you"}
+    titles: ClassVar = {"privacy": "Show, export, pause or erase the data kept about you"}
 
     constellations: Constellations
     people: People
@@ -124,7 +124,7 @@ class Privacy:
     eraser: Eraser
     clock: Clock
 
-    @operation("privacy.see", "Show how much is kept about you", Action.PRIVACY, _SEES)
+    @operation("privacy.see", "Show what is kept about you", Action.PRIVACY, _SEES)
     async def see(self, caller: Caller, arguments: Whose) -> Seen:
         """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
         seen = await self._seen(_person(caller, arguments), yours=not arguments.person)
@@ -132,7 +132,7 @@ class Privacy:
             raise UserError(f"Nothing about {arguments.person} is kept, and nothing was. Is that their id?")
         return seen
 
-    @operation("privacy.export", "Export everything that is kept about you", Action.PRIVACY, _EXPORTS)
+    @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
     async def export(self, caller: Caller, arguments: Whose) -> Export:
         """Every store of every constellation."""
         person = _person(caller, arguments)
@@ -152,14 +152,14 @@ class Privacy:
         about["erasures"] = [each.data() for each in about["erasures"]]
         return Export(everything={**about, "constellations": found, "accounts": await self._identities(person)})
 
-    @operation("privacy.pause", "Stop keeping and answering what you say, until you resume", Action.PRIVACY, _CHANGES)
+    @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, _CHANGES)
     async def pause(self, caller: Caller, arguments: Whose) -> Notice:
         """Nothing is kept or answered from now on."""
         return await self._choose(
             caller, arguments, Choice.PAUSED, "Paused: from now on nothing {who} is kept or answered. {end} ends that."
         )
 
-    @operation("privacy.optout", "Never keep or answer what you say, until you resume", Action.PRIVACY, _CHANGES)
+    @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, _CHANGES)
     async def opt_out(self, caller: Caller, arguments: Whose) -> Notice:
         """The same for good."""
         text = (
@@ -168,14 +168,14 @@ class Privacy:
         )
         return await self._choose(caller, arguments, Choice.OPTED_OUT, text)
 
-    @operation("privacy.resume", "Have what you say kept and answered again", Action.PRIVACY, _CHANGES)
+    @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, _CHANGES)
     async def resume(self, caller: Caller, arguments: Whose) -> Notice:
         """End either."""
         held = self.choices.of(_person(caller, arguments)) is not None
         text = "Resumed: what {who} is heard again." if held else "Nothing was paused: what {who} is heard."
         return await self._choose(caller, arguments, None, text)
 
-    @operation("privacy.erase", "Erase everything that is kept about you", Action.PRIVACY, _ERASES)
+    @operation("privacy.erase", "Erase everything kept about you", Action.PRIVACY, _ERASES)
     async def erase(self, caller: Caller, arguments: Whose) -> Receipt:
         """Each of several accounts has a receipt of its own."""
         person, yours = _person(caller, arguments), not arguments.person

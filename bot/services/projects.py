@@ -32,17 +32,17 @@ class Review(Arguments):
     text: Annotated[
         str,
         Field(min_length=1, max_length=LONGEST_REVIEW),
-        Param("What it found: one issue, or numbered lines"),
+        Param("One finding, or numbered lines"),
     ]
 
 
 class Preference(Arguments):
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("What you want for projects")]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
 
 
 class Done(Arguments):
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST), Param("What the project was")]
-    tech: Annotated[str, Field(max_length=LONGEST_TECH), Param("What it was made with")] = ""
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
+    tech: Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")] = ""
 
 
 _Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
@@ -58,7 +58,7 @@ class Ratings(Arguments):
 
 class OneLearning(Arguments):
     which: Annotated[
-        str, Field(min_length=1, max_length=30), Param("Its number in the list", metavar="NUMBER", suggests="projects")
+        str, Field(min_length=1, max_length=30), Param("Number in the list", metavar="NUMBER", suggests="projects")
     ]
 
 
@@ -118,22 +118,22 @@ class Projects:
         empty = "Nothing was learned from projects yet that you may know here."
         return Listing(rows=tuple(map(LearningRow.of, found)), empty=empty)
 
-    @operation("project.review", "Keep what a review found", Action.KEEP, _KEEPS)
+    @operation("project.review", "Record review findings", Action.KEEP, _KEEPS)
     async def keep_review(self, caller: Caller, arguments: Review) -> Kept:
         """What comes up again is shown to agents."""
         return await self._keep(caller, lambda tx, by: projects.note_review(tx, by, arguments.text))
 
-    @operation("project.prefer", "Keep what you want for projects", Action.KEEP, _KEEPS)
+    @operation("project.prefer", "Record a preference for projects", Action.KEEP, _KEEPS)
     async def keep_preference(self, caller: Caller, arguments: Preference) -> Kept:
         """A wish."""
         return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, arguments.text)])
 
-    @operation("project.done", "Note that a project is done, so that it can be rated", Action.KEEP, _KEEPS)
+    @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, _KEEPS)
     async def finish(self, caller: Caller, arguments: Done) -> Kept:
         """It is the caller's newest project."""
         return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, arguments.text, arguments.tech)])
 
-    @operation("project.rate", "Rate your newest project on one or more axes", Action.KEEP, _KEEPS)
+    @operation("project.rate", "Rate your latest project", Action.KEEP, _KEEPS)
     async def rate(self, caller: Caller, arguments: Ratings) -> Kept:
         """An axis without points stays as it is."""
         given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}

@@ -16,7 +16,7 @@ from bot.services.results import Sentence
 
 
 class RestartArguments(Arguments):
-    check: Annotated[bool, Param("Only check whether the configuration is valid")] = False
+    check: Annotated[bool, Param("Only check the configuration")] = False
 
 
 @dataclass(frozen=True)

@@ -42,17 +42,17 @@ _LONGEST_NAME = 100  # of what Discord suggests
 _SEARCHES = Told(file_name="search.md")
 _TEXTS = ("text", "why", "before", "after")
 
-_Text = Annotated[str, Param("Words to look for; without them the newest", positional=True)]
+_Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
 _Short = Annotated[str, Field(max_length=100)]
-_Limit = Annotated[int, Field(ge=1, le=100), Param("How many to show at most", metavar="ROWS")]
+_Limit = Annotated[int, Field(ge=1, le=100), Param("Maximum number to show", metavar="ROWS")]
 _Agent = Annotated[str, Field(max_length=64), Param("Only this agent's memory", metavar="NAME", suggests="agents")]
 _Category = Annotated[
     str,
     Field(max_length=100),
-    Param("Only what is of this category, or below it", metavar="PATH", suggests="categories"),
+    Param("Only this category and those below it", metavar="PATH", suggests="categories"),
 ]
 _Tags = Annotated[
-    tuple[str, ...], Param("Only entries with this tag; of several, all", metavar="WORD", suggests="tags")
+    tuple[str, ...], Param("Only entries with this tag, or with all of several", metavar="WORD", suggests="tags")
 ]
 
 
@@ -71,17 +71,15 @@ class Wanted(SearchEntries):
     text the newest that meet the conditions are wanted.
     """
 
-    domain: Annotated[Domain | None, Param("Where to look; without it entries, messages and blocks")] = None
-    author: Annotated[_Short, Param('Only what this one said or did; "me": what you said', suggests="authors")] = ""
-    role: Annotated[
-        Literal["user", "assistant"] | None, Param("Only what people said (user), or agents (assistant)")
-    ] = None
-    place: Annotated[_Short, Param("Only what was said there, by its name or id", suggests="places")] = ""
+    domain: Annotated[Domain | None, Param("Where to search (default: entries, messages and blocks)")] = None
+    author: Annotated[_Short, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
+    role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
+    place: Annotated[_Short, Param("Only from this channel, by name or ID", suggests="places")] = ""
     since: Annotated[
         _Short,
-        Param("Only from then on: 2026-11-01, 2026-11-01 08:00, or how long ago (8h, 2d)", metavar="WHEN"),
+        Param("Only since then: 2026-11-01, 2026-11-01 08:00, or an age such as 8h or 2d", metavar="WHEN"),
     ] = ""
-    until: Annotated[_Short, Param("Only up to then, in the same forms; a day counts whole", metavar="WHEN")] = ""
+    until: Annotated[_Short, Param("Only until then, in the same formats; the whole day counts", metavar="WHEN")] = ""
 
 
 class HitRow(Row):
@@ -201,7 +199,7 @@ class Search:
     zone: str = "UTC"
     understood: Callable[[str], Awaitable[Understood]] = not_understood
 
-    @operation("search", "Find what was said or stored, as far as you may know it", Action.SEARCH, _SEARCHES)
+    @operation("search", "Search the messages and memory you can see", Action.SEARCH, _SEARCHES)
     async def search(self, caller: Caller, arguments: Wanted) -> Found:
         """Look in what the caller may know, of an agent (its own conversations too) or of all.
 
@@ -215,7 +213,7 @@ class Search:
 
         return Found.of(replace(await self._read(look), words_alone=asked.why))
 
-    @operation("archival.search", "Find entries, as far as you may know them", Action.SEARCH, _SEARCHES)
+    @operation("archival.search", "Search the entries you can see", Action.SEARCH, _SEARCHES)
     async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
         """The search of everything, in entries alone."""
         return await self.search(caller, Wanted(domain="archival", **arguments.model_dump()))

@@ -80,7 +80,7 @@ class Summaries:
         days = await self.summarize_days(caller, SummarizeDays(count=_NEWEST))
         return SummaryList(rows=(*talk.rows, *did.rows, *days.rows))
 
-    @operation("summary.conversation", "Show what was said here earlier, in short", Action.READ_MEMORY, _LOOKS)
+    @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY, _LOOKS)
     async def summarize_conversation(self, caller: Caller, arguments: NoArguments) -> SummaryList:
         """Earlier talk of the place of the call."""
         del arguments
@@ -94,7 +94,7 @@ class Summaries:
 
         return SummaryList(rows=await self.database.read(read))
 
-    @operation("summary.agent", "Show what agents did lately, in short", Action.READ_MEMORY, _LOOKS)
+    @operation("summary.agent", "Show a summary of what agents did recently", Action.READ_MEMORY, _LOOKS)
     async def summarize_agents(self, caller: Caller, arguments: SummarizeAgents) -> SummaryList:
         """Or one of them, and their last sessions."""
         name, scope = arguments.agent, caller.scope
@@ -117,7 +117,7 @@ class Summaries:
 
         return SummaryList(rows=await self.database.read(read))
 
-    @operation("summary.constellation", "Show what happened in recent days and weeks", Action.READ_MEMORY, _LOOKS)
+    @operation("summary.constellation", "Show summaries of recent days and weeks", Action.READ_MEMORY, _LOOKS)
     async def summarize_days(self, caller: Caller, arguments: SummarizeDays) -> SummaryList:
         """To all, the newest first."""
 

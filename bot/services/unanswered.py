@@ -31,9 +31,7 @@ _NONE = "You have no such message that I gave up on."
 
 
 class OneMessage(Arguments):
-    message: Annotated[
-        str, Field(min_length=1, max_length=30), Param("Its number in what I told you", suggests="unanswered")
-    ]
+    message: Annotated[str, Field(min_length=1, max_length=30), Param("Number from my apology", suggests="unanswered")]
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Unanswered:
     clock: Clock
     queued: Callable[[], None]
 
-    @operation("retry", "Have a message answered that I gave up on", Action.CHANGE_OWN, Told(changes=True, keeps=True))
+    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, Told(changes=True, keeps=True))
     async def retry(self, caller: Caller, arguments: OneMessage) -> Sentence:
         """By whoever said it, and by those who may retry anything."""
 

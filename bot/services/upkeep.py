@@ -51,7 +51,7 @@ class OneGuess(Arguments):
     entry: Annotated[
         str,
         Field(min_length=1, max_length=100),
-        Param("Its id, as the list of what waits shows it", suggests="guesses"),
+        Param("ID of the inference, as listed", suggests="guesses"),
     ]
 
 
@@ -106,7 +106,7 @@ class GuessRow(Row):
 class Upkeep:
     """The upkeep of one constellation."""
 
-    titles: ClassVar = {"dream": "Show and control how long-term memory is tidied when nobody is talking"}
+    titles: ClassVar = {"dream": "Show and control the cleanup of long-term memory"}
 
     database: Database
     people: People
@@ -116,7 +116,7 @@ class Upkeep:
     """Called when something may wait in an outbox."""
 
     @operation(
-        "dream.report", "Show what the latest run did", Action.READ_MEMORY,
+        "dream.report", "Show what the latest cleanup did", Action.READ_MEMORY,
         Told(file_name="dream.md", formerly=("summary.dream",)),
     )  # fmt: skip
     async def report(self, caller: Caller, arguments: NoArguments) -> Report:
@@ -144,7 +144,7 @@ class Upkeep:
 
         return Report(rows=tuple(await self.database.read(read)))
 
-    @operation("dream.run", "Tidy long-term memory now", Action.JOBS, Told(changes=True, seconds=None))
+    @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Told(changes=True, seconds=None))
     async def run(self, _caller: Caller, arguments: NoArguments) -> Sentence:
         """Look and act, whatever the time."""
         del arguments
@@ -152,7 +152,7 @@ class Upkeep:
         words = f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else "Nothing is new."
         return Sentence(text=words)
 
-    @operation("dream.undo", "Undo the latest run that changed something", Action.EDIT_ANY, _CHANGES)
+    @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, _CHANGES)
     async def undo(self, _caller: Caller, arguments: NoArguments) -> UndoneRun:
         """All entries are as they were before it."""
         del arguments
@@ -166,7 +166,7 @@ class Upkeep:
         stays = f" {allowed} that it inferred stays, since its person said yes to it." if allowed else ""
         return UndoneRun(at=run.at, text=f"{counts_words(run)}, all as before.{missing}{stays}")
 
-    @operation("dream.waiting", "List what was inferred about you and waits for your yes", Action.READ_MEMORY)
+    @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
     async def list_waiting(self, caller: Caller, arguments: NoArguments) -> Listing[GuessRow]:
         """It is not used before."""
         del arguments
@@ -175,13 +175,13 @@ class Upkeep:
         rows = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
         return Listing(rows=rows, empty="Nothing waits for your yes.")
 
-    @operation("dream.allow", "Allow something that was inferred about you to be used", Action.CHANGE_OWN, _CHANGES)
+    @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, _CHANGES)
     async def allow(self, caller: Caller, arguments: OneGuess) -> Sentence:
         """From now on."""
         found = await self._answered(caller, arguments.entry, yes=True)
         return Sentence(text=f"From now on it is used: {found.content}")
 
-    @operation("dream.refuse", "Forget something that was inferred about you", Action.CHANGE_OWN, _CHANGES)
+    @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, _CHANGES)
     async def refuse(self, caller: Caller, arguments: OneGuess) -> Sentence:
         """It was never used."""
         await self._answered(caller, arguments.entry, yes=False)

@@ -70,13 +70,13 @@ class AskWhy(Arguments):
     message: Annotated[
         str,
         Field(max_length=120),
-        Param("Link or id of one of my answers here; without it the newest", via=frozenset({Via.DISCORD})),
+        Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD})),
     ] = ""
 
 
 class OneMemory(Arguments):
     kind: Annotated[Kind, Param("What it is")]
-    id: Annotated[str, Field(max_length=40), Param("Its id")]
+    id: Annotated[str, Field(max_length=40), Param("ID of the task")]
 
 
 class OpenEntry(Arguments):

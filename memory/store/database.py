@@ -22,6 +22,7 @@ from memory.store.cache import Kept, Later
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point, faults
 from memory.store.sqlite import Code, Connection, connect, driver, result_code
+from texts import carried
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -264,7 +265,7 @@ class Database:
         if self._closing:
             raise RuntimeError(f"{self.path.name} is closing")
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Unit(point, work, durable, done))
+        self._waiting.append(_Unit(point, carried(work), durable, done))
         self._arrived.set()
         return done
 
@@ -282,7 +283,7 @@ class Database:
         if indexed and (self._kept.later or self._catching) and not self._closing:
             await asyncio.wait([self._catch_up()], timeout=_PATIENCE)
         try:
-            return await min(self._readers, key=lambda reader: reader.busy).run(work)
+            return await min(self._readers, key=lambda reader: reader.busy).run(carried(work))
         except driver.OperationalError as error:
             raise _translate(error) from error
 

@@ -15,6 +15,7 @@ from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED
+from texts import _, gettext_noop, language_of, speak, speaking
 
 log = Log(__name__)
 
@@ -25,8 +26,10 @@ RATE_LIMIT_SECONDS = 30.0
 """The longest rate limit that is waited for; a longer one is the outbox's business."""
 
 TELLING_SECONDS = 1.0
-UNFINISHED = "I am being stopped and could not finish this; part of it may be done. Look when I am back, and try again."
-NOT_BEGUN = "I am being stopped, so nothing was done; try again when I am back."
+UNFINISHED = gettext_noop(
+    "I am restarting and could not finish this. Part of it may be done. Please check and try again in a minute."
+)
+NOT_BEGUN = gettext_noop("I am restarting, so nothing was done. Please try again in a minute.")
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 Install: TypeAlias = Callable[[Tree], None]
@@ -110,6 +113,27 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
     return wanted
 
 
+class CatalogTranslator(app_commands.Translator):
+    """Descriptions of commands and options, and the names of choices, from the catalogs of texts."""
+
+    async def translate(
+        self, string: app_commands.locale_str, locale: discord.Locale, context: app_commands.TranslationContextTypes
+    ) -> str | None:
+        """None where Discord is to show the English text. Names stay: people type them as the documents have them."""
+        if context.location in _NAMES or (code := language_of(locale.value)) == "en":
+            return None
+        with speaking(code):
+            text = _(string.message)
+        return None if text == string.message else text
+
+
+_NAMES = (
+    app_commands.TranslationContextLocation.command_name,
+    app_commands.TranslationContextLocation.group_name,
+    app_commands.TranslationContextLocation.parameter_name,
+)
+
+
 async def _nowhere(_channel: Any, _user: discord.abc.User) -> tuple[int, ...]:
     return ()
 
@@ -141,7 +165,7 @@ class OwnTree(app_commands.CommandTree[Any]):
         for task in unanswered:
             task.cancel()
         waiting = [each for each in unanswered.values() if each.type is not discord.InteractionType.autocomplete]
-        telling = [asyncio.create_task(answer_anyhow(each, UNFINISHED)) for each in waiting]
+        telling = [asyncio.create_task(answer_anyhow(each, _(UNFINISHED))) for each in waiting]
         if telling:
             log.warning("commands_cut_off", count=len(telling))
             _told, late = await asyncio.wait(telling, timeout=TELLING_SECONDS)
@@ -153,9 +177,10 @@ class OwnTree(app_commands.CommandTree[Any]):
         if (task := asyncio.current_task()) is not None:
             self._answering[task] = interaction
             task.add_done_callback(lambda done: self._answering.pop(done, None))
+        speak(interaction.locale.value)
         if self.own is None:
             return True
-        if not (words := NOT_BEGUN if self._ending else self.own.barred(interaction)):
+        if not (words := _(NOT_BEGUN) if self._ending else self.own.barred(interaction)):
             interaction.data = self.own.cleaned(interaction.data)
             return True
         try:
@@ -170,23 +195,23 @@ class OwnTree(app_commands.CommandTree[Any]):
     async def on_error(self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /) -> None:
         """A command broke: who gave it is told instead of waiting for ever, and the log has why."""
         if isinstance(error, app_commands.TransformerError):
-            text = f"I cannot do that with {error.value}: I do not see it, or it is of another kind."
+            text = _("I cannot use {value}: I do not see it, or it is the wrong kind.", value=error.value)
         elif isinstance(why := getattr(error, "original", None), DatabaseBusy | DatabaseFull):
             log.warning("command_not_stored", reason=str(why))
             text = not_stored(why)
         else:
             await super().on_error(interaction, error)
-            text = BROKEN
+            text = _(BROKEN)
         await answer_anyhow(interaction, text)
 
 
-BROKEN = "That went wrong, and why is in my log: whoever runs me can look there."
+BROKEN = gettext_noop("Something went wrong. The person who runs me can find the reason in my log.")
 """What somebody is told whose command, button or form met a defect."""
 
 
 def not_stored(why: DatabaseBusy | DatabaseFull) -> str:
     """What somebody is told whose command, button or form met a database that takes no writes."""
-    return f"My memory takes nothing just now: {why}. This may not be done; look, and try again in a minute."
+    return _("I cannot store anything right now: {why}. Please check what was done and try again in a minute.", why=why)
 
 
 async def answer_anyhow(interaction: discord.Interaction[Any], text: str) -> None:
@@ -213,9 +238,10 @@ def plant(client: discord.Client, commands: Commands | None) -> OwnTree:
     return tree
 
 
-def mark(tree: Tree) -> str:
+async def mark(tree: Tree) -> str:
     """What the tree would tell Discord, in short."""
-    told = [command.to_dict(tree) for command in tree.get_commands()]
+    translator = CatalogTranslator()
+    told = [await command.get_translated_payload(tree, translator) for command in tree.get_commands()]
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -223,7 +249,8 @@ async def sync(tree: Tree, commands: Commands | None) -> None:
     """Tell Discord the commands if they are not what it was told last; without that the old ones stay."""
     if commands is None:
         return
-    current = mark(tree)
+    await tree.set_translator(CatalogTranslator())
+    current = await mark(tree)
     if await commands.synced() == current:
         return
     try:

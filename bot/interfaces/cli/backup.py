@@ -22,11 +22,11 @@ from memory.store.constellation import Constellations
 from memory.store.errors import DatabaseOutdated, FolderLocked
 from memory.store.folder import DataFolder
 
-_QUESTION = "Replace everything that is there now with {name}?"
+_QUESTION = "Replace all current data with the backup {name}?"
 
 
 class RestoreBackup(Arguments):
-    name: Annotated[str, Field(min_length=1), Param("Its name in the list of backups")]
+    name: Annotated[str, Field(min_length=1), Param("Name of the backup, as listed")]
 
 
 class Restored(Result):
@@ -57,12 +57,12 @@ class Restored(Result):
 class BackupFiles:
     """Backups as far as no service has to run."""
 
-    titles: ClassVar = {"backup": "Back up everything, and restore it"}
+    titles: ClassVar = {"backup": "Back up and restore all data"}
 
     config: Config
 
     @operation(
-        "backup.restore", "Replace everything with a backup; erased people stay erased", Action.BACKUP,
+        "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
         Told(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0, confirm=_QUESTION),
     )  # fmt: skip
     async def restore(self, _caller: Caller, arguments: RestoreBackup) -> Restored:

@@ -22,7 +22,7 @@ _SECONDS = 120.0
 
 class SetUp(Arguments):
     line: Annotated[
-        str, Field(max_length=200), Param("Whose bot it is, for its profile; else from the owner's DID", metavar="TEXT")
+        str, Field(max_length=200), Param("Owner to name in the profile (default: the owner's DID)", metavar="TEXT")
     ] = ""
 
 
@@ -48,7 +48,7 @@ class BlueskyAccount:
     config: Config
 
     @operation(
-        "bluesky.setup", "Label the account as a bot and say whose it is", Action.EXAMINE,
+        "bluesky.setup", "Label the account as a bot and name its owner", Action.EXAMINE,
         Told(via=_HERE, changes=True, seconds=_SECONDS),
     )  # fmt: skip
     async def set_up(self, _caller: Caller, arguments: SetUp) -> AccountFound:

@@ -13,14 +13,16 @@ import click
 
 from bot.errors import CallError
 from bot.interfaces.cli import streams
+from texts import _, gettext_noop, language
 
 Perform: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None]
 """Does an operation and prints what comes of it: (its entry, the arguments, how it is printed)."""
 
-HELP = "A constellation of agents that remember. Without a command: a chat at a terminal, the service elsewhere."
-EPILOG = (
-    "Exit codes: 0 done; 1 could not, and says why; 2 the call or the configuration is wrong; "
-    "3 run `carina db migrate` first."
+HELP = gettext_noop(
+    "Run and talk to agents that remember. Without a command, start a chat at a terminal, or else the service."
+)
+EPILOG = gettext_noop(
+    "Exit codes: 0 success; 1 failure; 2 wrong command or configuration; 3 run `carina db migrate` first."
 )
 
 
@@ -36,14 +38,14 @@ class Commands(click.Group):
     """The commands of the manifest, each made when it is asked for."""
 
     def __init__(self, found: Mapping[str, Any], perform: Perform) -> None:
-        super().__init__("carina", help=HELP, epilog=EPILOG)
+        super().__init__("carina", help=_(HELP), epilog=_(EPILOG))
         self._entries: dict[str, Any] = {}
         for entry in found["operations"]:
             self._place(entry["name"].split("."), entry)
             for name in entry["formerly"]:
                 self._place(name.split("."), {**entry, "renamed": True, "default": False})
         self._titles, self._by_hand, self._perform = found["titles"], found["by_hand"], perform
-        self.params.append(click.Option(["--version"], is_flag=True, help="Print the version."))
+        self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
 
     def _place(self, words: list[str], entry: Mapping[str, Any]) -> None:
         *groups, last = words
@@ -59,14 +61,14 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
         if cmd_name in self._by_hand:
-            return click.Command(cmd_name, short_help=self._by_hand[cmd_name]["help"])
+            return click.Command(cmd_name, short_help=_(self._by_hand[cmd_name]["help"]))
         entry = self._entries.get(cmd_name)
         return None if entry is None else self._made(cmd_name, entry, cmd_name)
 
     def _made(self, name: str, entry: Mapping[str, Any], path: str) -> click.Command:
         if isinstance(entry.get("summary"), str):
             return _command(name, entry, self._perform)
-        group = _Group(name, help=f"{self._titles[path]}.")
+        group = _Group(name, help=_stopped(_(self._titles[path])))
         for word, below in entry.items():
             if below.get("default") is True:
                 group.default = word
@@ -96,19 +98,20 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
             "sure": sure,
             "as_json": as_json,
             "ascii": not streams.says_everything(),
+            "locale": language(),
             "width": shutil.get_terminal_size().columns if streams.attended() else None,
         }
         perform(entry, arguments, view)
 
     parameters: list[click.Parameter] = [_parameter(each) for each in entry["parameters"]]
     if entry["asks"]:
-        parameters.append(click.Option(["--yes"], is_flag=True, help="Do not ask whether it is meant."))
-    parameters.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for machines."))
-    told = [f"{each['metavar']}: {each['help']}." for each in entry["parameters"] if each["positional"]]
+        parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
+    parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON.")))
+    told = [f"{each['metavar']}: {_stopped(_(each['help']))}" for each in entry["parameters"] if each["positional"]]
     return click.Command(
-        name, callback=run, params=parameters, help=f"{entry['summary']}.\n\n" + "\n\n".join(told),
-        short_help=f"{entry['summary']}.", hidden="renamed" in entry,
-        deprecated="renamed" in entry and f"It is `carina {entry['name'].replace('.', ' ')}` now.",
+        name, callback=run, params=parameters, help="\n\n".join([_stopped(_(entry["summary"])), *told]),
+        short_help=_stopped(_(entry["summary"])), hidden="renamed" in entry,
+        deprecated="renamed" in entry and _("It is now `carina {name}`.", name=entry["name"].replace(".", " ")),
     )  # fmt: skip
 
 
@@ -125,6 +128,11 @@ def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
     return {**others, name: " ".join(said)}
 
 
+def _stopped(text: str) -> str:
+    """A text as a sentence."""
+    return text + ("" if text.endswith((".", "。", "…", "?")) else "。" if language() == "ja" else ".")
+
+
 def _piped(entry: Mapping[str, Any], flag: str) -> str:
     """Standard input. Raises CallError where somebody sits there, or nothing comes."""
     words = entry["name"].replace(".", " ")
@@ -136,19 +144,21 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
 
 
 def _parameter(told: Mapping[str, Any]) -> click.Parameter:
-    kind, name = _type(told), told["name"]
+    kind, name, told_help = _type(told), told["name"], _(told["help"])
     if told["positional"]:
         metavar = told["metavar"] if told["required"] else f"[{told['metavar']}]"
         count = -1 if told["kind"] == "many" or told["words"] else 1
         return click.Argument([name], type=kind, required=told["required"], metavar=metavar, nargs=count)
     words = [*told["flags"], name]
     if told["kind"] == "many":
-        return click.Option(words, multiple=True, metavar=told["metavar"], help=f"{told['help']}; may be repeated.")
+        return click.Option(
+            words, multiple=True, metavar=told["metavar"], help=_("{help}; can be repeated.", help=told_help)
+        )
     if told["kind"] == "flag":
-        return click.Option(words, is_flag=True, default=None, help=f"{told['help']}.")
-    shown = "" if told["default"] in (None, "") else f" [default: {told['default']}]"
+        return click.Option(words, is_flag=True, default=None, help=_stopped(told_help))
+    shown = "" if told["default"] in (None, "") else " " + _("[default: {value}]", value=told["default"])
     metavar = None if told["choices"] else told["metavar"]
-    return click.Option(words, type=kind, metavar=metavar, help=f"{told['help']}.{shown}")
+    return click.Option(words, type=kind, metavar=metavar, help=f"{_stopped(told_help)}{shown}")
 
 
 def _type(told: Mapping[str, Any]) -> click.ParamType[Any]:

@@ -162,7 +162,7 @@ class DatabaseFiles:
         if (error := worst(files)) is not None:
             raise type(error)("\n  ".join(file.problem for file in files if file.problem))
 
-    @operation("db.migrate", "Migrate older database files, after backing each of them up", Action.EXAMINE, _CHANGES)
+    @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _CHANGES)
     async def migrate(self, _caller: Caller, arguments: NoArguments) -> Listing[MigratedFile]:
         """Nothing at all while another file has something that migrating does not mend."""
         del arguments

@@ -14,6 +14,11 @@ def data_folder(cwd: Path) -> Path:
     return cwd / Path(given).expanduser()
 
 
+def locale() -> str:
+    """The locale in which messages are wanted, by the variables of POSIX; empty where none says so."""
+    return next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+
+
 def _of_file(path: Path) -> str:
     try:
         text = path.read_text("utf-8")

@@ -56,7 +56,9 @@ class Beginning:
 
     config: Config
 
-    @operation("init", "Write a commented carina.toml to start from", Action.EXAMINE, Told(via=_HERE, changes=True))
+    @operation(
+        "init", "Write a commented carina.toml as a starting point", Action.EXAMINE, Told(via=_HERE, changes=True)
+    )
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
         """One that is there stays as it is."""
         path, home = self.config.file, self.config.home
@@ -72,7 +74,7 @@ class Beginning:
         used = home.joinpath("global.db").exists()
         return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "")
 
-    @operation("invite-url", "Print the link that adds the bot to Discord", Action.EXAMINE, Told(via=_HERE))
+    @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, Told(via=_HERE))
     async def invite(self, _caller: Caller, arguments: Application) -> Sentence:
         """With the least permissions it needs. Raises CallError for what is no id."""
         given = arguments.application

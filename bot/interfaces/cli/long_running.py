@@ -50,7 +50,7 @@ def commands(context: click.Context) -> None:
 @commands.command()
 @click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
 def run(log_json: bool) -> None:
-    """Run the service: all configured front ends, and the terminal for `carina chat`."""
+    """Run the service with all configured front ends."""
     if log_json:
         with logged():
             _serve(as_json=True)
@@ -61,7 +61,7 @@ def run(log_json: bool) -> None:
 @commands.command()
 @click.option("--once", metavar="TEXT", help="Say this, print the answer and exit.")
 def chat(once: str | None) -> None:
-    """Chat with your agents, with the running service or one that lasts as long as the chat."""
+    """Chat with your agents at this terminal."""
     if once is not None and not once.strip():
         raise CallError('--once: found nothing to say; expected a text, such as --once "what do you know about me?"')
     config = configured()
@@ -71,7 +71,7 @@ def chat(once: str | None) -> None:
 
 @commands.command("mcp")
 def serve_tools() -> None:
-    """Offer your agents' tools to an MCP client on standard input and output."""
+    """Serve your agents' tools to an MCP client over standard input and output."""
     folder = DataFolder(data_folder(Path.cwd()))  # of the settings it needs no other, and so none of the secrets
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
     if holder_of(folder) is None:

@@ -16,10 +16,11 @@ import click
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import client, streams
 from bot.interfaces.cli.commands import Commands, manifest
-from bot.interfaces.cli.home import data_folder
+from bot.interfaces.cli.home import data_folder, locale
 from bot.interfaces.cli.version import version
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
+from texts import speak
 
 _MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
 
@@ -43,6 +44,7 @@ def run(arguments: Sequence[str]) -> int:
     if arguments == ["--version"]:
         click.echo(f"carina {version()}")
         return 0
+    speak(locale())
     if (module := _by_hand(arguments)) is not None:
         return int(importlib.import_module(f"bot.interfaces.cli.{module}").main(list(arguments)))
     try:

@@ -1,0 +1,122 @@
+"""Collect every fixed text and compile its translations: `python -m docs.text_catalog`, part of `make generate`.
+
+`texts/carina.pot` holds all messages, `de.po` and `ja.po` their translations, and the `.mo` files what the program
+reads. A message is what stands in `_()`, `ngettext()` or `gettext_noop()`, or what the registry tells of an operation.
+"""
+
+import ast
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from bot.interfaces.cli import generate
+from bot.interfaces.cli.local import LOCAL
+from bot.services import SERVICES
+from bot.services.registry import Operation, operations_of
+from texts import FOLDER, LANGUAGES
+
+ROOT = Path(__file__).parents[1]
+TEMPLATE = FOLDER / "carina.pot"
+PACKAGES = ("bot", "sources", "scheduler", "memory", "texts")
+_KEYWORDS = {"_": 1, "gettext_noop": 1, "ngettext": 2}
+"""How many messages each function takes first."""
+_DATE = datetime(2026, 1, 1, tzinfo=UTC)  # a file changes only where a message does
+
+
+def main() -> None:
+    """Write the template, bring the translations up to date with it, and compile them."""
+    found = template()
+    TEMPLATE.write_bytes(_written(found))
+    for code in LANGUAGES:
+        translated = translations(code)
+        translated.update(found, no_fuzzy_matching=True)
+        translated.obsolete.clear()
+        (FOLDER / f"{code}.po").write_bytes(_written(translated))
+        (FOLDER / f"{code}.mo").write_bytes(compiled(code))
+
+
+def template() -> Catalog:
+    """Every message of the code, in the order of its files."""
+    catalog = _empty(None)
+    for name, message, note in _declared():
+        catalog.add(message, locations=[(name, 0)], auto_comments=[note] if note else [])
+    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        for message in messages(path.read_text("utf-8")):
+            catalog.add(message, locations=[(path.relative_to(ROOT).as_posix(), 0)])
+    return catalog
+
+
+def messages(source: str) -> Iterator[str | tuple[str, ...]]:
+    """The messages of one file; Babel's own reader takes any string inside a call for one."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in _KEYWORDS:
+                taken = arguments[: _KEYWORDS[name]]
+                words = tuple(each.value for each in taken if isinstance(each, ast.Constant))
+                if words and len(words) == len(taken):
+                    yield words if len(words) > 1 else words[0]
+
+
+def translations(code: str) -> Catalog:
+    """What is translated into a language."""
+    path = FOLDER / f"{code}.po"
+    if not path.exists():
+        return _empty(code)
+    with path.open("rb") as file:
+        catalog = read_po(file, locale=code)
+    catalog.creation_date = catalog.revision_date = _DATE
+    return catalog
+
+
+def compiled(code: str) -> bytes:
+    """A catalog as the program reads it."""
+    written = BytesIO()
+    write_mo(written, translations(code))
+    return written.getvalue()
+
+
+def _empty(code: str | None) -> Catalog:
+    return Catalog(
+        code, project="Carina", version="", charset="utf-8", creation_date=_DATE, revision_date=_DATE,
+        header_comment=f"# Texts of Carina{f' in {code}' if code else ''}.", msgid_bugs_address="",
+    )  # fmt: skip
+
+
+def _written(catalog: Catalog) -> bytes:
+    written = BytesIO()
+    write_po(written, catalog, width=120, include_lineno=False, ignore_obsolete=True, sort_by_file=True)
+    return written.getvalue()
+
+
+def _declared() -> Iterator[tuple[str, str, str]]:
+    """What operations tell of themselves: where it is said, the message, and what it belongs to."""
+    manifest = json.loads(generate.manifest_text())
+    for name, title in manifest["titles"].items():
+        yield "bot/services/__init__.py", title, f"The commands {name.replace('.', ' ')} …"
+    for name, told in manifest["by_hand"].items():
+        yield "bot/interfaces/cli/long_running.py", told["help"], f"carina {name}"
+    for services in (LOCAL, SERVICES):
+        for declared in operations_of(services).values():
+            if declared.offered:
+                yield from _of(declared)
+
+
+def _of(declared: Operation) -> Iterator[tuple[str, str, str]]:
+    place, words = f"bot/services/{declared.words[0]}", " ".join(declared.words)
+    yield place, declared.summary, f"/{words}"
+    if declared.confirm:
+        yield place, declared.confirm, f"/{words}, before it is done"
+    for each in declared.parameters:
+        yield place, each.help, f"/{words}: {each.name}"
+        for label in each.labels:
+            yield place, label, f"/{words}: a choice of {each.name}"
+
+
+if __name__ == "__main__":
+    main()

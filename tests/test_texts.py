@@ -1,0 +1,128 @@
+"""The catalogs of fixed texts: nothing forgotten, nothing broken by a translation, and each reader's own language."""
+
+import re
+import sys
+import time
+
+import discord
+import pytest
+from babel.messages.catalog import Message
+from discord import app_commands
+from pydantic import SecretStr
+
+import texts
+from bot.interfaces.discord.commands import Commands
+from bot.services import SERVICES, titles
+from bot.services.caller import Via
+from bot.services.registry import operations_of
+from docs import text_catalog
+from sources.discord.client import CatalogTranslator, mark
+from sources.discord.settings import DiscordSettings
+from tests.services.calling import registry
+from texts import _, language_of, ngettext, speaking
+
+MESSAGES = [each for each in text_catalog.template() if each.id]
+CODES = pytest.mark.parametrize("code", texts.LANGUAGES)
+
+
+def forms(said: object) -> tuple[str, ...]:
+    """A message, or each of its plural forms."""
+    return tuple(map(str, said)) if isinstance(said, list | tuple) else (str(said),)
+
+
+def names(said: str) -> set[str]:
+    """The names of values in a message."""
+    return set(re.findall(r"(?<!\{)\{(\w*)[^{}]*\}", said))
+
+
+def translated(code: str) -> list[Message]:
+    return [each for each in text_catalog.translations(code) if each.id]
+
+
+def test_the_template_holds_every_message_of_the_code() -> None:
+    assert text_catalog.TEMPLATE.read_bytes() == text_catalog._written(text_catalog.template()), "run `make generate`"
+
+
+def test_the_catalog_reads_as_a_whole() -> None:
+    """`pytest -s` prints every message, for whoever edits them."""
+    for each in MESSAGES:
+        for said in forms(each.id):
+            sys.stdout.write(f"{said}\n")
+            assert said.strip() == said
+            assert not re.search(r"  |\bit's number\b|\(s\)", said), "one space, and a form for each number"
+
+
+@CODES
+def test_every_message_is_translated(code: str) -> None:
+    wanted, found = {forms(each.id) for each in MESSAGES}, {forms(each.id) for each in translated(code)}
+    assert found == wanted, "run `make generate`"
+    missing = [each.id for each in translated(code) if not all(forms(each.string)) or each.fuzzy]
+    assert missing == [], f"translate them in texts/{code}.po"
+
+
+@CODES
+def test_a_translation_names_the_values_of_its_message(code: str) -> None:
+    for each in translated(code):
+        wanted = names(forms(each.id)[-1])
+        for said in forms(each.string):
+            assert names(said) - {"count"} == wanted - {"count"}, said
+
+
+@CODES
+def test_every_plural_has_as_many_forms_as_its_language(code: str) -> None:
+    catalog = text_catalog.translations(code)
+    for each in catalog:
+        if each.id and each.pluralizable:
+            assert len(forms(each.string)) == catalog.num_plurals
+
+
+@CODES
+def test_what_is_compiled_is_what_is_translated(code: str) -> None:
+    assert (texts.FOLDER / f"{code}.mo").read_bytes() == text_catalog.compiled(code), "run `make generate`"
+
+
+@CODES
+def test_discord_takes_every_translated_description(code: str) -> None:
+    declared = [each for each in operations_of(SERVICES).values() if Via.DISCORD in each.via and each.offered]
+    said = {each.summary for each in declared} | {own.help for each in declared for own in each.parameters}
+    said |= set(titles().values())
+    with speaking(code):
+        assert [text for text in said if not 0 < len(_(text)) <= 100] == []
+
+
+@pytest.mark.parametrize(
+    ("locale", "language"),
+    [
+        *(("de", "de"), ("de-AT", "de"), ("de_CH.UTF-8", "de"), ("ja", "ja"), ("ja_JP@x", "ja")),
+        *(("en-US", "en"), ("C.UTF-8", "en"), ("", "en"), ("fr", "en"), ("dex", "en")),
+    ],
+)
+def test_a_locale_is_answered_in_its_language(locale: str, language: str) -> None:
+    assert language_of(locale) == language
+    with speaking(locale):
+        assert texts.language() == language
+    assert texts.language() == "en"
+
+
+def test_numbers_agree_with_what_they_count() -> None:
+    assert ngettext("{count} thing", "{count} things", 1) == "1 thing"
+    assert ngettext("{count} thing", "{count} things", 1_200) == "1,200 things"
+    assert ngettext("{count} thing of {whose}", "{count} things of {whose}", 0, whose="{Ann}") == "0 things of {Ann}"
+
+
+async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_names() -> None:
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        tree: app_commands.CommandTree[discord.Client] = app_commands.CommandTree(client)
+        made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
+        command = made.command("approve", operations_of(SERVICES)["approve"])
+        tree.add_command(command)
+        begun = time.process_time()
+        told = await command.get_translated_payload(tree, CatalogTranslator())
+        assert time.process_time() - begun < 1
+        before = await mark(tree)
+    assert told["description"] == "Approve a request"
+    assert told["description_localizations"] == {"de": "Eine Anfrage genehmigen", "ja": "リクエストを承認します"}
+    assert "name_localizations" not in told or not told["name_localizations"]
+    option = told["options"][0]
+    assert option["description_localizations"]["de"] == "Nummer laut Liste"
+    assert before
