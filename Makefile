@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test test-network fast processes slow check format generate lock bench clean
+.PHONY: run install embedding test test-network fast processes slow kill-rounds check format generate lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -58,6 +58,9 @@ fast: check             ## lint, types and the tests that need no second process
 slow: check             ## new examples for the property tests, then the whole kill matrix and long outages
 	$(PYTEST) -m "hypothesis and not slow and not network" -n auto
 	$(PYTEST) -m slow
+
+kill-rounds: $(VENV)/.dev  ## 300 SIGKILLs at random moments while people talk: 20 minutes
+	$(ROOMY) $(BIN)/python -m tests.kill.rounds --rounds 300
 
 test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first time installs 465 MB of them into .venv
 	$(PYTEST) -m network --timeout 900 tests/bluesky_network

@@ -133,7 +133,8 @@ class App:
                 for front in self.fronts:
                     front.pause()
                 finishing = (front.finish(_END_SECONDS) for front in self.fronts)
-                await asyncio.gather(self.router.drain(_END_SECONDS), self.constellations.hurry(), *finishing)
+                ending = (self.router.drain(_END_SECONDS), self.constellations.hurry(), *finishing)
+                await asyncio.gather(*(supervisor.once("end", work) for work in ending))
                 for task in listening:
                     task.cancel()
                 self.router.stop()

@@ -9,7 +9,7 @@ from typing import TypeVar
 import structlog
 
 from memory.store.clock import Clock, utc_now
-from memory.store.errors import StoreError
+from memory.store.errors import DatabaseRefused
 
 T = TypeVar("T")
 
@@ -52,14 +52,14 @@ class Unstored:
             while True:
                 try:
                     return await work()
-                except StoreError as error:
+                except DatabaseRefused as error:
                     _log.error("not_stored_yet", waiting=waiting(), reason=str(error))
                     self.note(_ARRIVALS, error, waiting())
                     await asyncio.sleep(RETRY_SECONDS)
         finally:
             self.over(_ARRIVALS)
 
-    def note(self, what: str, error: StoreError, arrivals: int = 0) -> None:
+    def note(self, what: str, error: DatabaseRefused, arrivals: int = 0) -> None:
         """This was refused; `arrivals` of what is heard wait for it."""
         since = self._refused[what].since if what in self._refused else self._clock()
         self._refused[what] = _Refusal(since, str(error), arrivals)
@@ -80,7 +80,7 @@ async def until_stored(what: str, work: Callable[[], Awaitable[None]], unstored:
             try:
                 await work()
                 return
-            except StoreError as error:
+            except DatabaseRefused as error:
                 _log.error("waits_for_database", what=what, reason=str(error))
                 noted.note(what, error)
                 await asyncio.sleep(RETRY_SECONDS)

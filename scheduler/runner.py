@@ -21,7 +21,7 @@ from memory.jobs import Completion, Job
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
-from memory.store.errors import StoreError
+from memory.store.errors import DatabaseRefused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, new_id
 from memory.store.logs import Log
@@ -207,7 +207,7 @@ class Runner:
                     self.queued(house)
             else:
                 await self._begin(database, kind, (house, job.id), now)
-        except StoreError:
+        except DatabaseRefused:
             raise
         except Exception as error:
             await self._failed(database, house, job, now, error)

@@ -39,7 +39,7 @@ from memory.queue.payloads import PAYLOAD
 from memory.queue.turns import Turn
 from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
-from memory.store.errors import DatabaseBusy, DatabaseFull, StoreError
+from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, PlaceId, TurnId, place_source
 from memory.store.plurals import many
@@ -218,7 +218,7 @@ class ConversationWorker:
                     # Set aside: who waits for an answer waits no longer.
                     self._deps.watch(events.Complete(TurnId(head.id), self._place))
                 return begun
-        except StoreError:
+        except DatabaseRefused:
             raise
         except Exception as error:
             _log.exception("turn_not_begun", inbox=head.id, place=self._place)
@@ -226,7 +226,7 @@ class ConversationWorker:
             return None
         try:
             return await self._take_up(head, turn)
-        except StoreError:
+        except DatabaseRefused:
             raise
         except Exception as error:
             _log.exception("turn_not_taken_up", turn=turn, place=self._place)

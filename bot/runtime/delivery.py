@@ -25,7 +25,7 @@ from memory.queue.outbox import ActDetail, CardButtons, CardDetail, EditDetail, 
 from memory.store.clock import Clock
 from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
-from memory.store.errors import RowUnreadable, StoreError
+from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId, PlaceId
 from memory.store.plurals import many
@@ -153,7 +153,7 @@ class DeliveryWorker:
                 continue
             try:
                 left = await self._move(row, rows)
-            except StoreError:
+            except DatabaseRefused:
                 raise
             except Exception as error:
                 await self._failed_oddly(row, error)

@@ -32,7 +32,7 @@ from memory.queue import inbox, outbox
 from memory.queue.inbox import Accepted, Arrival
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
-from memory.store.errors import StoreError
+from memory.store.errors import DatabaseRefused
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, OutboxId, PlaceId, TurnId, place_source
 from sources.base import Endpoint, Kind, Notification, Place
@@ -309,7 +309,7 @@ class Router:
             try:
                 async with self._constellations.use(house.id) as database:
                     await self._accept(house, database, [notification])
-            except StoreError:
+            except DatabaseRefused:
                 raise
             except Exception:
                 _log.exception("not_stored", source=notification.source, external_id=notification.external_id)

@@ -10,8 +10,8 @@ up; what reaches this module is what no item explains.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 import structlog
 
@@ -47,7 +47,7 @@ class Supervisor:
         """Run it until it returns or is cancelled; begin it again whenever it fails."""
         return self._tasks.create_task(self._keep(name, work), name=name)
 
-    def once(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def once(self, name: str, work: Awaitable[None]) -> asyncio.Task[None]:
         """Run something that is not worth a second try: what goes wrong with it is logged."""
         return self._tasks.create_task(self._once(name, work), name=name)
 
@@ -86,7 +86,7 @@ class Supervisor:
         except Exception:
             _log.exception("owner_not_told", task=name)
 
-    async def _once(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    async def _once(self, name: str, work: Awaitable[None]) -> None:
         try:
             await work
         except FATAL:

@@ -132,7 +132,10 @@ class _Thread(aiosqlite.Connection):
         except asyncio.CancelledError:
             await self.close()
             raise
-        opening.result()
+        try:
+            opening.result()
+        except driver.OperationalError as error:  # the system has no files left, or the disk is gone
+            raise _translate(error) from error
         return self
 
 
@@ -145,7 +148,7 @@ def _translate(error: BaseException) -> BaseException:
     match result_code(error):
         case Code.BUSY | Code.LOCKED:
             return DatabaseBusy(f"another program holds the database: {error}")
-        case Code.FULL | Code.IOERR:
+        case Code.FULL | Code.IOERR | Code.READONLY | Code.CANTOPEN:
             return DatabaseFull(f"the disk does not take the write: {error}")
         case _:
             return error
@@ -285,6 +288,8 @@ class Database:
         try:
             return await min(self._readers, key=lambda reader: reader.busy).run(carried(work))
         except driver.OperationalError as error:
+            if result_code(error) == Code.READONLY:
+                raise  # a reader that writes
             raise _translate(error) from error
 
     async def maintain(self, work: Callable[[Connection], T]) -> T:

@@ -5,23 +5,27 @@ class StoreError(Exception):
     """The base of everything in here; its text says what happened and what to do."""
 
 
-class DatabaseBusy(StoreError):
+class DatabaseRefused(StoreError):
+    """The file as a whole cannot be used just now: what needs it waits and is tried again until it can."""
+
+
+class DatabaseBusy(DatabaseRefused):
     """Another program holds the database; trying again later may work."""
 
 
-class DatabaseFull(StoreError):
+class DatabaseFull(DatabaseRefused):
     """The disk does not take the write; nothing was stored."""
 
 
-class DatabaseOutdated(StoreError):
+class DatabaseOutdated(DatabaseRefused):
     """The file is of an older version: `carina db migrate`."""
 
 
-class DatabaseTooNew(StoreError):
+class DatabaseTooNew(DatabaseRefused):
     """The file was written by a newer Carina."""
 
 
-class DatabaseCorrupt(StoreError):
+class DatabaseCorrupt(DatabaseRefused):
     """The file, or its record of migrations, is not what it should be."""
 
 

@@ -55,6 +55,7 @@ class Code(IntEnum):
     """A statement that does not fit the tables; of a file whose version is ours it says that the file is damaged."""
     BUSY = 5
     LOCKED = 6
+    READONLY = 8
     IOERR = 10
     CORRUPT = 11
     FULL = 13

@@ -61,9 +61,8 @@ class BlueskySession:
 
     def __init__(self, settings: BlueskySettings) -> None:
         self._settings = settings
-        timeout = httpx.Timeout(SECONDS, connect=CONNECT_SECONDS)
-        self._client = AsyncClient(base_url=settings.service, request=AsyncRequest(timeout=timeout))
-        self._client.on_session_change(self._changed)
+        self._client = self._made()
+        self._closed = False
         self._one = asyncio.Lock()
         self._logins: list[float] = []
         self._session: Session | None = None
@@ -82,6 +81,8 @@ class BlueskySession:
     async def open(self) -> None:
         """Have a session: the stored one, else a new one. Raises CallFailed, WrongPassword, AccountGone."""
         async with self._one:
+            if self._closed:
+                self._client, self._closed = self._made(), False
             if self._session is None and not await self._take_up():
                 await self._log_in()
 
@@ -109,9 +110,17 @@ class BlueskySession:
         return blob
 
     async def close(self) -> None:
+        """Let go of the connection; whoever asks again opens another."""
+        self._closed, self._session = True, None
         with suppress(TimeoutError):
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._client.request.close()
+
+    def _made(self) -> AsyncClient:
+        timeout = httpx.Timeout(SECONDS, connect=CONNECT_SECONDS)
+        client = AsyncClient(base_url=self._settings.service, request=AsyncRequest(timeout=timeout))
+        client.on_session_change(self._changed)
+        return client
 
     # ------------------------------------------------------------------ calls
 

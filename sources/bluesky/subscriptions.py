@@ -127,6 +127,9 @@ class Subscription:
                 why = error.reason
             except SourceRefused:
                 return  # the source ends with that, and says so
+            except Exception as error:  # a border: what a server sends must not end it
+                log.exception("bluesky_subscription_failed")
+                why = f"an unexpected error ({type(error).__name__}), which the log has"
             if not self.trouble:
                 log.warning("bluesky_subscription_lost", reason=why)
             self.trouble = why
@@ -168,7 +171,10 @@ class Subscription:
                 await self._refused(str(told.get("error", "")))
                 return
             self._failures = 0
-            await self._event(_mapping(told.get("payload")))
+            try:
+                await self._event(_mapping(told.get("payload")))
+            except Exception:  # passed over: read again it would fail again
+                log.exception("bluesky_event_failed")
 
     async def _refused(self, error: str) -> None:
         log.warning("bluesky_subscription_refused", error=error)

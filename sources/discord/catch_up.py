@@ -43,6 +43,7 @@ MAX_DIRECT = 100
 DIRECT_EVERY = 1.0
 """Seconds between two direct channels that are opened: Discord takes many at once for spam."""
 IDLE_SECONDS, AGAIN_SECONDS = 3600.0, 5.0
+MOST_UNDECIDED = 3
 CLOCK_MARGIN = timedelta(minutes=1)
 """How far our clock may be behind Discord's."""
 
@@ -141,7 +142,7 @@ class Readback:
         While the database refuses, what arrives stays held: let go, it would move the cursors that were not read yet.
         """
         first: dict[int, Job] = {}
-        hold = self._queues.held
+        hold, failures = self._queues.held, 0
         try:
             while True:
                 try:
@@ -150,9 +151,12 @@ class Readback:
                     break
                 except (StoreError, TimeoutError) as why:
                     log.warning("readback_waits", reason=str(why) or "the database does not answer")
-                    await asyncio.sleep(AGAIN_SECONDS)
-        except Exception:
-            log.exception("what was seen last could not be had; some places are not read back")
+                except Exception:
+                    failures += 1
+                    log.exception("readback_undecided", failures=failures)
+                    if failures == MOST_UNDECIDED:  # then it is better to hear what is said than to hold it for ever
+                        break
+                await asyncio.sleep(AGAIN_SECONDS)
         finally:
             self._queues.release(first, hold)
 

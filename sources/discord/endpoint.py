@@ -1,7 +1,6 @@
 """Saying things on Discord: one message at a time, never twice, waking nobody who was not meant."""
 
 import asyncio
-import contextlib
 import io
 import time
 from collections.abc import Collection, Iterable
@@ -241,12 +240,16 @@ class DiscordEndpoint:
             self._typing[activity.place] = self._link.spawn(self._keep_typing(activity.place))
 
     async def _keep_typing(self, place: PlaceId) -> None:
-        with contextlib.suppress(*REFUSED, DeliveryFailed):
+        try:
             async with asyncio.timeout(TYPING_AT_MOST):
                 channel = await self._channel(await self._client(), place)
                 while True:
                     await outside(TYPING, _type(channel), SECONDS)
                     await asyncio.sleep(TYPING_EVERY)
+        except (*REFUSED, DeliveryFailed):
+            return
+        except Exception:  # a border: what Discord answers here must not end the connection
+            log.exception("typing_failed", place=place)
 
     async def _client(self) -> discord.Client:
         try:

@@ -291,6 +291,22 @@ async def test_a_file_that_another_program_holds_is_busy_and_works_again_later(
     assert stored(path) == ["taken"]
 
 
+async def test_a_disk_that_became_read_only_is_full_and_works_again_later(path: Path) -> None:
+    async with Database.open(path) as database:
+        await database.maintain(lambda raw: raw.execute("PRAGMA query_only=1").fetchall())
+        with pytest.raises(DatabaseFull, match="readonly database"):
+            await database.write(NOTE, put("refused"))
+        await database.maintain(lambda raw: raw.execute("PRAGMA query_only=0").fetchall())
+        await database.write(NOTE, put("taken"))
+    assert stored(path) == ["taken"]
+
+
+async def test_a_file_that_the_system_does_not_open_is_no_defect(path: Path) -> None:
+    with pytest.raises(DatabaseFull, match="unable to open"):
+        async with Database.open(path.parent / "gone" / path.name):
+            pass
+
+
 async def test_units_that_wait_for_a_held_file_wait_together_and_before_an_end_only_for_a_moment(path: Path) -> None:
     async with Database.open(path) as database:
         await database.hurry()

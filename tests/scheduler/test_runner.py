@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from memory import jobs
 from memory.jobs import Status
 from memory.store.database import Database, Tx
+from memory.store.errors import EntryNotFound
 from memory.store.ids import ConstellationId
 from scheduler.jobs import Done, Firing, Queueing, Working
 from scheduler.runner import LEASE, MAX_ATTEMPTS
@@ -101,14 +102,17 @@ async def test_work_that_was_cut_off_is_done_again_when_its_lease_is_over(tmp_pa
         assert (await one.job("w")).status is Status.DONE
 
 
+@pytest.mark.parametrize("error", [ValueError, EntryNotFound])
 @pytest.mark.parametrize("kind", ["note", "work"])
-async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(here: Ground, kind: str) -> None:
-    here.fail = ValueError("no such thing")
+async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(
+    here: Ground, kind: str, error: type[Exception]
+) -> None:
+    here.fail = error("no such thing")
     await here.put("daily", Every(DAY, NOON), kind)
     await here.tick()
     job = await here.job("daily")
     assert job.attempts == 1
-    assert "failed 1 time, tried again: ValueError: no such thing" in job.last_detail
+    assert f"failed 1 time, tried again: {error.__name__}: no such thing" in job.last_detail
     await here.pass_by(6 * HOUR, MINUTE)
     job = await here.job("daily")
     assert (job.last_outcome, job.attempts, job.status) == ("failed", 0, Status.ACTIVE)

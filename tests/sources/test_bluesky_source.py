@@ -5,6 +5,7 @@ import re
 import stat
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -517,6 +518,24 @@ async def test_a_session_lasts_over_restarts_for_its_owner_alone(here: Ground) -
         await here.look(here.source())
     assert here.server.count(LOGIN) == 1
     assert stat.S_IMODE((here.folder / "bluesky.session").stat().st_mode) == 0o600
+
+
+def is_heard(here: Ground, text: str) -> bool:
+    return text in here.texts
+
+
+async def test_a_source_that_ended_by_an_error_hears_again_when_it_is_begun_anew(here: Ground) -> None:
+    source = here.source(poll_seconds=0.01)
+    for number in range(2):
+        task = asyncio.create_task(source.run(here.deliver))
+        await here.server.until(lambda: source.connected)
+        here.mention(f"hello {number}")
+        await here.server.until(partial(is_heard, here, f"hello {number}"))
+        task.cancel()
+        await asyncio.wait([task])
+        assert source.trouble == ""
+    assert here.texts == ["hello 0", "hello 1"]
+    assert here.server.count(LOGIN) == 1
 
 
 async def test_a_token_that_ran_out_by_the_servers_clock_is_renewed_without_a_login(here: Ground) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest_asyncio
 from memory.store.ids import PersonId
 from sources.base import Kind
 from sources.bluesky.source import BlueskySource
+from sources.bluesky.subscriptions import Subscription
 from tests.sources.bluesky_stage import Ground, ground
 
 THREAD = "app.bsky.feed.getPostThread"
@@ -66,6 +67,23 @@ async def test_posts_of_followed_people_are_heard_and_not_answered(here: Ground)
     assert here.heard[0].speaker.name == "Ana"  # the event has no names: the thread has
     assert here.server.jetstream.asked[0]["dids"] == [here.ana.did]
     assert here.server.jetstream.asked[0]["collections"] == ["app.bsky.feed.post"]
+
+
+async def test_an_event_that_nobody_foresaw_does_not_end_it(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    really, failed = Subscription._event, list[object]()
+
+    async def odd(self: Subscription, told: Mapping[str, Any]) -> None:
+        if not failed:
+            failed.append(told)
+            raise KeyError("odd")
+        await really(self, told)
+
+    monkeypatch.setattr(Subscription, "_event", odd)
+    async with running(here, source(here)):
+        here.ana.post("the ferry is late")
+        await until(lambda: failed)
+        here.ana.post("the ferry is here")
+        await until(lambda: "the ferry is here" in here.texts)
 
 
 async def test_what_nobody_looks_for_leaves_nothing_and_asks_nothing(here: Ground) -> None:

@@ -12,15 +12,16 @@ from structlog.testing import capture_logs
 
 from bot import storage_retry
 from bot.errors import ConfigError
-from bot.runtime import delivery, follow_ups, router, supervision
+from bot.runtime import conversation, delivery, follow_ups, router, supervision
 from bot.runtime.arrivals import to_arrival
+from bot.runtime.conversation import GIVEN_UP
 from bot.runtime.router import House, Router
 from bot.runtime.supervision import LONGEST_PAUSE, Supervisor, pause_after
 from memory.queue import outbox
 from memory.queue.inbox import Arrival
 from memory.queue.outbox import Status
 from memory.store.constellation import Constellations
-from memory.store.errors import StoreError
+from memory.store.errors import DatabaseFull, EntryNotFound
 from memory.store.ids import ConstellationId, GroupId, PlaceId
 from sources.base import DeliveryFailed, Kind, Notification
 from tests.bot.faults import Injection, kind_of
@@ -277,7 +278,7 @@ async def test_what_arrives_while_the_file_cannot_be_opened_is_answered_afterwar
 
     def use(self: Constellations, constellation: ConstellationId) -> Any:
         if refusing[0]:
-            raise StoreError("too many files are open")
+            raise DatabaseFull("too many files are open")
         return really(self, constellation)
 
     monkeypatch.setattr(Constellations, "use", use)
@@ -289,6 +290,29 @@ async def test_what_arrives_while_the_file_cannot_be_opened_is_answered_afterwar
         refusing[0] = False
         await until(lambda: _answered(service.platform))
         await until(lambda: _true(service.platform.texts(ATTIC.id) == ["Yes."]))
+
+
+async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = list[str]()
+
+    def begin(*_given: object) -> Any:
+        tries.append("begun")
+        raise EntryNotFound("nothing of that name")
+
+    monkeypatch.setattr(conversation, "begin_turn", begin)
+    async with running(tmp_path) as service:
+        service.hear(said("hello", 1))
+
+        async def is_told() -> bool:
+            service.clock.forward(60)
+            return service.platform.texts(HALL.id) == [GIVEN_UP]
+
+        await until(is_told)
+        assert service.router.unstored.words() == ""
+        assert await service.column("SELECT status FROM inbox") == ["dead"]
+    assert len(tries) < 10
 
 
 async def _answered(platform: Platform) -> bool:

@@ -12,18 +12,21 @@ KILL_TEST_PAUSES         seconds between tries that ended with the process, by t
 KILL_TEST_HEALTHY        the same for what had all its tries
 KILL_TEST_WINDOW         seconds of the hour for which people's limits hold
 KILL_TEST_STUMBLE        the first turn fails by an error in the program itself
+KILL_TEST_RAISE          an exception is raised in every task of the program, once in each, where it awaits for the
+                         n-th time (from 0); the trace has a line "raised" for each
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import ModuleType, SimpleNamespace
+from types import ModuleType, SimpleNamespace, coroutine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
 _NONCE = os.environ.get("KILL_TEST_NONCE_SECONDS", "")
@@ -87,7 +90,61 @@ def _stumble_once(module: Any) -> None:
     module.render = stumble
 
 
+class Injected(Exception):
+    """What nobody foresaw."""
+
+
+@coroutine
+def _stepped(work: Any, at: int, raised: Callable[[], None]) -> Generator[Any, Any, Any]:
+    """Run a coroutine, and raise in it where it awaits for that time."""
+    awaited = 0
+    try:
+        waits_for = work.send(None)
+        while True:
+            awaited += 1
+            if awaited == at + 1:
+                raised()
+                waits_for = work.throw(Injected("injected"))
+                continue
+            try:
+                came = yield waits_for
+            except (Exception, GeneratorExit, sys.modules["asyncio.exceptions"].CancelledError) as error:
+                waits_for = work.throw(error)
+            else:
+                waits_for = work.send(came)
+    except StopIteration as end:
+        return end.value
+
+
+def _raise_in_tasks(module: Any) -> None:
+    """Tasks are told apart by the function that they run, and those of the supervisor by their names without ids."""
+    if "KILL_TEST_RAISE" not in os.environ:
+        return
+    at, create = int(os.environ["KILL_TEST_RAISE"]), module.BaseEventLoop.create_task
+    trace = os.open(os.environ["KILL_TEST_TRACE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    product, ids = re.compile(r"/(bot|memory|scheduler|sources)/(?!.*site-packages)"), re.compile(r"\s+\S*[:_\d]\S*")
+    hit = {"Database._flush"}  # the writer hands every exception of its thread to who waits for it
+
+    def create_task(loop: Any, work: Any, **options: Any) -> Any:
+        code = getattr(work, "cr_code", None)
+        if code is None or not product.search(code.co_filename) or module.tasks.current_task(loop) is None:
+            return create(loop, work, **options)  # of a library, or the program itself
+        name = ids.sub("", str(work.cr_frame.f_locals.get("name", "")))
+        what = f"{code.co_qualname} {name}".rstrip()
+        if what in hit:
+            return create(loop, work, **options)
+
+        def raised() -> None:
+            hit.add(what)
+            os.write(trace, f"raised in {what}\n".encode())
+
+        return create(loop, _stepped(work, at, raised), **options)
+
+    module.BaseEventLoop.create_task = create_task
+
+
 _CHANGES = {
+    "asyncio.base_events": _raise_in_tasks,
     "bot.agents.context.prompt": _stumble_once,
     "bot.agents.rate_limits": _shorten_window,
     "memory.queue.attempts": _hurry_tries,

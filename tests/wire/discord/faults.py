@@ -56,9 +56,10 @@ class Hang:
 
 @dataclass(frozen=True)
 class Odd:
-    """Answer 200 with an empty object, which no description allows, having done what was asked or not."""
+    """Answer 200 with what no description allows, having done what was asked or not."""
 
     applied: bool
+    body: object
 
 
 Effect = RateLimit | Failure | Unanswered | Delay | Hang | Odd
@@ -132,9 +133,11 @@ class Faults:
         """An error answer: 500, 502, 503, 403 with code 50013, ..."""
         return self._add(Rule(method, path, Failure(status, code, message), times, skip))
 
-    def answer_oddly(self, method: str, path: str, *, applied: bool = False, times: int = 1, skip: int = 0) -> Rule:
-        """200 with `{}`, as no client expects it."""
-        return self._add(Rule(method, path, Odd(applied), times, skip))
+    def answer_oddly(
+        self, method: str, path: str, *, applied: bool = False, body: object = None, times: int = 1, skip: int = 0
+    ) -> Rule:
+        """200 with `body` (`{}` unless given), as no client expects it."""
+        return self._add(Rule(method, path, Odd(applied, {} if body is None else body), times, skip))
 
     def cut_after_applying(self, method: str, path: str, *, times: int = 1, skip: int = 0) -> Rule:
         """Do what is asked, then break the connection instead of answering."""

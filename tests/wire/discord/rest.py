@@ -126,7 +126,7 @@ class Rest:
             call.status, call.answer = reply.status, reply.json
             self.world.changes.notify()
             await self._after(request, effect)
-            return _json(200, {}, request.path) if isinstance(effect, Odd) else _respond(call, reply)
+            return _json(200, effect.body, request.path) if isinstance(effect, Odd) else _respond(call, reply)
 
         return serve
 
@@ -159,8 +159,8 @@ class Rest:
             case Failure(status, code, message):
                 body = {"code": code, "message": message or f"{status}: injected"}
                 return _json(status, body, request.path)
-            case Odd():
-                return _json(200, {}, request.path)
+            case Odd(_, body):
+                return _json(200, body, request.path)
             case Unanswered():
                 _cut(request)
                 return web.Response(status=500)
