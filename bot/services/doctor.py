@@ -76,7 +76,7 @@ class Doctor:
     async def examine(self, _caller: Caller, arguments: NoArguments) -> Findings:
         """What `carina doctor` finds. Raises UserError."""
         del arguments
-        command = [sys.executable, "-m", "bot", "doctor", "--json"]
+        command = [sys.executable, "-m", "carina", "doctor", "--json"]
         process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         try:
             told, broken = await process.communicate()

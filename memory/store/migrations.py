@@ -18,8 +18,15 @@ from importlib.resources import files
 from pathlib import Path
 
 from memory.store.clock import to_text
-from memory.store.errors import DatabaseBusy, DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
-from memory.store.sqlite import Code, Connection, connect, driver, result_code
+from memory.store.errors import (
+    DatabaseBusy,
+    DatabaseCorrupt,
+    DatabaseFull,
+    DatabaseOutdated,
+    DatabaseTooNew,
+    StoreError,
+)
+from memory.store.sqlite import OLDEST, Code, Connection, connect, driver, result_code
 
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
@@ -197,6 +204,9 @@ def _is_blank(path: Path) -> bool:
 
 
 def _apply(path: Path, kind: Kind) -> None:
+    if driver.sqlite_version_info < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        raise StoreError(f"SQLite {driver.sqlite_version} is too old; Carina needs {needed} or newer, or `pysqlite3`")
     with _writing(path), closing(connect(path)) as raw:
         row = raw.execute("PRAGMA user_version").fetchone()
         version = int(row[0]) if row else 0

@@ -13,6 +13,8 @@ from typing import Any, Protocol, cast
 
 from memory.store.distances import NATIVE, PYTHON, Distances, provide
 
+OLDEST = (3, 42, 0)
+"""From this version on, deleted text leaves the full-text index too; Debian 12 has 3.40."""
 _BUSY_MS = 5_000
 """How long a connection waits for another program that holds the file."""
 _DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
@@ -40,6 +42,7 @@ class Connection(Protocol):
 
 class _Driver(Protocol):
     sqlite_version: str
+    sqlite_version_info: tuple[int, int, int]
     Row: Any
     OperationalError: type[Exception]
     DatabaseError: type[Exception]
@@ -73,9 +76,9 @@ def result_code(error: BaseException) -> int:
 
 
 def _choose_driver() -> _Driver:
-    """The first module of the two that can load extensions; else the standard one, which says so itself."""
+    """The first module of the two that is new enough and can load extensions; else the standard one, which says so."""
     standard = importlib.import_module("sqlite3")
-    if hasattr(standard.Connection, "enable_load_extension"):
+    if hasattr(standard.Connection, "enable_load_extension") and standard.sqlite_version_info >= OLDEST:
         return cast("_Driver", standard)
     with suppress(ImportError):
         return cast("_Driver", importlib.import_module("pysqlite3"))

@@ -3,6 +3,8 @@
 import hashlib
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 from memory.store import migrations
 from memory.store.database import Rows, Tx, Value, as_dict
-from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew
+from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.migrations import Kind, Migration, migrate, prepare, status
 from memory.store.sqlite import Code, Connection, connect, driver
 
@@ -366,3 +368,18 @@ def test_summaries_that_were_there_are_found_and_go_as_new_ones_do(path: Path, m
     raw.close()
     assert ask(path, found) == []
     assert ask(path, "SELECT DISTINCT kind FROM turn_uses") == [("gone",)]
+
+
+def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "sqlite_version_info", (3, 40, 1))
+    with pytest.raises(StoreError, match=r"is too old; Carina needs 3\.42\.0 or newer, or `pysqlite3`"):
+        prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+
+
+def test_another_driver_is_taken_where_the_standard_one_is_too_old() -> None:
+    pytest.importorskip("pysqlite3")
+    code = "import sqlite3; sqlite3.sqlite_version_info = (3, 40, 1); from memory.store.sqlite import driver; "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}print(driver.__name__)"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "pysqlite3\n"
