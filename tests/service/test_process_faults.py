@@ -213,7 +213,7 @@ async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_
 
 async def test_a_database_that_somebody_holds_does_not_hold_up_the_end(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
-        t.service.expected_errors |= {"not_stored_yet", "waits_for_database"}
+        t.service.expected_errors |= {"not_stored_yet", "waits_for_database", "jobs_not_served"}
         usual = await started_once(t)
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> hello")
