@@ -13,6 +13,7 @@ from tests.benchmarks.options import Options
 from tests.benchmarks.report import Report, as_data, machine, show
 
 BENCHMARKS = {
+    "mention": "mentions",
     "turn": "turns",
     "edit": "edits",
     "past": "pasts",

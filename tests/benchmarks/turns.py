@@ -19,7 +19,7 @@ from memory.queue import messages
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, PersonId, TurnId, snowflakes
+from memory.store.ids import AgentId, PersonId, PlaceId, TurnId, snowflakes
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.spans import Spans, timed, timed_writes
@@ -53,15 +53,17 @@ def fill_blocks(tx: Tx, agent: AgentId, count: int, words: Words) -> None:
         blocks.create_block(tx, new, SYSTEM, now)
 
 
-def fill_messages(tx: Tx, agent: AgentId, count: int, here: int, words: Words, first: int = 0) -> None:
-    """Question and answer in turn: the newest `here` of them in the first place, the others around."""
+def fill_messages(
+    tx: Tx, agent: AgentId, count: int, here: int, words: Words, first: int = 0, here_is: PlaceId | None = None
+) -> None:
+    """Question and answer in turn: the newest `here` of them in the first place (or `here_is`), the others around."""
     now = utc_now()
     for number in range(count):
-        where = place(0 if number >= count - here else 1 + number // 2 % 9)
+        where = place(1 + number // 2 % 9).id if number < count - here else here_is or place(0).id
         person = PersonId(f"bench:p{number // 2 % 10}")
         if number % 2 == 0:
             heard = messages.Heard(
-                where.id,
+                where,
                 person,
                 NAMES[number // 2 % 10],
                 words.sentence(),
@@ -76,7 +78,7 @@ def fill_messages(tx: Tx, agent: AgentId, count: int, here: int, words: Words, f
             turn = TurnId(snowflakes.next())
             text = words.sentence(20)
             row = messages.Said(
-                turn, 2, where.id, agent, person, "Carina", "assistant", text, "bench", GUILD, Trust.AGENT, now
+                turn, 2, where, agent, person, "Carina", "assistant", text, "bench", GUILD, Trust.AGENT, now
             )
             messages.add_said(tx, row)
 

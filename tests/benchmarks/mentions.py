@@ -1,0 +1,216 @@
+"""A mention in Discord to its answer over real sockets, beside a bare discord.py bot in the same run.
+
+The model takes no time. Processor time is that of the bot's process alone, its threads included.
+"""
+
+import asyncio
+import functools
+import os
+import statistics
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bot.config import load_config
+from bot.runtime.bootstrap import open_constellation
+from memory import agents
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId, PlaceId
+from tests.benchmarks.options import Options
+from tests.benchmarks.process import ROOT, resident_mib, stopped, until_ready
+from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
+from tests.benchmarks.turns import fill_blocks, fill_messages
+from tests.benchmarks.words import Words
+from tests.wire.discord import DiscordServer
+from tests.wire.model import Answer, ModelServer
+
+_FILL = commit_point("bench.fill_mentions")
+_SETTINGS = """[discord]
+default_mode = "mention"
+[limits]
+person_per_hour = 0
+guild_per_hour = 0
+all_per_hour = 0
+"""
+_FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
+    "bare discord.py bot",
+    "Carina",
+    "Carina without an embedder",
+    "Carina, 10,000 messages and 100 blocks, without",
+)
+_WARM, _COUNT, _PAUSE = 5, 60, 0.02
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class _Series:
+    """What one bot took, start by start; milliseconds, of a start seconds."""
+
+    waits: list[list[float]] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
+    first: list[float] = field(default_factory=list)
+    second: list[float] = field(default_factory=list)
+    identify_cpu: list[float] = field(default_factory=list)
+    connected: list[float] = field(default_factory=list)
+    idle: list[float] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
+
+    def share(self, share: float) -> tuple[float, ...]:
+        return tuple(percentile(each, share) for each in self.waits)
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of processor time of a process so far."""
+    fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _environment(folder: Path, servers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    paths = [*filter(None, [servers.get("PYTHONPATH", "")]), str(ROOT)]
+    own = {"CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted", "PYTHONPATH": os.pathsep.join(paths)}
+    return {**kept, **servers, **own, **more}
+
+
+def _identified(server: DiscordServer, before: int) -> bool:
+    return server.gateway.identifies > before
+
+
+async def _fill(folder: Path, place: PlaceId) -> None:
+    """A memory that has been used: 2,000 of the messages were said where the bot is asked.
+
+    It is measured without an embedder, which would be busy with these messages all the time.
+    """
+    words, config = Words(7), load_config({"CARINA_HOME": str(folder / "data")}, folder)
+    async with Constellations.open(folder / "data", utc_now) as constellations:
+        house, _ = await open_constellation(config, constellations, PersonId("bench:owner"), utc_now)
+        async with constellations.use(house) as database:
+            agent = (await database.read(agents.agents))[0]
+            await database.write(_FILL, lambda tx: fill_blocks(tx, agent.id, 100, words))
+            await database.write(_FILL, lambda tx: fill_messages(tx, agent.id, 10_000, 2_000, words, here_is=place))
+
+
+async def _start(name: str, folder: Path, servers: Mapping[str, str]) -> asyncio.subprocess.Process:
+    more = {"EMBEDDING_MODEL": "none"} if name in (_WORDS_ALONE, _FULL) else {}
+    command = (str(Path(__file__).with_name("floor_bot.py")),) if name == _FLOOR else ("-m", "bot", "run", "--log-json")
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *command,
+        cwd=folder,
+        env=_environment(folder, servers, more),
+        stderr=asyncio.subprocess.PIPE,
+        limit=1 << 20,
+    )
+
+
+async def _round(name: str, series: _Series, count: int) -> None:
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "carina.toml").write_text(_SETTINGS)
+        async with DiscordServer.start() as server, ModelServer.start() as model:
+            model.default = lambda _request: Answer("Hello there.", chunks=5)
+            guild = server.guild("Home")
+            general, ana = guild.text_channel("general"), server.person("ana")
+            guild.add(ana)
+            if name == _FULL:
+                await _fill(folder, PlaceId(f"discord:{general.id}"))
+            servers = {**server.environment(hurry=False), **model.environment(), "DISCORD_TOKEN": server.token}
+            for start in range(2):  # the second start has everything that the first one made
+                begin, before = time.perf_counter(), server.gateway.identifies
+                process = await _start(name, folder, servers)
+                waiting = asyncio.create_task(until_ready(process, "discord"))
+                await server.until(functools.partial(_identified, server, before), 60)
+                identified = _cpu(process.pid)
+                await waiting
+                if start:
+                    series.identify_cpu.append(identified)
+                    series.connected.append(time.perf_counter() - begin)
+                    await asyncio.sleep(2)
+                    series.idle.append(resident_mib(process.pid)["VmRSS"])
+                    await _measure(process, (server, general, ana), series, count)
+                await stopped(process)
+
+
+async def _measure(
+    process: asyncio.subprocess.Process, stage: tuple[DiscordServer, Any, Any], series: _Series, count: int
+) -> None:
+    server, general, ana = stage
+    draining = asyncio.create_task(_drained(process))
+
+    async def ask(number: int) -> float:
+        await asyncio.sleep(_PAUSE)
+        answers = sum(message.author is server.bot for message in general.messages)
+        begin = time.perf_counter()
+        await ana.say(general, f"<@bot> number {number}")
+        await server.until(
+            lambda: sum(message.author is server.bot for message in general.messages) > answers, 60, "an answer"
+        )
+        return 1000 * (time.perf_counter() - begin)
+
+    series.first.append(await ask(0))
+    series.second.append(await ask(1))
+    for number in range(_WARM):
+        await ask(number)
+    before = _cpu(process.pid)
+    series.waits.append([await ask(number) for number in range(count)])
+    series.busy.append(1000 * (_cpu(process.pid) - before) / count)
+    series.answered.append(resident_mib(process.pid)["VmRSS"])
+    draining.cancel()
+
+
+async def _drained(process: asyncio.subprocess.Process) -> None:
+    while process.stderr is not None and await process.stderr.readline():
+        pass
+
+
+def run(options: Options) -> Report:
+    names = (_FLOOR, _CARINA, _WORDS_ALONE, _FULL)
+    found = {name: _Series() for name in names}
+    for _ in range(options.rounds):
+        for name in names:
+            asyncio.run(_round(name, found[name], options.scaled(_COUNT)))
+    report = Report("A mention in Discord to its answer, over sockets, with a model that takes no time")
+    floor = found[_FLOOR]
+    for name in names[1:]:
+        series = found[name]
+        report.measures += [
+            Measure(f"{name}: p50 beside the floor's", "x", _beside(series.share(0.5), floor.share(0.5)), at_most(2)),
+            Measure(f"{name}: p95 beside the floor's", "x", _beside(series.share(0.95), floor.share(0.95)), at_most(4)),
+            Measure(f"{name}: processor time", "x", _beside(tuple(series.busy), tuple(floor.busy)), at_most(3)),
+        ]
+        late = tuple(first - second for first, second in zip(series.first, series.second, strict=True))
+        report.measures += [
+            Measure(f"{name}: the first answer after a start is later by", "ms", late, at_most(300)),
+            Measure(f"{name}: processor time until IDENTIFY", "s", tuple(series.identify_cpu), at_most(1.0)),
+            Measure(f"{name}: connected", "s", tuple(series.connected), at_most(2.0)),
+            Measure(f"{name}: idle VmRSS", "MiB", tuple(series.idle), at_most(150 if name == _CARINA else 90)),
+        ]
+    report.details.append(Detail("Each bot, median round", _COLUMNS, tuple(_row(name, found[name]) for name in names)))
+    return report
+
+
+_COLUMNS = ("bot", "p50 ms", "p95 ms", "CPU ms", "first ms", "IDENTIFY CPU s", "connected s", "idle MiB", "used MiB")
+
+
+def _beside(values: tuple[float, ...], floor: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(value / one for value, one in zip(values, floor, strict=True))
+
+
+def _row(name: str, series: _Series) -> tuple[str | float, ...]:
+    kinds = (
+        series.share(0.5),
+        series.share(0.95),
+        series.busy,
+        series.first,
+        series.identify_cpu,
+        series.connected,
+        series.idle,
+        series.answered,
+    )
+    return (name, *(statistics.median(each) for each in kinds))
