@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
 from bot.agents.deps import Limits, OwnersSide, TurnDeps
 from bot.agents.mcp.startup import Servers, open_servers
@@ -187,6 +188,7 @@ class _Ground:
     broker: Broker
     choices: Choices
     audience: AudienceResolver
+    typing: TypingPeople = field(default_factory=TypingPeople)
     paused: dict[str, Setting] = field(default_factory=dict)
     """The sources that are paused, as commands decide it while the service runs."""
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
@@ -301,7 +303,7 @@ async def _services(ground: _Ground, house: House, router: Router, restart: Rest
     places = await open_places(config, approvals, ground.answering, ground.paused)
     spending = await open_spending(approvals, turn_deps.budgets, at_start=True)
     looking = Search(database, people, clock, config.schedule.zone_name(), ground.embedding.understood)
-    front_ends = FrontEnds(database, ground.constellations, clock)
+    front_ends = FrontEnds(database, ground.constellations, clock, ground.typing)
     schedule = open_schedule(config, ground.constellations, ground.house, approvals, router.resume)
     thought_with = turn_deps.budgets, ground.thinking
     agents, groups = Agents(config, approvals, ground.answering, moved), Groups(config, approvals, places)
@@ -373,6 +375,7 @@ def _deps(ground: _Ground) -> TurnDeps:
         apology=config.bluesky.apology,
         rates=_rates(config),
         watch=ground.events,
+        typing=ground.typing,
         meaning=ground.embedding.meaning,
         checkpoints=config.memory.checkpoints(),
     )
@@ -396,7 +399,9 @@ def open_folder(config: Config) -> DataFolder:
 
 
 def _patience(config: Config) -> Callable[[str], Patience]:
-    discord = Patience(attempts=config.limits.attempts, merge=config.discord.merge_seconds)
-    # At a terminal a line is a message: nobody waits to see whether another one follows.
-    others = Patience(attempts=config.limits.attempts, merge=0)
-    return lambda source: discord if source == "discord" else others
+    usual = Patience(attempts=config.limits.attempts)
+    special = {
+        "discord": replace(usual, merge=config.discord.merge_seconds),
+        "terminal": replace(usual, streams=True),
+    }
+    return lambda source: special.get(source, usual)

@@ -70,7 +70,7 @@ BEGIN_TASKS = {
     "bot/services/erasure.py": "one erasure, awaited by who asked for it",
     "bot/interfaces/discord/halt.py": "a halt that goes on when its command is given up; awaited there",
     "bot/agents/tools/halt.py": "the same of a tool",
-    "bot/agents/turn.py": "one model call, awaited by its turn",
+    "bot/agents/model_call.py": "one model call, awaited by its turn",
     "bot/agents/groups/orchestrator.py": "the parts of one run, awaited by it",
     "bot/agents/mcp/": "connections to servers, each within a border of its own",
     "bot/app.py": "the task group that the supervisor is given",

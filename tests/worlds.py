@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
+from bot.agents.additions import TypingPeople
 from bot.agents.budgets import Budgets
 from bot.agents.deps import Understood
 from bot.agents.mcp.startup import NoServers, Servers
@@ -319,7 +320,7 @@ class Run:
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
                 where.append(repr(as_dict(row)))
-        front_ends = FrontEnds(self.service.database, self.service.constellations, self.service.clock)
+        front_ends = FrontEnds(self.service.database, self.service.constellations, self.service.clock, TypingPeople())
         status = Status(front_ends, "home", "scripted:one", self.service.clock(), QUIET)
         store = self.service.database, People(())
         looking = Search(*store, self.service.clock, "UTC", self._understood)

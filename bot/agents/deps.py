@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.agents import events
+from bot.agents.additions import TypingPeople
 from bot.agents.answers import Piece
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
@@ -100,6 +101,7 @@ class TurnDeps:
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
     """How what is written in blocks is kept."""
     watch: events.Watch = events.unwatched
+    typing: TypingPeople = field(default_factory=TypingPeople)
     ready: Callable[[Agent, str], Awaitable[None]] = all_there
     """(agent, name of the tool to be called, or "") -> waits a while for tools that others offer to be known as they
     are now."""

@@ -21,6 +21,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import give_up_part, member_of
 from bot.agents.groups.team import acting
+from bot.agents.model_call import ModelCall
 from bot.agents.notices import Notices
 from bot.agents.rules import Rules
 from bot.agents.steps import (
@@ -41,7 +42,7 @@ from bot.agents.tools.aliases import unaliased
 from bot.agents.turn_control import TurnControl
 from bot.agents.usage import spent
 from bot.errors import ToolError
-from bot.models.base import Answer, ContextTooLong, Model, Request, Restarted, TextDelta, Usage
+from bot.models.base import Answer, ContextTooLong, Request
 from bot.models.catalog import OFFLINE
 from memory import budgets, coordination, groups
 from memory.agents import Agent
@@ -53,7 +54,7 @@ from memory.queue.steps import Answered, Joined, MissingCalls, Note, StepBody, T
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
-from memory.store.faults import Point, call_point, commit_point, outside
+from memory.store.faults import Point, commit_point
 from memory.store.ids import TurnId, place_source
 from memory.usage import record
 
@@ -63,11 +64,9 @@ _RAN = commit_point("turn.ran")
 _TELL = commit_point("turn.tell")
 _ANSWER = commit_point("turn.answer")
 _RESERVE = commit_point("budget.reserve")
-_RELEASE = commit_point("budget.release")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
 _GIVE_UP = commit_point("turn.give_up_part")
-_MODEL = call_point("model.complete")
 
 _log = structlog.get_logger("bot.agents.turn")
 
@@ -101,14 +100,14 @@ class TurnRunner:
         self._deps = turn_deps
         self._caller = Caller(database, turn_deps, self._run_part)
         self._turn = turn
-        self._call: asyncio.Task[Answer] | None = None
+        self._call: ModelCall | None = None
         self._seen = seen  # how the turn stood when it was read last: spares a look
         self._control = control
 
     def _interrupt(self) -> None:
         """Words of the turn changed: stop listening to the model and look again."""
         if self._call is not None:
-            self._call.cancel()
+            self._call.interrupt()
 
     async def run(self) -> bool:
         """Go on until the turn is over (True) or it is told to stop and a step is stored (False)."""
@@ -212,14 +211,15 @@ class TurnRunner:
     async def _ask_within_budget(self, request: Request, material: PromptInputs) -> Ending:
         """Ask the model as far as may be spent, and store what it answers."""
         allowed = await self._allow(material, request)
+        self._call = call = ModelCall(self._db, self._deps, self._control, material, allowed)
         try:
-            answer = await self._ask(allowed, request, material)
+            answer = await call.answer(request)
             if answer is not None:
                 return await self._store_answer(answer, material, allowed.reservation)
         except BaseException:
-            await self._release(allowed)
+            await asyncio.shield(call.abandon())
             raise
-        await self._release(allowed)
+        await call.abandon()
         return False
 
     async def _allow(self, material: PromptInputs, request: Request) -> Allowed:
@@ -228,43 +228,6 @@ class TurnRunner:
         if not kept.concerns(material.agent):
             return Allowed(BudgetLevel.FULL, material.agent)
         return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
-
-    async def _release(self, allowed: Allowed) -> None:
-        """The call came to nothing; should this not be stored, the next start or the time sees to it."""
-        if (reserved := allowed.reservation) is not None:
-            await asyncio.shield(self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved)))
-
-    async def _ask(self, allowed: Allowed, request: Request, material: PromptInputs) -> Answer | None:
-        """The model's answer, or words instead of one; None when it was interrupted: the words changed."""
-        if allowed.rung is BudgetLevel.REFUSED:
-            return Answer(allowed.words, (), Usage(), model="")
-        model = await self._deps.model(allowed.agent)
-        listening = self._listen(model, allowed.request(request), material.turn)
-        answering = outside(_MODEL, listening, self._deps.limits.model_seconds)
-        self._call = asyncio.create_task(answering, name=f"model of turn {material.turn.id}")
-        try:
-            return await self._call
-        except asyncio.CancelledError:
-            current = asyncio.current_task()
-            if current is None or current.cancelling():
-                raise
-            return None
-        finally:
-            self._call.cancel()
-            self._call = None
-
-    async def _listen(self, model: Model, request: Request, turn: Turn) -> Answer:
-        text = ""
-        async for event in model.complete(request):
-            match event:
-                case TextDelta(piece):
-                    text += piece
-                case Restarted():
-                    text = ""
-                case Answer():
-                    return event
-            self._deps.watch(events.TextChunk(turn.id, turn.place, self._deps.redact(text)))
-        raise AssertionError("a model ended without an answer")
 
     async def _store_answer(self, answer: Answer, material: PromptInputs, reservation: int | None) -> Ending:
         turn, redact, now = material.turn, self._deps.redact, self._deps.clock()

@@ -229,7 +229,7 @@ class DiscordSettings(Section):
     dm: Literal["everyone", "shared", "pair", "allowed", "off"] = "pair"
     owner_places: frozenset[DiscordId] = frozenset()
     auto_thread: bool = False
-    merge_seconds: Annotated[float, AfterValidator(check_merge)] = 0.5
+    merge_seconds: Annotated[float, AfterValidator(check_merge)] = 0
     show_names: bool = False
 
 

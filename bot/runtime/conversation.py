@@ -13,6 +13,7 @@ from typing import TypeAlias
 import structlog
 
 from bot.agents import events, turn_log
+from bot.agents.additions import HOLD_SECONDS
 from bot.agents.context import recovery
 from bot.agents.context.working_blocks import reference_blocks
 from bot.agents.deps import TurnDeps
@@ -41,7 +42,7 @@ from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
-from memory.store.ids import GroupId, PlaceId, TurnId, place_source
+from memory.store.ids import GroupId, PersonId, PlaceId, TurnId, place_source
 from memory.store.plurals import many
 
 _BEGIN = commit_point("turn.begin")
@@ -61,14 +62,17 @@ _log = structlog.get_logger("bot.runtime.conversation")
 class Patience:
     """How often a row is tried and how long between: seconds by attempt, the last one repeated.
 
-    `merge` is the silence in seconds that ends a burst of one person, `merge_most` the longest wait for it.
+    `merge` is the silence in seconds that ends a burst of one person, `merge_most` the longest wait for it; without it
+    a turn begins at once, and what is added before its answer is shown joins it. `streams` says that people read an
+    answer as it is written.
     """
 
     attempts: int = 5
     apart_after: int = 2
     waits: tuple[float, ...] = (1, 5, 20, 60)
-    merge: float = 0.5
+    merge: float = 0
     merge_most: float = 5
+    streams: bool = False
 
 
 OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
@@ -118,6 +122,9 @@ class ConversationWorker:
         self._counted: TurnId | None = None
         """A turn whose try was counted and came to nothing because the database took no writes."""
         self._woken = asyncio.Event()
+        self._added = asyncio.Event()
+        """Set when a row arrived after the turn of the moment was begun."""
+        self._person: PersonId | None = None
         self._stopping = False
         self.resting = False
         """Whether it only waits for a later time."""
@@ -125,11 +132,22 @@ class ConversationWorker:
     def arrived(self) -> None:
         """A row arrived in the conversation."""
         self._woken.set()
+        self._added.set()
 
     def changed(self, turn: TurnId) -> None:
         """Words that a turn answers were edited or deleted."""
         if self._control is not None and self._turn == turn:
             self._control.interrupt()
+
+    async def showing(self, turn: TurnId) -> bool:
+        """Words of the answer are about to be shown: wait a moment while its reader is typing. False: do not, the turn
+        is over."""
+        if (control := self._control) is None or self._turn != turn:
+            return False
+        if self._deps.typing.is_typing(self._place, self._person):
+            await asyncio.sleep(control.hold_left(HOLD_SECONDS))
+        control.shown = True
+        return self._control is control
 
     def stop(self) -> None:
         """Return at the next stored step."""
@@ -150,6 +168,9 @@ class ConversationWorker:
                     await self._until_quiet(head)
                 if self._stopping:
                     return
+                self._added.clear()
+                self._person = head.person
+                self._deps.typing.took(self._place, head.person)
                 begun = await self._begin(head, compare=ahead.compare)
                 if begun is not None:
                     await self._try(begun)
@@ -311,7 +332,7 @@ class ConversationWorker:
 
     async def _try(self, begun: _Begun) -> None:
         """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
-        turn, control = begun.turn, TurnControl()
+        turn, control = begun.turn, TurnControl(self._added, streams=self._patience.streams)
         self._control, self._turn = control, turn
         control.stopping = self._stopping
         self._deps.watch(events.Started(turn, self._place))

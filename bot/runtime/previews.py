@@ -77,6 +77,11 @@ class Previews:
             shown.task = self._tasks.once(f"preview of turn {event.turn}", work)
 
     async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
+        if not await self._router.showing(turn, shown.place):
+            return
+        while not shown.text.strip():  # it was begun anew meanwhile
+            shown.grown.clear()
+            await shown.grown.wait()
         said = self._cut(shown.text, endpoint)
         external = await self._router.preview(turn, shown.place, said)
         for _ in range(_MOST_EDITS):

@@ -177,7 +177,7 @@ class Router:
                 for work in self._work.values():
                     for conversation in work.conversations.values():
                         conversation.stop()
-                while any(work.conversations or _busy(work.deliveries) for work in self._work.values()):
+                while any(w.conversations or _busy(w.deliveries) for w in self._work.values()):
                     await self._settled.wait()
         except TimeoutError:
             _log.warning("drain_timed_out", seconds=seconds)
@@ -200,21 +200,24 @@ class Router:
             async with self._constellations.use(house.id) as database:
                 while found := await database.read(lambda rows: outbox.open_rows(rows, place)):
                     delivery, due = self._work[house.id].deliveries.get(place), found[0].next_attempt_at
-                    if (delivery is not None and delivery.waiting) or (
-                        due is not None and due > house.turn_deps.clock()
-                    ):
+                    later = due is not None and due > house.turn_deps.clock()
+                    if later or (delivery is not None and delivery.waiting):
                         return
                     if delivery is None:
                         self._open_delivery(house, place, place_source(place))
                     await self._settled.wait()
 
+    async def showing(self, turn: TurnId, place: PlaceId) -> bool:
+        """Words of a turn's answer are about to be shown there; False when they are not to be."""
+        found = (self._conversation_of(house, place) for house in self._houses.values())
+        return any([await each.showing(turn) for each in found if each is not None])
+
     async def preview(self, turn: TurnId, place: PlaceId, text: str, queue: Queue = queue_preview) -> str:
         """Show the beginning of an answer, or what `queue` makes a row of; the message's id, empty when it failed."""
-        house = next(
-            (house for house in self._houses.values() if self._conversation_of(house, place) is not None), None
-        )
-        if house is None:
+        served = [house for house in self._houses.values() if self._conversation_of(house, place) is not None]
+        if not served:
             return ""
+        house = served[0]
         now = house.turn_deps.clock()
         async with self._constellations.use(house.id) as database:
             row = await database.write(_PREVIEW, lambda tx: queue(tx, turn, text, now))
@@ -401,10 +404,7 @@ class Router:
             task.add_done_callback(kept.discard)
 
     def _conversation_of(self, house: House, place: PlaceId) -> ConversationWorker | None:
-        return next(
-            (conversation for (of, _group), conversation in self._work[house.id].conversations.items() if of == place),
-            None,
-        )
+        return next((found for (of, _), found in self._work[house.id].conversations.items() if of == place), None)
 
     def _open_conversation(self, house: House, place: PlaceId, group: GroupId) -> None:
         conversations = self._work[house.id].conversations

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bot.agents.additions import TypingPeople
 from bot.services.caller import Asker
 from memory import agents, blocks
 from memory.agents import Agent
@@ -22,6 +23,7 @@ class FrontEnds:
     database: Database
     marks: Constellations
     clock: Clock
+    typing: TypingPeople
     states: dict[str, Callable[[], str]] = field(default_factory=dict)
     """Words on how each front end is doing, by its name; each adds its own when it is connected."""
     ready: dict[str, Callable[[], bool]] = field(default_factory=dict)

@@ -105,9 +105,9 @@ def make_client(
 
 
 def intents(left_out: frozenset[str]) -> discord.Intents:
-    """Guilds, members, messages, reactions and their content; the privileged ones can be left out."""
+    """Guilds, members, messages, reactions, their content, who is typing; the privileged ones can be left out."""
     wanted = discord.Intents.none()
-    wanted.guilds = wanted.messages = wanted.reactions = True
+    wanted.guilds = wanted.messages = wanted.reactions = wanted.typing = True
     wanted.members = "members" not in left_out
     wanted.message_content = "message_content" not in left_out
     return wanted

@@ -91,7 +91,7 @@ class DiscordSettings:
 
     `modes` maps the id of a thread, channel, category or guild to its mode; the narrowest wins. `owner_places`
     are channels that only the owner reads. `show_names` says that agents speak under names of their own, which
-    leaves room for a name before the text. `merge_seconds` is for whoever merges bursts; nothing here waits.
+    leaves room for a name before the text.
     """
 
     token: SecretStr
@@ -104,7 +104,6 @@ class DiscordSettings:
     owner_places: frozenset[int] = frozenset()
     auto_thread: bool = False
     show_names: bool = False
-    merge_seconds: float = 1.5
     idle_seconds: float = 180
     background_lines: int = 10
     read_back_messages: int = 200

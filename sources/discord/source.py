@@ -29,6 +29,7 @@ from sources.discord.connection import Connection, Stage, StartsUsedUp, State, c
 from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.errors import GatewayRefused, MissingIntent, WrongToken
 from sources.discord.listener import Equipment, GatewayListener
+from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
 from sources.discord.watchdog import Watch
@@ -76,6 +77,9 @@ class Wiring:
     """Whether a person chose that nothing they say is heard."""
     knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
     """Told who wrote directly without being let in, and where."""
+    types: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
+    """Told that somebody is typing somewhere, and `spoke` that it was sent."""
+    spoke: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
     clock: Clock = utc_now
     deaf: Callable[[], bool] = field(kw_only=True)
     """Whether nothing that is said is heard for the time being; `read_back` is called when that is over."""
@@ -296,8 +300,19 @@ class DiscordSource:
             self._attend(client, event)
 
         self._read_back = read_again
-        handlers += [ears.on, attend, Watch(client, spawn).on]
+        handlers += [ears.on, attend, Watch(client, spawn).on, self._note_typing]
         return client
+
+    def _note_typing(self, event: str, args: tuple[Any, ...]) -> None:
+        """People who are typing are about to add something, as far as anything of them is to be known."""
+        match event, args:
+            case "raw_typing", (discord.RawTypingEvent() as typing,):
+                if not self._wiring.withheld(person_id(typing.user_id)):
+                    self._wiring.types(place_id(typing.channel_id), person_id(typing.user_id))
+            case "message", (discord.Message() as message,):
+                self._wiring.spoke(place_id(message.channel.id), person_id(message.author.id))
+            case _:
+                pass
 
     def _attend(self, client: discord.Client, event: str) -> None:
         match event:

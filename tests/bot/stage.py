@@ -13,6 +13,7 @@ from unittest.mock import AsyncMock, patch
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
+from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
@@ -98,6 +99,7 @@ class Setting:
     halted: bool = False
     """From the beginning, before anything is taken up."""
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
+    typing: TypingPeople = field(default_factory=TypingPeople)
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further constellations, with the places that are theirs."""
 
@@ -327,6 +329,7 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
         package=lambda _source, text: package(text, platform.split, platform.form),
         too_long=lambda _source, text: too_long(text, platform.split, platform.form),
         redact=setting.redact,
+        typing=setting.typing,
         clock=setting.clock,
         limits=setting.limits,
         rates=setting.rates,

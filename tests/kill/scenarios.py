@@ -25,6 +25,7 @@ from tests.kill.script import (
     ask_where_it_may_not_speak,
     ask_with_a_file,
     slow_first_stage,
+    unless_both_are_heard,
     unless_changed,
     when_both_are_heard,
     with_a_word_aside,
@@ -133,12 +134,20 @@ MAIN = (
 CHANGES = (
     _make(
         "joined",
-        act=ask_twice,
+        act=partial(ask_twice, after=2),
         rule=when_both_are_heard("that makes two things"),
         answer="that makes two things",
         points=frozenset({"inbox.accept", "turn.join"}),
         restarts=ONLY_SOON,
         entries=1,
+    ),
+    _make(
+        "added",
+        act=ask_twice,
+        rule=unless_both_are_heard("that makes two things"),
+        answer="that makes two things",
+        points=frozenset({"inbox.accept", "turn.call_in_vain", "turn.join", "turn.answer"}),
+        restarts=ONLY_SOON,
     ),
     _make(
         "edited",

@@ -81,6 +81,16 @@ def when_both_are_heard(text: str) -> Rule:
     return rule
 
 
+def unless_both_are_heard(text: str) -> Rule:
+    """Thinks for long, and answers once it has heard both things."""
+
+    def rule(requests: list[Request]) -> Reply:
+        heard = " ".join(str(message.get("content")) for message in requests[-1].messages)
+        return Answer(text) if "and one thing more" in heard else Slow(8, Answer("too early"))
+
+    return rule
+
+
 def as_stages(text: str) -> Rule:
     """The first stage drafts; the second answers if it was given the draft."""
 
@@ -175,9 +185,9 @@ async def ask_and_edit(case: Case, *, after: int = 1) -> None:
     await case.ground.ana.edit(said, "the new words")
 
 
-async def ask_twice(case: Case) -> None:
+async def ask_twice(case: Case, *, after: int = 1) -> None:
     await case.say("the first thing")
-    await case.asked("the first thing")
+    await case.asked("the first thing", after)
     await case.say("and one thing more")
 
 

@@ -41,6 +41,35 @@ async def test_a_burst_of_one_person_is_answered_as_one(tmp_path: Path) -> None:
         ]
 
 
+async def test_what_is_added_before_the_answer_is_shown_is_answered_with_it(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        t.model.script(Slow(20, Answer("never said")), Answer("both"))
+        await t.service.start()
+        await t.ana.say(t.general, "<@bot> I have two questions")
+        await t.model.wait_for(1)
+        said = await t.ana.say(t.general, "<@bot> here is the second")
+        answer = await t.general.wait_for_bot(after=said)
+        assert answer.text == "both"
+        assert [message.text for message in t.general.from_bot] == ["both"]
+        first, second = t.model.requests
+        assert first.abandoned
+        assert "here is the second" in second.last_user
+        await t.service.stop()
+
+
+async def test_nothing_is_shown_for_a_moment_while_the_person_is_typing(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        t.model.script(Answer("too early"), Answer("both"))
+        await t.service.start()
+        await t.ana.say(t.general, "<@bot> I have two questions")
+        await t.ana.type_in(t.general)
+        await t.model.wait_for(1)
+        said = await t.ana.say(t.general, "<@bot> here is the second")
+        answer = await t.general.wait_for_bot(after=said)
+        assert [message.text for message in t.general.from_bot] == [answer.text] == ["both"]
+        await t.service.stop()
+
+
 async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restart(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
         await t.service.start()

@@ -81,6 +81,8 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
         knocks=lambda who, place: None if places.deaf("discord") else community.access.knocks(who, place),
         clock=clock,
         deaf=functools.partial(places.deaf, "discord"),
+        types=front_ends.typing.types,
+        spoke=front_ends.typing.spoke,
     )
     settings = replace(
         settings_of(config),
@@ -129,7 +131,6 @@ def settings_of(config: Config) -> DiscordSettings:
         auto_thread=given.auto_thread,
         # Where several speak, each does so under its name, which takes room in every message.
         show_names=given.show_names or any(len(group.members) > 1 for group in config.groups),
-        merge_seconds=given.merge_seconds,
     )
 
 

@@ -263,8 +263,9 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
 
 
 async def test_what_the_same_person_adds_joins_at_the_next_step_and_both_are_answered_at_once(tmp_path: Path) -> None:
-    held = Held(says("", call("bell", word="x")))
-    model = ScriptedModel(held, says("Both."))
+    """A model call that comes after something was done goes on; without that it would be begun anew."""
+    held = Held(says("", call("bell", "b", word="y")))
+    model = ScriptedModel(says("", call("bell", "a", word="x")), held, says("Both."))
     async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
         service.hear(said("one", 1))
         await held.begun.wait()
@@ -274,8 +275,8 @@ async def test_what_the_same_person_adds_joins_at_the_next_step_and_both_are_ans
         await service.settled()
         assert service.platform.texts() == ["Both."]
         assert await states(service) == ["done", "done"]
-    assert texts(model.requests[1]) == ["one", "two"]
-    assert results(model.requests[1]) == [("rang x", True)]
+    assert texts(model.requests[2]) == ["one", "two"]
+    assert results(model.requests[2]) == [("rang x", True), ("rang y", True)]
 
 
 async def test_what_arrives_while_the_answer_is_written_is_answered_by_it_too(tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""One call of the model for a turn: listening to it, or giving it up for what was added, and what it cost then."""
+
+import asyncio
+from asyncio import FIRST_COMPLETED
+
+from bot.agents import events
+from bot.agents.additions import HOLD_SECONDS, may_interrupt, spent_in_vain
+from bot.agents.budgets import Allowed, BudgetLevel
+from bot.agents.commit import arrivals
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.deps import TurnDeps
+from bot.agents.turn_control import TurnControl
+from bot.agents.usage import spent
+from bot.models.base import Answer, Model, Request, Restarted, TextDelta, Usage
+from bot.models.catalog import OFFLINE
+from memory import budgets
+from memory.store.database import Database, Tx
+from memory.store.faults import call_point, commit_point, outside
+from memory.usage import record
+
+_RELEASE = commit_point("budget.release")
+_IN_VAIN = commit_point("turn.call_in_vain")
+_MODEL = call_point("model.complete")
+
+
+class ModelCall:
+    """Made anew for each call; `allowed` says what may be spent on it."""
+
+    def __init__(
+        self, database: Database, turn_deps: TurnDeps, control: TurnControl, material: PromptInputs, allowed: Allowed
+    ) -> None:
+        self._db = database
+        self._deps = turn_deps
+        self._control = control
+        self._material = material
+        self._turn = material.turn
+        self._allowed = allowed
+        self._request: Request | None = None
+        self._name = OFFLINE
+        self._answering: asyncio.Task[Answer] | None = None
+        self._given = False
+        """Whether its answer was handed on, with what it cost."""
+        self._written = ""
+
+    def interrupt(self) -> None:
+        """Stop listening: the words that it answers changed."""
+        if self._answering is not None:
+            self._answering.cancel()
+
+    async def answer(self, request: Request) -> Answer | None:
+        """The model's answer, or words instead of one; None when it was interrupted, or is to be asked with more."""
+        if self._allowed.rung is BudgetLevel.REFUSED:
+            return Answer(self._allowed.words, (), Usage(), model="")
+        model = await self._deps.model(self._allowed.agent)
+        self._name, self._request = model.name, self._allowed.request(request)
+        answering = outside(_MODEL, self._listen(model, self._request), self._deps.limits.model_seconds)
+        self._answering = call = asyncio.create_task(answering, name=f"model of turn {self._turn.id}")
+        try:
+            if not await self._added_to(call):
+                answer = await call
+                self._given = True
+                return answer
+            if self._written:
+                self._deps.watch(events.TextChunk(self._turn.id, self._turn.place, ""))
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if current is None or current.cancelling():
+                raise
+        finally:
+            call.cancel()
+        return None
+
+    async def abandon(self) -> None:
+        """Nothing comes of it: what was reserved is released, and what a canceled call cost is booked."""
+        reserved, call, now = self._allowed.reservation, self._answering, self._deps.clock()
+        whole = call is not None and call.done() and not call.cancelled()
+        failed = whole and call is not None and call.exception() is not None
+        if call is None or self._request is None or self._given or failed or self._name == OFFLINE:
+            if reserved is not None:  # should this not be stored, the next start or the time sees to it
+                await self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved))
+            return
+        cost = spent(self._name, spent_in_vain(self._name, self._request, self._written))
+        if whole:
+            cost = spent(call.result().model, call.result().usage)
+
+        def work(tx: Tx) -> None:
+            if reserved is not None:
+                budgets.release(tx, reserved)
+            record(tx, self._turn, cost, now)
+
+        await self._db.write(_IN_VAIN, work)
+
+    async def _added_to(self, call: asyncio.Task[Answer]) -> bool:
+        """Wait for the answer, and a moment longer while its reader is typing; whether they added something to ask
+        with."""
+        control = self._control
+        while may_interrupt(self._material, shown=control.shown):
+            patience = self._patience(call) if call.done() else None
+            if patience == 0 and not control.added.is_set():
+                break
+            added = asyncio.create_task(control.added.wait())
+            try:
+                watched = {added} if call.done() else {call, added}
+                await asyncio.wait(watched, timeout=patience, return_when=FIRST_COMPLETED)
+            finally:
+                added.cancel()
+            if control.added.is_set():
+                control.added.clear()
+                more = await self._db.read(lambda rows: bool(arrivals(rows, self._material.claimed)))
+                if more and may_interrupt(self._material, shown=control.shown):
+                    return True
+        return False
+
+    def _patience(self, call: asyncio.Task[Answer]) -> float:
+        """Seconds for which an answer that has come is still kept back."""
+        well = not call.cancelled() and call.exception() is None
+        typing = well and self._deps.typing.is_typing(self._turn.place, self._turn.person)
+        return self._control.hold_left(HOLD_SECONDS) if typing else 0
+
+    async def _listen(self, model: Model, request: Request) -> Answer:
+        async for event in model.complete(request):
+            match event:
+                case TextDelta(piece):
+                    self._written += piece
+                case Restarted():
+                    self._written = ""
+                case Answer():
+                    return event
+            self._control.shown |= self._control.streams and bool(self._written)
+            text = self._deps.redact(self._written)
+            self._deps.watch(events.TextChunk(self._turn.id, self._turn.place, text))
+        raise AssertionError("a model ended without an answer")

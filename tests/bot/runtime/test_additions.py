@@ -1,0 +1,226 @@
+"""What a person adds before the answer is shown: the model is asked again with all of it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.agents import additions
+from bot.agents.context.quotes import say
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
+from bot.models.base import Answer, Event, Request
+from memory.queue import inbox
+from memory.store.database import Rows
+from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, call, said, says, texts
+from tests.bot.runtime.test_conversation import Bell
+from tests.bot.stage import AT_ONCE, Service, Setting, running, until
+from tests.wire import PATIENCE
+
+TOLD = says("").usage
+
+
+class Nothing(Arguments):
+    pass
+
+
+class Look(ReadTool[Nothing]):
+    """A tool that only reads."""
+
+    name = "look"
+    description = "Looks."
+    arguments: type[Arguments] = Nothing
+    caution = Caution()
+
+    def read(self, _rows: Rows, _context: ToolContext, _arguments: Nothing) -> Outcome:
+        return Outcome(say("seen"))
+
+
+async def begun(held: Held) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await held.begun.wait()
+
+
+async def booked(service: Service) -> list[int]:
+    """How many tokens each call that was booked took in, in order."""
+    return await service.column("SELECT input_tokens FROM model_usage ORDER BY id")
+
+
+async def turns(service: Service) -> list[str]:
+    return await service.column("SELECT status FROM turns ORDER BY id")
+
+
+async def test_what_is_added_while_the_model_writes_is_asked_with_at_once(tmp_path: Path) -> None:
+    held = Held(says("never said"))
+    model = ScriptedModel(held, says("Both."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("one", 1))
+        await begun(held)
+        await service.heard(said("two", 2))  # the first call never ends by itself
+        assert service.platform.texts() == ["Both."]
+        assert [texts(request) for request in model.requests] == [["one"], ["one", "two"]]
+        assert await turns(service) == ["done"]
+        estimated, exact = await booked(service)
+        assert estimated > exact == TOLD.input_tokens
+
+
+async def test_what_comes_after_two_interruptions_joins_at_the_next_step(tmp_path: Path) -> None:
+    held = [Held(says(f"answer {number}")) for number in range(3)]
+    model = ScriptedModel(*held, says("All four."))
+    async with running(tmp_path, Setting(model)) as service:
+        for number, each in enumerate(held):
+            service.hear(said(f"part {number}", number))
+            await begun(each)
+        service.hear(said("part 3", 3))
+        await service.router._queue.join()
+        assert len(model.requests) == 3
+        held[2].free.set()
+        await service.settled()
+        assert service.platform.texts() == ["All four."]
+        assert texts(model.requests[3]) == ["part 0", "part 1", "part 2", "part 3"]
+        assert await turns(service) == ["done"]
+
+
+async def test_what_others_say_meanwhile_interrupts_nothing(tmp_path: Path) -> None:
+    held = Held(says("For Ann."))
+    model = ScriptedModel(held, says("For Bob."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("one", 1))
+        await begun(held)
+        service.hear(said("two", 2, speaker=BOB))
+        await service.router._queue.join()
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["For Ann.", "For Bob."]
+        assert len(model.requests) == 2
+
+
+async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Path) -> None:
+    bell, held = Bell(), Held(says("Rung once."))
+    model = ScriptedModel(says("", call("bell", word="one")), held, says("Both."))
+    async with running(tmp_path, Setting(model, tools=[bell])) as service:
+        service.hear(said("ring", 1))
+        await begun(held)
+        service.hear(said("and tell me", 2))
+        await service.router._queue.join()
+        held.free.set()
+        await service.settled()
+        assert (bell.rung, service.platform.texts()) == (["one"], ["Both."])
+
+
+async def test_a_turn_that_only_looked_is_begun_anew(tmp_path: Path) -> None:
+    held = Held(says("never said"))
+    model = ScriptedModel(says("", call("look")), held, says("Both."))
+    async with running(tmp_path, Setting(model, tools=[Look()])) as service:
+        service.hear(said("look", 1))
+        await begun(held)
+        await service.heard(said("and tell me", 2))
+        assert service.platform.texts() == ["Both."]
+        assert texts(model.requests[2]) == ["look", "and tell me"]
+
+
+async def test_where_words_are_read_as_they_come_the_answer_goes_on(tmp_path: Path) -> None:
+    """At a terminal what was written stands there."""
+    go_on = asyncio.Event()
+
+    class Streams(ScriptedModel):
+        async def complete(self, request: Request) -> AsyncIterator[Event]:
+            async for event in super().complete(request):
+                yield event
+                if not isinstance(event, Answer):
+                    await go_on.wait()
+
+    model = Streams(says("Words."), says("Both."))
+    async with running(tmp_path, Setting(model, patience=replace(AT_ONCE, streams=True))) as service:
+        service.hear(said("one", 1))
+        await until(lambda: asyncio.sleep(0, any(getattr(each, "text", "") == "Words." for each in service.events)))
+        service.hear(said("two", 2))
+        await service.router._queue.join()
+        assert len(model.requests) == 1
+        go_on.set()
+        await service.settled()
+        assert service.platform.texts() == ["Both."]
+
+
+async def test_an_answer_waits_a_moment_for_who_is_typing(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Too early."), says("Both."))
+    setting = Setting(model)
+    async with running(tmp_path, setting) as service:
+        setting.typing.types(HALL.id, ANN.id)
+        service.hear(said("one", 1))
+        await until(lambda: asyncio.sleep(0, bool(model.requests)))
+        await asyncio.sleep(0.1)
+        assert service.platform.texts() == []
+        setting.typing.spoke(HALL.id, ANN.id)
+        await service.heard(said("two", 2))
+        assert service.platform.texts() == ["Both."]
+        assert await booked(service) == [TOLD.input_tokens] * 2
+
+
+async def test_an_answer_does_not_wait_longer_than_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.agents.model_call.HOLD_SECONDS", 0.2)
+    setting = Setting(ScriptedModel(says("Here it is.")))
+    async with running(tmp_path, setting) as service:
+        setting.typing.types(HALL.id, ANN.id)
+        began = time.monotonic()
+        await service.heard(said("one", 1))
+        assert service.platform.texts() == ["Here it is."]
+        assert 0.2 <= time.monotonic() - began < 2
+
+
+async def test_a_death_while_the_model_is_asked_anew_loses_nothing(tmp_path: Path) -> None:
+    first, second = Held(says("never said")), Held(says("never said either"))
+    async with running(tmp_path, Setting(ScriptedModel(first, second))) as service:
+        service.hear(said("one", 1))
+        await begun(first)
+        service.hear(said("two", 2))
+        await begun(second)
+        service.crash()
+    model = ScriptedModel(says("Both."))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.settled()
+        assert service.platform.texts() == ["Both."]
+        assert texts(model.requests[0]) == ["one", "two"]
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == [inbox.Status.DONE] * 2
+
+
+def test_what_was_sent_is_expected_until_it_is_taken_up() -> None:
+    people = additions.TypingPeople()
+    people.spoke(HALL.id, ANN.id)
+    assert not people.is_typing(HALL.id, ANN.id)  # nothing was reported of them
+    people.types(HALL.id, ANN.id)
+    assert people.is_typing(HALL.id, ANN.id)
+    assert not people.is_typing(HALL.id, BOB.id)
+    assert not people.is_typing(HALL.id, None)
+    people.spoke(HALL.id, ANN.id)
+    assert people.is_typing(HALL.id, ANN.id)
+    people.took(HALL.id, ANN.id)
+    assert not people.is_typing(HALL.id, ANN.id)
+
+
+def test_what_is_typed_after_words_were_sent_is_expected_when_they_are_taken_up() -> None:
+    people = additions.TypingPeople()
+    people.types(HALL.id, ANN.id)
+    people.spoke(HALL.id, ANN.id)
+    people.types(HALL.id, ANN.id)
+    people.took(HALL.id, ANN.id)
+    assert people.is_typing(HALL.id, ANN.id)
+
+
+def test_typing_that_is_not_reported_again_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = additions.TypingPeople()
+    people.types(HALL.id, ANN.id)
+    later = time.monotonic() + 11
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert not people.is_typing(HALL.id, ANN.id)
+
+
+def test_only_so_many_people_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(additions, "_MOST_PEOPLE", 1)
+    people = additions.TypingPeople()
+    people.types(HALL.id, ANN.id)
+    people.types(HALL.id, BOB.id)
+    assert [people.is_typing(HALL.id, each.id) for each in (ANN, BOB)] == [False, True]
