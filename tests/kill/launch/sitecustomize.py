@@ -21,12 +21,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Coroutine
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import ModuleType, SimpleNamespace, coroutine
+from types import ModuleType, SimpleNamespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 _NONCE = os.environ.get("KILL_TEST_NONCE_SECONDS", "")
@@ -94,26 +95,30 @@ class Injected(Exception):
     """What nobody foresaw."""
 
 
-@coroutine
-def _stepped(work: Any, at: int, raised: Callable[[], None]) -> Generator[Any, Any, Any]:
-    """Run a coroutine, and raise in it where it awaits for that time."""
-    awaited = 0
-    try:
-        waits_for = work.send(None)
-        while True:
-            awaited += 1
-            if awaited == at + 1:
-                raised()
-                waits_for = work.throw(Injected("injected"))
-                continue
-            try:
-                came = yield waits_for
-            except (Exception, GeneratorExit, sys.modules["asyncio.exceptions"].CancelledError) as error:
-                waits_for = work.throw(error)
-            else:
-                waits_for = work.send(came)
-    except StopIteration as end:
-        return end.value
+class _Stepped(Coroutine["Any", "Any", "Any"]):
+    """Runs a coroutine, and raises in it where it awaits for the `at`-th time (from 0)."""
+
+    def __init__(self, work: Any, at: int, raised: Callable[[], None]) -> None:
+        self._work, self._left, self._raised = work, at, raised
+
+    def send(self, value: Any) -> Any:
+        return self._awaited(self._work.send(value))
+
+    def throw(self, *error: Any) -> Any:
+        return self._awaited(self._work.throw(*error))
+
+    def close(self) -> None:
+        self._work.close()
+
+    def __await__(self) -> Any:
+        return self
+
+    def _awaited(self, waits_for: Any) -> Any:
+        self._left -= 1
+        if self._left != -1:
+            return waits_for
+        self._raised()
+        return self._work.throw(Injected("injected"))
 
 
 def _raise_in_tasks(module: Any) -> None:
@@ -138,7 +143,7 @@ def _raise_in_tasks(module: Any) -> None:
             hit.add(what)
             os.write(trace, f"raised in {what}\n".encode())
 
-        return create(loop, _stepped(work, at, raised), **options)
+        return create(loop, _Stepped(work, at, raised), **options)
 
     module.BaseEventLoop.create_task = create_task
 
