@@ -25,6 +25,7 @@ MAY_IMPORT = {
 LAYERS = ("bot.interfaces", "bot.services", "bot.runtime", "bot.upkeep", "bot.agents", "bot.models")
 """Inside bot, from top to bottom: a package imports only what stands below it, and composition (`bot.app`) nobody."""
 MEMORY_LAYERS = (
+    {"portability"},
     {"coordination", "erasure", "why", "wider_audience"},
     {"blocks", "grants", "knowledge", "presence"},
     {"activity", "agenda", "groups", "internal_events", "requests", "search", "usage"},
@@ -60,6 +61,8 @@ ONLY_IN = {
     "mcp_types": ("bot/agents/mcp/", "bot/interfaces/mcp/"),
     "jsonschema": ("bot/agents/mcp/",),
     "pydantic_settings": ("bot/config/",),
+    "libipld": ("memory/portability/",),
+    "cryptography": ("memory/portability/",),
     "dotenv": ("bot/config/", "bot/interfaces/cli/home.py"),
 }
 READS_ENVIRONMENT = ("bot/config/", "bot/interfaces/cli/home.py")

@@ -146,6 +146,18 @@ def prepare(path: Path, kind: Kind) -> None:
     check(found)
 
 
+def prepare_at(path: Path, kind: Kind, version: int) -> None:
+    """Make a file as it was at an earlier version, unless it is there: what was exported then is put into it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.touch(mode=0o600)
+    _apply(path, kind, version)
+
+
+def bring_up(path: Path, kind: Kind) -> None:
+    """Bring a file that nobody uses yet up to date, without a copy."""
+    _apply(path, kind)
+
+
 def check(found: Status) -> None:
     """Refuse a file that is older or newer. Raises DatabaseOutdated or DatabaseTooNew."""
     if 0 < found.version < found.oldest:
@@ -203,7 +215,8 @@ def _is_blank(path: Path) -> bool:
         raw.close()
 
 
-def _apply(path: Path, kind: Kind) -> None:
+def _apply(path: Path, kind: Kind, most: int | None = None) -> None:
+    """All migrations that the file lacks, or those up to version `most`."""
     if driver.sqlite_version_info < OLDEST:
         needed = ".".join(map(str, OLDEST))
         raise StoreError(f"SQLite {driver.sqlite_version} is too old; Carina needs {needed} or newer, or `pysqlite3`")
@@ -212,7 +225,7 @@ def _apply(path: Path, kind: Kind) -> None:
         version = int(row[0]) if row else 0
         raw.execute(_CHECKSUMS)
         for migration in migrations(kind):
-            if migration.version > version:
+            if migration.version > version and (most is None or migration.version <= most):
                 _apply_one(raw, migration)
 
 

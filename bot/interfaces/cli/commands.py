@@ -82,9 +82,14 @@ class _Group(click.Group):
     default = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if self.default and (not args or (args[0].startswith("-") and args[0] != "--help")):
+        if self.default and (not args or self._is_for_default(args[0])):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
+
+    def _is_for_default(self, word: str) -> bool:
+        """Whether it is no subcommand, but an option or an argument of the default."""
+        takes = any(isinstance(each, click.Argument) for each in self.commands[self.default].params)
+        return word != "--help" and (word.startswith("-") or (takes and word not in self.commands))
 
 
 def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Command:

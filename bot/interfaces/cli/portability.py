@@ -1,0 +1,267 @@
+"""`carina export`, `carina import` and `carina car inspect`: they work on files, in the process of the command."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import click
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.errors import CallError, UserError
+from bot.interfaces.cli import streams
+from bot.interfaces.service_client import holder_of
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Result
+from memory import agents
+from memory.portability.car import CarError, shown
+from memory.portability.check import Opener, Verified, is_sealed, opener, verify
+from memory.portability.destination import (
+    become_constellation,
+    discard,
+    is_joined,
+    join_constellation,
+    placed,
+    require_free,
+)
+from memory.portability.export import Origin, export
+from memory.portability.load import Import, check_tables, stage
+from memory.portability.manifest import About, Kind
+from memory.portability.tables import Part
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellation, Constellations
+from memory.store.database import Rows
+from memory.store.errors import FolderLocked
+from memory.store.folder import DataFolder
+from memory.store.migrations import Kind as File
+from memory.store.migrations import migrations
+from memory.store.sqlite import connect
+from sources.terminal import PERSON
+
+_READS = Told(via=TERMINAL_ONLY, seconds=None)
+_IMPORTS = Told(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
+
+
+class Target(Arguments):
+    """Into which file, and how."""
+
+    output: Annotated[Path | None, Param("The file to write; by default NAME.car here", metavar="FILE", short="-o")] = (
+        None
+    )
+    thin: Annotated[bool, Param("Leave out messages and activity; keep agents, memory, tasks and settings")] = False
+    encrypt: Annotated[bool, Param("Encrypt the file with a passphrase, which is asked for")] = False
+    passphrase_file: Annotated[Path | None, Param("Read the passphrase from this file", metavar="FILE")] = None
+
+
+class ExportConstellation(Target):
+    name: Annotated[str, Param("Its name; by default the configured one", positional=True)] = ""
+
+
+class ExportOne(Target):
+    name: Annotated[str, Field(min_length=1), Param("Its name")]
+
+
+class OneFile(Arguments):
+    file: Annotated[Path, Param("A CAR file of Carina")]
+    passphrase_file: Annotated[Path | None, Param("Read the passphrase from this file", metavar="FILE")] = None
+
+
+class ImportCar(OneFile):
+    rename: Annotated[str, Param("Import the constellation or agent under this name", metavar="NAME")] = ""
+    dry_run: Annotated[bool, Param("Only verify the file and say what it holds")] = False
+    trust: Annotated[bool, Param("Take over permissions as they are; otherwise they have to be given again")] = False
+
+
+class Contents(Result):
+    """What an export holds, and what was done with it."""
+
+    done: str = Field(exclude=True)
+    kind: str
+    name: str
+    root: str
+    thin: bool
+    rows: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, done: str, verified: Verified, notes: tuple[str, ...] = ()) -> "Contents":
+        about, tables = verified.manifest.about, verified.manifest.tables
+        rows = {name: held.rows for name, held in sorted(tables.items()) if held.rows}
+        root = shown(verified.root)
+        return cls(done=done, kind=about.kind, name=about.name, root=root, thin=about.thin, rows=rows, notes=notes)
+
+    def lines(self, ink: Ink) -> list[str]:
+        held = "; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.rows.items())
+        title = f"{self.done}: the {self.kind} {ink.text(self.name)}{', without messages' if self.thin else ''}"
+        return [title, f"Root: {self.root}", f"Rows: {held or 'none'}", *(f"Note: {each}." for each in self.notes)]
+
+
+@dataclass(frozen=True)
+class CarFiles:
+    """CAR files: written, checked and read."""
+
+    titles: ClassVar = {
+        "export": "Export a constellation, a group or an agent into a file that Carina can import",
+        "import": "Import what was exported, here or from other programs",
+        "car": "Look into files that were exported",
+    }
+
+    config: Config
+
+    @operation("export.constellation", "Export a whole constellation", Action.EXPORT, _READS)
+    async def export_constellation(self, _caller: Caller, arguments: ExportConstellation) -> Contents:
+        """Also while the service runs."""
+        found = self._constellation(arguments.name)
+        return await self._export(found, "constellation", found.id, found.name, Part(thin=arguments.thin), arguments)
+
+    @operation("export.agent", "Export an agent with its memory and messages", Action.EXPORT, _READS)
+    async def export_agent(self, _caller: Caller, arguments: ExportOne) -> Contents:
+        """What is shared by the constellation stays."""
+        found = self._constellation("")
+        with closing(connect(found.path, read_only=True)) as raw:
+            every = agents.every_agent(Rows(raw))
+        agent = next((each for each in every if each.name.casefold() == arguments.name.casefold()), None)
+        if agent is None:
+            raise UserError(
+                f"there is no agent {arguments.name!r}; there are: {', '.join(each.name for each in every)}"
+            )
+        return await self._export(
+            found, "agent", agent.id, agent.name, Part((agent.id,), (), arguments.thin), arguments
+        )
+
+    @operation("export.group", "Export a group with its agents and their memory", Action.EXPORT, _READS)
+    async def export_group(self, _caller: Caller, arguments: ExportOne) -> Contents:
+        """With every member."""
+        found = self._constellation("")
+        with closing(connect(found.path, read_only=True)) as raw:
+            every = agents.groups(Rows(raw))
+        group = next((each for each in every if each.name.casefold() == arguments.name.casefold()), None)
+        if group is None:
+            raise UserError(
+                f"there is no group {arguments.name!r}; there are: {', '.join(each.name for each in every)}"
+            )
+        members = tuple(each.agent for each in group.members)
+        return await self._export(
+            found, "group", group.id, group.name, Part(members, (group.id,), arguments.thin), arguments
+        )
+
+    @operation("car.inspect", "Verify an exported file and show what it holds", Action.EXPORT, _READS)
+    async def inspect(self, _caller: Caller, arguments: OneFile) -> Contents:
+        """Every block by its CID."""
+        _open, verified = await _verified(arguments)
+        return Contents.of("Verified", verified)
+
+    @operation("import.car", "Import an exported file", Action.AGENTS, _IMPORTS)
+    async def import_car(self, _caller: Caller, arguments: ImportCar) -> Contents:
+        """Nothing is changed before all of it is verified. Not while a service runs."""
+        open_file, verified = await _verified(arguments)
+        check_tables(verified.manifest)
+        folder = DataFolder(self.config.home)
+        taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, _progress("Importing"))
+        if arguments.dry_run:
+            self._require_room(taken, arguments.rename)
+            return Contents.of("This would be imported", verified)
+        folder.prepare()
+        try:
+            with folder.lock():
+                done = await self._take(taken, arguments.rename)
+        except FolderLocked as error:
+            who = holder_of(folder) or "another process"
+            raise FolderLocked(f"{who}, and importing needs the data folder alone: stop it, then import") from error
+        return Contents.of(done, verified, tuple(taken.notes))
+
+    async def _take(self, taken: Import, rename: str) -> str:
+        """Import a file; gives what was done."""
+        if taken.manifest.about.kind == "constellation":
+            if placed(taken, rename):
+                await asyncio.to_thread(become_constellation, taken, taken.staging, PERSON, rename)
+                return "Imported"
+            self._require_room(taken, rename)
+            staged = await asyncio.to_thread(stage, taken)
+            await asyncio.to_thread(become_constellation, taken, staged, PERSON, rename)
+            return "Imported"
+        async with Constellations.open(taken.folder, utc_now) as constellations:
+            target = await constellations.ensure(self.config.constellation.name, PERSON)
+        if is_joined(taken, target.path):
+            discard(taken)
+            return "This file was imported before, so nothing was changed"
+        staged = await asyncio.to_thread(stage, taken)
+        try:
+            await asyncio.to_thread(join_constellation, taken, staged, target.path, rename)
+        except CarError:
+            discard(taken)
+            raise
+        return "Imported"
+
+    def _require_room(self, taken: Import, rename: str) -> None:
+        registry = self.config.home / "global.db"
+        if taken.manifest.about.kind == "constellation" and registry.exists():
+            with closing(connect(registry, read_only=True)) as raw:
+                require_free(Rows(raw), taken, rename)
+
+    def _constellation(self, name: str) -> Constellation:
+        """The one of that name, or the configured one. Raises UserError."""
+        folder, wanted = DataFolder(self.config.home), name or self.config.constellation.name
+        if not folder.global_db.exists():
+            raise UserError(f"there is no data in {folder.path} yet: nothing can be exported")
+        with closing(connect(folder.global_db, read_only=True)) as raw:
+            rows = Rows(raw).all("SELECT id, name, db_path FROM constellations")
+        for row in rows:
+            if str(row["name"]).casefold() == wanted.casefold():
+                return Constellation(row["id"], row["name"], folder.path / row["db_path"])
+        known = ", ".join(str(row["name"]) for row in rows)
+        raise UserError(f"there is no constellation {wanted!r} in {folder.path}; there are: {known or 'none'}")
+
+    async def _export(
+        self, found: Constellation, kind: Kind, identifier: str, name: str, part: Part, arguments: Target
+    ) -> Contents:
+        target = arguments.output or Path.cwd() / f"{''.join(each if each.isalnum() else '-' for each in name)}.car"
+        if target.exists():
+            raise UserError(f"{target} exists already; nothing was exported")
+        about = About(kind, identifier, name, migrations(File.CONSTELLATION)[-1].version, part.thin)
+        passphrase = _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt else ""
+        origin = Origin(found.path, self.config.home / "global.db", about, part)
+        made = await asyncio.to_thread(export, origin, target, passphrase, _progress("Exporting"))
+        return Contents.of(f"Exported to {target} ({made.size:,} bytes)", Verified(made.root, made.manifest, 0))
+
+
+async def _verified(arguments: OneFile) -> tuple[Opener, Verified]:
+    path = arguments.file
+    passphrase = _passphrase(arguments.passphrase_file, twice=False) if is_sealed(path) else ""
+    open_file = opener(path, passphrase)
+    return open_file, await asyncio.to_thread(verify, open_file, path.stat().st_size, _progress("Verifying"))
+
+
+def _passphrase(file: Path | None, *, twice: bool) -> str:
+    """From a file, or asked for. Raises CallError where nobody can be asked."""
+    if file is not None:
+        try:
+            said = file.read_text("utf-8").strip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{file} cannot be read as a passphrase: {error}") from error
+    elif streams.attended():
+        said = str(click.prompt("Passphrase", hide_input=True, confirmation_prompt=twice))
+    else:
+        raise CallError("a passphrase is needed, and nobody can be asked here; expected --passphrase-file")
+    if not said:
+        raise UserError("the passphrase is empty")
+    return said
+
+
+def _progress(what: str) -> Callable[[float], None]:
+    """Shows how much is done, where somebody watches."""
+    said = [-1]
+
+    def show(done: float) -> None:
+        if (percent := int(done * 100)) != said[0] and sys.stderr is not None and sys.stderr.isatty():
+            said[0] = percent
+            click.echo(f"\r{what}: {percent} %{chr(10) if percent >= 100 else ''}", nl=False, err=True)
+
+    return show

@@ -1,0 +1,1 @@
+"""Exports of agents, groups and constellations as CAR files, and their import."""

@@ -1,0 +1,145 @@
+"""Where an imported file goes: it becomes a constellation, or its agents move into one that is there."""
+
+import hashlib
+import re
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from memory.portability.car import CarError
+from memory.portability.load import Import, note_import, registry_rows
+from memory.portability.tables import Table, tables
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import ConstellationId, PersonId
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect, driver
+
+_ID = re.compile(r"con_[0-9a-z]{1,20}")
+
+
+class NameTaken(CarError):
+    """Something of that name or id is there already."""
+
+
+def constellation_id(taken: Import, rename: str) -> ConstellationId:
+    """The one that it had; with another name another one, the same each time. Raises CarError for what is no id."""
+    if rename:
+        return ConstellationId(f"con_{hashlib.sha256(taken.verified.root + rename.encode()).hexdigest()[:12]}")
+    if not _ID.fullmatch(taken.manifest.about.id):
+        raise CarError("the file does not say of which constellation it is an export")
+    return ConstellationId(taken.manifest.about.id)
+
+
+def require_free(rows: Rows, taken: Import, rename: str) -> None:
+    """Raise NameTaken where a constellation of that name or id is registered."""
+    name, identifier = rename or taken.manifest.about.name, constellation_id(taken, rename)
+    for row in rows.all("SELECT id, name FROM constellations"):
+        if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
+            raise NameTaken(
+                f'there is a constellation "{row["name"]}" already; `--rename NAME` imports the file as another one'
+            )
+
+
+def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: str) -> ConstellationId:
+    """Move the file into place and register it. What is interrupted between the two is taken up when begun again."""
+    identifier, registry = constellation_id(taken, rename), taken.folder / "global.db"
+    place = taken.folder / "constellations" / identifier
+    prepare(registry, Kind.GLOBAL)
+    with closing(connect(registry)) as raw:
+        require_free(Rows(raw), taken, rename)
+        if staged.exists():
+            if place.exists() and any(place.iterdir()):
+                raise NameTaken(f"{place} is there already, but not registered; move it away")
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            staged.parent.replace(place)
+        raw.execute("BEGIN IMMEDIATE")
+        tx, now = Tx(raw), to_text(taken.now)
+        for table, rows in registry_rows(taken).items():
+            for row in rows:
+                tx.insert(table, row, ignore=True)
+        user = {"id": owner, "username": owner, "created_at": now, "updated_at": now}
+        tx.insert("users", user, ignore=True)
+        path = Path("constellations") / identifier / "carina.db"
+        values = {"id": identifier, "owner_id": owner, "name": rename or taken.manifest.about.name}
+        tx.insert("constellations", {**values, "db_path": path.as_posix(), "created_at": now, "last_accessed_at": now})
+        raw.execute("COMMIT")
+    return identifier
+
+
+def placed(taken: Import, rename: str) -> bool:
+    """Whether the file was moved into place and the import ended before it was registered."""
+    path = taken.folder / "constellations" / constellation_id(taken, rename) / "carina.db"
+    if taken.staging.exists() or not path.exists():
+        return False
+    with closing(connect(path, read_only=True)) as raw:
+        return Rows(raw).one("SELECT 1 FROM import_audit WHERE origin = ?", (taken.origin,)) is not None
+
+
+def is_joined(taken: Import, target: Path) -> bool:
+    """Whether a constellation has the rows of this file already."""
+    with closing(connect(target, read_only=True)) as raw:
+        return Rows(raw).one("SELECT 1 FROM import_audit WHERE origin = ?", (taken.origin,)) is not None
+
+
+def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -> None:
+    """Give the rows of a staged file to a constellation, all of them or none. Raises CarError, NameTaken."""
+    with closing(connect(target)) as raw:
+        raw.execute("ATTACH DATABASE ? AS staged", (str(staged),))
+        raw.execute("BEGIN IMMEDIATE")
+        raw.execute("PRAGMA defer_foreign_keys=ON")
+        tx = Tx(raw)
+        try:
+            if rename:
+                _rename(tx, rename)
+            _require_names(tx)
+            for name, table in tables(tx).items():
+                if name in taken.manifest.tables:
+                    _move(tx, table)
+            note_import(tx, taken)
+            raw.execute("COMMIT")
+        except driver.IntegrityError as error:
+            raw.execute("ROLLBACK")
+            raise CarError(
+                f"the rows of the file do not fit the constellation: {error}; nothing was imported"
+            ) from error
+        except BaseException:
+            raw.execute("ROLLBACK")
+            raise
+    discard(taken)
+
+
+def discard(taken: Import) -> None:
+    """Delete the file that was made for an import."""
+    shutil.rmtree(taken.staging, ignore_errors=True)
+
+
+def _rename(tx: Tx, name: str) -> None:
+    found = tx.all("SELECT id FROM staged.agents")
+    if len(found) != 1:
+        raise CarError(f"the file holds {len(found)} agents; `--rename` is for one")
+    tx.run("UPDATE staged.agents SET name = ?", (name,))
+
+
+def _require_names(tx: Tx) -> None:
+    for table in ("agents", "agent_groups"):
+        sql = f"""SELECT m.name FROM main.{table} m JOIN staged.{table} s
+                  ON m.id = s.id OR m.name = s.name COLLATE NOCASE LIMIT 1"""
+        if (row := tx.one(sql)) is not None:
+            kind = "an agent" if table == "agents" else "a group"
+            raise NameTaken(f'there is {kind} "{row["name"]}" already, or one with the same id; nothing was imported')
+
+
+def _move(tx: Tx, table: Table) -> None:
+    """Rows that are there already stay; Raises CarError where one of the same key says something else."""
+    columns = ", ".join(table.columns)
+    same = " AND ".join(f"m.{each} = s.{each}" for each in table.identity)
+    new = f"SELECT {columns} FROM staged.{table.name}"
+    other = f"""SELECT 1 FROM ({new} EXCEPT SELECT {columns} FROM main.{table.name}) s
+                JOIN main.{table.name} m ON {same} LIMIT 1"""
+    if tx.one(other) is not None:
+        raise CarError(f"{table.name} has other rows with the same ids in this constellation; nothing was imported")
+    tx.run(
+        f"""INSERT INTO main.{table.name} ({columns}) {new} s
+            WHERE NOT EXISTS (SELECT 1 FROM main.{table.name} m WHERE {same})"""
+    )

@@ -1,0 +1,163 @@
+"""Writing an export: once to name every block, once to write them, both from one snapshot of the file.
+
+The first block needs the name of the last, so the file is made twice. A row and a chunk are in memory, never more.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memory.portability.car import CarError, Sink, cid_of, encoded, write_block, write_header
+from memory.portability.encryption import Sealed
+from memory.portability.manifest import About, Held, Manifest
+from memory.portability.tables import Part, Table, conditions, registry_tables, tables
+from memory.store.database import Row, Rows
+from memory.store.folder import private_file
+from memory.store.sqlite import Connection, connect
+
+_CHUNK = 1 << 18
+"""A chunk of rows is complete when it has about so many bytes."""
+_LARGE = 1 << 17
+"""What is larger than that stands in parts beside its row."""
+_PART = 1 << 19
+_LISTED = 8_000
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file of a constellation, the registry beside it, and what of them is exported."""
+
+    path: Path
+    registry: Path
+    about: About
+    part: Part
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export came to."""
+
+    root: bytes
+    manifest: Manifest
+    size: int
+
+
+@dataclass
+class _Blocks:
+    """Where the blocks of an export go: nowhere, or into a file."""
+
+    sink: Sink | None
+    size: int = 0
+    last: bytes = b""
+
+    def add(self, content: Any) -> bytes:
+        data = encoded(content)
+        self.last = cid_of(data)
+        self.size += len(data) if self.sink is None else write_block(self.sink, self.last, data)
+        return self.last
+
+
+@dataclass
+class _Chunks:
+    """Rows of one table as they become chunks."""
+
+    blocks: _Blocks
+    table: str
+    rows: list[list[Any]] = field(default_factory=list)
+    size: int = 0
+    count: int = 0
+    links: list[bytes] = field(default_factory=list)
+
+    def add(self, row: Row) -> None:
+        values = [self._value(each) for each in row]
+        self.rows.append(values)
+        self.count += 1
+        self.size += sum(len(each) if isinstance(each, str | bytes) else 9 for each in values)
+        if self.size >= _CHUNK:
+            self._flush()
+
+    def done(self, columns: tuple[str, ...]) -> Held:
+        self._flush()
+        found = [self.links[at : at + _LISTED] for at in range(0, len(self.links), _LISTED)]
+        return Held(columns, self.count, tuple(self.blocks.add({"chunks": each}) for each in found))
+
+    def _value(self, value: Any) -> Any:
+        data = value.encode() if isinstance(value, str) else value
+        if not isinstance(data, bytes) or len(data) <= _LARGE:
+            return value
+        parts = [self.blocks.add(data[at : at + _PART]) for at in range(0, len(data), _PART)]
+        return {"parts": parts, "text": isinstance(value, str)}
+
+    def _flush(self) -> None:
+        if self.rows:
+            self.links.append(self.blocks.add({"table": self.table, "rows": self.rows}))
+            self.rows, self.size = [], 0
+
+
+def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[float], None]) -> Exported:
+    """Write what an origin says into a new file. Raises CarError where that cannot be.
+
+    `progress` is told how much is done, from 0 to 1. A service may use the file meanwhile.
+    """
+    with ExitStack() as stack:
+        raw, accounts = (
+            stack.enter_context(closing(connect(each, read_only=True))) for each in (origin.path, origin.registry)
+        )
+        for each in (raw, accounts):
+            each.execute("BEGIN")
+        names = _Blocks(None)
+        manifest = _write(raw, accounts, origin, names, lambda _size: None)
+        progress(0.5)
+        unfinished = target.with_name(f"{target.name}.part")
+        try:
+            with private_file(unfinished).open("wb") as file:
+                sealed = Sealed(file, passphrase) if passphrase else None
+                blocks = _Blocks(sealed or file)
+                blocks.size = write_header(sealed or file, names.last)
+                _write(raw, accounts, origin, blocks, lambda size: progress(0.5 + size / max(names.size, 1) / 2))
+                if sealed is not None:
+                    sealed.close()
+            unfinished.rename(target)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise CarError(f"{target} cannot be written: {error.strerror}") from error
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+        return Exported(names.last, manifest, target.stat().st_size)
+
+
+def _write(
+    raw: Connection, accounts: Connection, origin: Origin, blocks: _Blocks, progress: Callable[[int], None]
+) -> Manifest:
+    blocks.add(origin.about.data())
+    held = {}
+    for table, read in _tables(raw, accounts, origin):
+        chunks = _Chunks(blocks, table.name)
+        for row in read:
+            chunks.add(row)
+            if not chunks.rows:
+                progress(blocks.size)
+        held[table.name] = chunks.done(table.columns)
+    manifest = Manifest(origin.about, held)
+    blocks.add(manifest.data())
+    return manifest
+
+
+def _tables(raw: Connection, accounts: Connection, origin: Origin) -> Iterator[tuple[Table, Iterator[Row]]]:
+    """Every table that takes part, and its rows."""
+    if origin.about.kind == "constellation":
+        for name, table in registry_tables(Rows(accounts)).items():
+            yield table, _rows(accounts, table, name, "1", Part())
+    found = tables(Rows(raw))
+    for name, condition in conditions(found, origin.part).items():
+        yield found[name], _rows(raw, found[name], name, condition, origin.part)
+
+
+def _rows(raw: Connection, table: Table, name: str, condition: str, part: Part) -> Iterator[Row]:
+    sql = f"SELECT {table.selected} FROM {name} WHERE {condition} ORDER BY {', '.join(table.key)}"
+    cursor = raw.execute(sql, part.parameters)
+    while (row := cursor.fetchone()) is not None:
+        yield row

@@ -1,0 +1,219 @@
+"""Importing an export: into a file of its own first, which becomes a constellation, or gives its rows to one.
+
+Nothing that is in use changes before the file is verified and whole. An import that was interrupted goes on where it
+stood when it is begun again: the file that is being made notes how many chunks it has.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from memory.erasure.person import compact, erase_here
+from memory.people.audience import OWNER
+from memory.portability.car import CarError, shown
+from memory.portability.check import Chunk, Opener, Progress, Verified, chunks
+from memory.portability.manifest import Manifest
+from memory.portability.tables import REGISTRY, SETTLED, Table, tables
+from memory.store import erasure_ledger, migrations
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import ErasureId, PersonId, snowflakes
+from memory.store.late_indexes import index_waiting
+from memory.store.plurals import many
+from memory.store.sqlite import Connection, connect, driver
+
+STAGING = ".importing-"
+_UNTRUSTED = (
+    ("grant of a permission is not active", "grants of permissions are not active",
+        "UPDATE permission_grants SET revoked_at = :now WHERE revoked_at IS NULL"),
+    ("person has to be let in again", "people have to be let in again",
+        "DELETE FROM people_rules WHERE rule = 'allow'"),
+    ("folder of this computer is not attached", "folders of this computer are not attached",
+        "DELETE FROM folder_attachments WHERE folder_id IN (SELECT id FROM folders WHERE path_type = 'local')"),
+)  # fmt: skip
+"""What is not taken over from a file that is not trusted, and how it is undone."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """An export that was verified, and how it is taken in."""
+
+    open_file: Opener
+    verified: Verified
+    folder: Path
+    """The data folder."""
+    now: datetime
+    trusted: bool
+    progress: Progress
+    notes: list[str] = field(default_factory=list)
+    """What was not taken over as it stood."""
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.verified.manifest
+
+    @property
+    def origin(self) -> str:
+        return shown(self.verified.root)
+
+    @property
+    def staging(self) -> Path:
+        """The folder of the file that is being made. Two imports of one file use the same, one after the other."""
+        constellations = self.folder / "constellations"
+        return constellations / f"{STAGING}{hashlib.sha256(self.verified.root).hexdigest()[:16]}"
+
+
+def check_tables(manifest: Manifest) -> None:
+    """Raise CarError for tables or columns that this version does not have."""
+    if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
+        raise CarError(
+            f"this file has schema {manifest.about.schema}, which is older than this Carina can bring up to date"
+        )
+
+
+def stage(taken: Import) -> Path:
+    """Make the file, or go on with it, and give its path. Raises CarError, which leaves nothing behind."""
+    path = taken.staging / "carina.db"
+    try:
+        check_tables(taken.manifest)
+        if not (path.exists() and _is_whole(path, taken.origin)):
+            migrations.prepare_at(path, migrations.Kind.CONSTELLATION, taken.manifest.about.schema)
+            _fill(taken, path)
+            migrations.bring_up(path, migrations.Kind.CONSTELLATION)
+            _finish(taken, path)
+    except (CarError, driver.IntegrityError, driver.DatabaseError) as error:
+        shutil.rmtree(taken.staging, ignore_errors=True)
+        if isinstance(error, CarError):
+            raise
+        raise CarError(f"the file holds rows that no file of Carina can have: {error}") from error
+    return path
+
+
+def _is_whole(path: Path, origin: str) -> bool:
+    """Whether an interrupted import came to its end in this file."""
+    with closing(connect(path)) as raw:
+        rows = Rows(raw)
+        known = rows.one("SELECT 1 FROM sqlite_schema WHERE name = 'import_audit'")
+        return known is not None and rows.one("SELECT 1 FROM import_audit WHERE origin = ?", (origin,)) is not None
+
+
+def _fill(taken: Import, path: Path) -> None:
+    """Insert what is not there yet, chunk by chunk."""
+    with closing(connect(path)) as raw:
+        raw.execute("PRAGMA foreign_keys=OFF")
+        raw.execute("CREATE TABLE IF NOT EXISTS import_state (chunks INTEGER NOT NULL) STRICT")
+        found = tables(Rows(raw))
+        row = Rows(raw).one("SELECT max(chunks) AS done FROM import_state")
+        done = int(row["done"] or 0) if row is not None else 0
+        for count, chunk in enumerate(chunks(taken.open_file), 1):
+            if count > done:
+                _insert(raw, chunk, _columns(taken.manifest, chunk, found), count)
+            taken.progress(count / max(taken.verified.chunks, 1))
+        if (broken := Rows(raw).one("PRAGMA foreign_key_check")) is not None:
+            raise CarError(
+                f"rows of {broken['table']} belong to rows of {broken['parent']} that the file does not have"
+            )
+
+
+def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> tuple[str, ...] | None:
+    """The columns of a chunk; None for a table that is of the registry. Raises CarError for what no schema has."""
+    if chunk.table in REGISTRY:
+        return None
+    table, columns = found.get(chunk.table), manifest.tables[chunk.table].columns
+    if table is None or not set(columns) <= set(table.columns):
+        raise CarError(
+            f"the rows at byte {chunk.offset} are of a table that this schema does not have: {chunk.table[:80]!r}"
+        )
+    if any(len(row) != len(columns) for row in chunk.rows):
+        raise CarError(f"the rows at byte {chunk.offset} do not have the columns that the manifest names")
+    return columns
+
+
+def _insert(raw: Connection, chunk: Chunk, columns: tuple[str, ...] | None, count: int) -> None:
+    tx = Tx(raw)
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        for row in chunk.rows if columns is not None else ():
+            tx.insert(chunk.table, dict(zip(columns or (), row, strict=True)))
+        tx.insert("import_state", {"chunks": count})
+        raw.execute("COMMIT")
+    except driver.DatabaseError as error:
+        raw.execute("ROLLBACK")
+        raise CarError(f"the rows at byte {chunk.offset} cannot be rows of {chunk.table}: {error}") from error
+    except BaseException:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+
+
+def _finish(taken: Import, path: Path) -> None:
+    """What an import does to the rows that came: work ends, rights wait for a yes, who was erased stays so."""
+    with closing(connect(path)) as raw:
+        tx, now = Tx(raw), to_text(taken.now)
+        raw.execute("BEGIN IMMEDIATE")
+        for (table, column), value in SETTLED.items():
+            tx.run(f"UPDATE {table} SET {column} = {value} WHERE {column} IS NOT {value}")
+        for one, several, sql in _UNTRUSTED:
+            if not taken.trusted and (count := tx.run(sql, {"now": now} if ":now" in sql else {})):
+                taken.notes.append(many(count, one, several))
+        tx.run(
+            "INSERT INTO index_queue (kind, row) SELECT 'block', n FROM memory_blocks WHERE true ON CONFLICT DO NOTHING"
+        )
+        erased = _erase(taken, tx)
+        index_waiting(tx)
+        note_import(tx, taken)
+        tx.run("DROP TABLE import_state")
+        raw.execute("COMMIT")
+        if erased:
+            compact(raw)
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _erase(taken: Import, tx: Tx) -> int:
+    """Erase again whom this data folder erased, unless the file was made after that; how many."""
+    known = {int(row["id"]) for row in tx.all("SELECT id FROM erasures")}
+    due = {entry.person: entry.id for entry in erasure_ledger.entries(taken.folder) if entry.id not in known}
+    due |= dict.fromkeys(_opted_out(taken.folder) - set(due), ErasureId(0))
+    held = 0
+    for person, erasure in due.items():
+        erased = erase_here(tx, erasure or ErasureId(snowflakes.next()), person, taken.now)
+        held += any(erased.before.values())
+    if held:
+        taken.notes.append(f"{many(held, 'person', 'people')} stayed erased or opted out")
+    return held
+
+
+def _opted_out(folder: Path) -> set[PersonId]:
+    with suppress(driver.OperationalError), closing(connect(folder / "global.db", read_only=True)) as raw:
+        found = Rows(raw).all("SELECT person_id FROM privacy_choices WHERE choice = 'opted_out'")
+        return {PersonId(row["person_id"]) for row in found}
+    return set()
+
+
+def note_import(tx: Tx, taken: Import) -> None:
+    """Write down what came of each table."""
+    for name, held in taken.manifest.tables.items():
+        tx.insert("import_audit", {
+            "id": snowflakes.next(), "source": "car", "origin": taken.origin, "record": f"table {name}",
+            "outcome": "carried", "reason": f"{held.rows} rows", "audience": OWNER, "at": to_text(taken.now),
+        })  # fmt: skip
+    for note in taken.notes:
+        tx.insert("import_audit", {
+            "id": snowflakes.next(), "source": "car", "origin": taken.origin, "record": "permissions and people",
+            "outcome": "changed", "reason": note, "audience": OWNER, "at": to_text(taken.now),
+        })  # fmt: skip
+
+
+def registry_rows(taken: Import) -> dict[str, list[dict[str, Value]]]:
+    """What the file holds for global.db. It stands at the beginning."""
+    found: dict[str, list[dict[str, Value]]] = {}
+    for chunk in chunks(taken.open_file):
+        if chunk.table not in REGISTRY:
+            break
+        columns = taken.manifest.tables[chunk.table].columns
+        found.setdefault(chunk.table, []).extend(dict(zip(columns, row, strict=True)) for row in chunk.rows)
+    return found

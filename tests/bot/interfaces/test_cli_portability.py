@@ -1,0 +1,82 @@
+"""`carina export`, `carina import` and `carina car inspect`."""
+
+import json
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memory.store.folder import DataFolder
+from memory.store.migrations import Kind, migrate
+from tests.test_recorded_folder import RECORDED, run
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A data folder in which something was said."""
+    with tarfile.open(RECORDED / "folder.tar.gz") as recorded:
+        recorded.extractall(tmp_path / "home", filter="data")
+    (path,) = (tmp_path / "home").glob("data/constellations/*/carina.db")
+    migrate(path, Kind.CONSTELLATION, datetime(2026, 11, 24, tzinfo=UTC))
+    return tmp_path / "home"
+
+
+def beside(home: Path) -> Path:
+    """An empty home with the same configuration."""
+    other = home.parent / "other"
+    other.mkdir()
+    (other / "carina.toml").write_text((home / "data" / "carina.toml").read_text("utf-8"), "utf-8")
+    (home / "carina.toml").write_text((home / "data" / "carina.toml").read_text("utf-8"), "utf-8")
+    return other
+
+
+def test_a_constellation_moves_into_another_home(home: Path) -> None:
+    other, file = beside(home), str(home.parent / "one.car")
+    code, said, errors = run(home, "export", "constellation", "-o", file, "--json")
+    assert code == 0, errors
+    root = json.loads(said)["root"]
+    assert run(other, "import", file, "--dry-run")[1].startswith("This would be imported: the constellation home")
+    assert not (other / "data" / "global.db").exists()
+    code, said, errors = run(other, "import", file)
+    assert (code, said.splitlines()[0]) == (0, "Imported: the constellation home"), errors
+    assert "Note: 1 grant of a permission is not active." in said
+    code, _, errors = run(other, "import", file)
+    assert (code, 'there is a constellation "home" already' in errors) == (1, True)
+    again = json.loads(run(other, "car", "inspect", file, "--json")[1])
+    assert (again["root"], again["kind"]) == (root, "constellation")
+    assert run(other, "agent", "list")[1] == run(home, "agent", "list")[1]
+    assert run(other, "memory", "list")[1] == run(home, "memory", "list")[1]
+
+
+def test_an_agent_is_imported_once(home: Path) -> None:
+    other, file = beside(home), str(home.parent / "one.car")
+    assert run(home, "export", "agent", "carina", "-o", file)[0] == 0
+    assert run(other, "import", file)[1].startswith("Imported: the agent Carina")
+    assert run(other, "import", file)[1].startswith("This file was imported before, so nothing was changed")
+    assert run(home, "import", file)[2].startswith('carina: there is an agent "Carina" already')
+
+
+def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:
+    file, passphrase = str(home.parent / "one.car"), home.parent / "passphrase"
+    beside(home)
+    passphrase.write_text("correct horse\n", "utf-8")
+    given = ("--passphrase-file", str(passphrase))
+    assert "expected --passphrase-file" in run(home, "export", "constellation", "-o", file, "--encrypt")[2]
+    assert run(home, "export", "constellation", "-o", file, "--encrypt", *given)[0] == 0
+    assert "expected --passphrase-file" in run(home, "car", "inspect", file)[2]
+    assert run(home, "car", "inspect", file, *given)[1].startswith("Verified: the constellation home")
+    passphrase.write_text("wrong", "utf-8")
+    assert "the passphrase is wrong" in run(home, "car", "inspect", file, *given)[2]
+
+
+def test_what_cannot_be_done_is_said(home: Path) -> None:
+    beside(home)
+    assert "there is no agent 'Nobody'; there are: " in run(home, "export", "agent", "Nobody")[2]
+    (home.parent / "there.car").write_text("x", "utf-8")
+    assert "exists already" in run(home, "export", "constellation", "-o", str(home.parent / "there.car"))[2]
+    assert "this is no CAR file of Carina" in run(home, "import", str(home.parent / "there.car"))[2]
+    assert run(home, "export", "constellation", "-o", str(home.parent / "one.car"))[0] == 0
+    with DataFolder(home / "data").lock():
+        code, _, errors = run(home, "import", str(home.parent / "one.car"), "--rename", "second")
+    assert (code, "stop it, then import" in errors) == (1, True)

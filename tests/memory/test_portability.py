@@ -1,0 +1,526 @@
+"""CAR files: what goes out comes in as it was, and what is not whole changes nothing."""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from memory.portability import check, destination, load
+from memory.portability.car import MOST_BYTES, CarError, cid_of, encoded, read_blocks, write_block, write_header
+from memory.portability.check import Verified, opener, verify
+from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
+from memory.portability.export import Exported, Origin, export
+from memory.portability.load import Import, stage
+from memory.portability.manifest import FORMAT, About
+from memory.portability.tables import Part, conditions, tables
+from memory.store import erasure_ledger
+from memory.store.database import Rows, Tx
+from memory.store.erasure_ledger import Entry
+from memory.store.ids import AgentId, ErasureId, PersonId
+from memory.store.migrations import Kind, migrate, migrations, prepare
+from memory.store.sqlite import connect
+from sources.terminal import PERSON
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+RECORDED = Path(__file__).parents[1] / "fixtures" / "recorded" / "folder.tar.gz"
+SCHEMA = migrations(Kind.CONSTELLATION)[-1].version
+
+
+WHOLE = Part()
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def still(_done: float) -> None:
+    return None
+
+
+def file_in(folder: Path) -> Path:
+    (path,) = folder.glob("constellations/con_*/carina.db")
+    return path
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with two agents, a group, people, blocks, messages and jobs."""
+    folder = tmp_path_factory.mktemp("home")
+    with tarfile.open(RECORDED) as recorded:
+        recorded.extractall(folder, filter="data")
+    migrate(file_in(folder / "data"), Kind.CONSTELLATION, NOW)
+    return folder / "data"
+
+
+def write(home: Path, target: Path, part: Part = WHOLE, passphrase: str = "", **about: Any) -> Exported:
+    path = file_in(home)
+    said = {
+        "kind": "constellation",
+        "id": path.parent.name,
+        "name": "home",
+        "schema": SCHEMA,
+        "thin": part.thin,
+        **about,
+    }
+    return export(Origin(path, home / "global.db", About(**said), part), target, passphrase, still)
+
+
+def take(file: Path, folder: Path, *, trusted: bool = True, passphrase: str = "") -> Import:
+    open_file = opener(file, passphrase)
+    verified = verify(open_file, file.stat().st_size, still)
+    return Import(open_file, verified, folder, NOW, trusted, still)
+
+
+def import_whole(taken: Import, rename: str = "") -> Path:
+    """As `carina import` does it; gives the constellation's file."""
+    if not placed(taken, rename):
+        stage(taken)
+    found = become_constellation(taken, taken.staging / "carina.db", PERSON, rename)
+    return taken.folder / "constellations" / found / "carina.db"
+
+
+def count(path: Path, sql: str) -> int:
+    with closing(connect(path, read_only=True)) as raw:
+        row = Rows(raw).one(sql)
+        return int(row[0]) if row is not None else 0
+
+
+def agent(home: Path, name: str) -> AgentId:
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        row = Rows(raw).one("SELECT id FROM agents WHERE name = ?", (name,))
+        assert row is not None
+        return AgentId(row["id"])
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("passphrase", ["", "hunter2"])
+def test_what_was_exported_and_imported_is_exported_the_same(
+    home: Path, tmp_path: Path, thin: bool, passphrase: str
+) -> None:
+    first = write(home, tmp_path / "one.car", Part(thin=thin), passphrase)
+    import_whole(take(tmp_path / "one.car", tmp_path / "data", passphrase=passphrase))
+    second = write(tmp_path / "data", tmp_path / "two.car", Part(thin=thin))
+    assert second.root == first.root
+    assert second.manifest == first.manifest
+
+
+def test_search_finds_what_was_imported(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car")
+    path = import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    for index in ("message_fts", "block_fts", "archival_fts", "activity_fts", "item_fts"):
+        sql = "SELECT count(*) FROM INDEX_docsize".replace("INDEX", index)
+        assert count(path, sql) == count(file_in(home), sql) > 0, index
+    assert count(path, "SELECT count(*) FROM vector_queue WHERE kind = 'message'") > 0
+    assert count(path, "SELECT count(*) FROM import_audit WHERE source = 'car' AND record = 'table messages'") == 1
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    entries=st.lists(st.tuples(TEXTS, st.floats(0, 1), st.none() | TEXTS), max_size=20),
+    blobs=st.lists(st.tuples(st.binary(max_size=40), st.integers(1, 60_000)), max_size=4),
+    numbers=st.lists(st.integers(1, 2**63 - 1), unique=True, max_size=10),
+)
+def test_any_rows_survive_the_way(
+    tmp_path_factory: pytest.TempPathFactory,
+    entries: list[tuple[str, float, str | None]],
+    blobs: list[tuple[bytes, int]],
+    numbers: list[int],
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    path = folder / "data" / "constellations" / "con_1" / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    prepare(folder / "data" / "global.db", Kind.GLOBAL)
+    with closing(connect(folder / "data" / "global.db")) as raw:  # else the import adds the owner
+        Tx(raw).insert("users", {"id": PERSON, "username": PERSON, "created_at": "x", "updated_at": "x"})
+    with closing(connect(path)) as raw:
+        tx = Tx(raw)
+        for at, (content, importance, label) in enumerate(entries):
+            tx.insert("archival_entries", {
+                "id": f"ent_{at}", "agent_id": "agt_1", "label": f"{at}{label}" if label else None, "content": content,
+                "importance": importance, "audience": "owner", "trust": 4, "created_at": "x", "updated_at": "x",
+            })  # fmt: skip
+        tx.insert(
+            "folders", {"id": "fol_1", "name": "F", "path_type": "virtual", "audience": "owner", "created_at": "x"}
+        )
+        for at, (piece, times) in enumerate(blobs):
+            tx.insert("folder_files", {
+                "id": f"fil_{at}", "folder_id": "fol_1", "name": f"{at}", "content_type": "text/plain", "size_bytes": 1,
+                "digest": "", "content": piece * times, "audience": "owner", "trust": 4, "uploaded_at": "x",
+                "indexed_at": "x",
+            })  # fmt: skip
+        for each in numbers:
+            tx.insert("items", {
+                "id": each, "kind": "note", "text": "n", "audience": "owner", "trust": 1, "created_at": "x",
+                "updated_at": "x",
+            })  # fmt: skip
+    first = write(folder / "data", folder / "one.car", id="con_1")
+    import_whole(take(folder / "one.car", folder / "again"))
+    assert write(folder / "again", folder / "two.car", id="con_1").root == first.root
+
+
+@pytest.mark.parametrize("kind", ["agent", "group"])
+def test_agents_move_into_another_constellation(home: Path, tmp_path: Path, kind: str) -> None:
+    carina = agent(home, "Carina")
+    part = Part((carina,))
+    if kind == "group":
+        with closing(connect(file_in(home), read_only=True)) as raw:
+            row = Rows(raw).one("SELECT id FROM agent_groups WHERE name = 'Team'")
+            assert row is not None
+        part = Part((carina, agent(home, "Anchor")), (row["id"],))
+    first = write(home, tmp_path / "one.car", part, kind=kind)
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    join_constellation(taken, stage(taken), target, "")
+    assert is_joined(taken, target)
+    assert not taken.staging.exists()
+    assert count(target, "SELECT count(*) FROM messages") == first.manifest.tables["messages"].rows > 0
+    assert (
+        write(tmp_path / "data", tmp_path / "two.car", part, kind=kind, id=file_in(home).parent.name).root == first.root
+    )
+
+
+def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    with closing(connect(target)) as raw:
+        row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
+        Tx(raw).insert("agents", {**row, "created_at": "x", "updated_at": "x"})
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    with pytest.raises(NameTaken, match='there is an agent "carina" already'):
+        join_constellation(taken, stage(taken), target, "")
+    assert count(target, "SELECT count(*) FROM messages") == 0
+    join_constellation(taken, stage(taken), target, "Visitor")
+    assert count(target, "SELECT count(*) FROM agents WHERE name = 'Visitor'") == 1
+
+
+def test_every_table_is_exported_or_named_as_derived(home: Path) -> None:
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        found = tables(Rows(raw))
+    assert set(conditions(found, Part())) == set(found)
+    left = set(found) - set(conditions(found, Part((AgentId("agt_1"),))))
+    assert left == {
+        "agent_groups", "budgets", "constellation_blocks", "coordination_tasks", "dream_items", "dream_runs",
+        "dream_tallies", "erasures", "file_passages", "folder_attachments", "folder_files", "folders", "gaps",
+        "group_members", "group_states", "inbox", "passed_over", "people_rules", "person_states", "person_times",
+        "places", "steering", "unshown_people",
+    }  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------- what is not whole
+
+
+def damaged(file: Path, change: Callable[[bytes], bytes]) -> Path:
+    changed = file.with_name("changed.car")
+    changed.write_bytes(change(file.read_bytes()))
+    return changed
+
+
+def swapped(at: int) -> Callable[[bytes], bytes]:
+    return lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def cut(size: int) -> Callable[[bytes], bytes]:
+    return lambda data: data[:size]
+
+
+@pytest.fixture(scope="module")
+def car(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("car") / "one.car"
+    write(home, path)
+    return path
+
+
+@pytest.mark.parametrize("part", range(1, 20))
+def test_one_changed_bit_is_found_with_its_offset(car: Path, part: int) -> None:
+    at = car.stat().st_size * part // 20
+    with pytest.raises(CarError, match=r"at byte \d+"):
+        verify(opener(damaged(car, swapped(at)), ""), 1, still)
+
+
+@pytest.mark.parametrize("part", range(20))
+def test_a_file_that_is_cut_off_is_refused(car: Path, part: int) -> None:
+    size = car.stat().st_size * part // 20
+    with pytest.raises(CarError):
+        verify(opener(damaged(car, lambda data: data[:size]), ""), 1, still)
+
+
+def blocks(car: Path) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    with car.open("rb") as file:
+        root, found = read_blocks(file)
+        return root, [(block.cid, block.data) for block in found]
+
+
+def put_together(file: Path, root: bytes, found: list[tuple[bytes, bytes]]) -> Path:
+    with file.open("wb") as target:
+        write_header(target, root)
+        for cid, data in found:
+            write_block(target, cid, data)
+    return file
+
+
+def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp_path: Path) -> None:
+    root, found = blocks(car)
+    (first, *rest) = found
+    stray = encoded({"table": "no", "rows": []})
+    for wrong, why in (
+        ([first, *rest[1:]], "does not have all rows"),
+        ([first, rest[0], *rest], "in the file twice"),
+        (found[:-1], "its last block"),
+        ([*found, first], "goes on after its end"),
+        ([first, (cid_of(stray), stray), *rest], "says nothing"),
+    ):
+        file = put_together(tmp_path / "wrong.car", root, wrong)
+        with pytest.raises(CarError, match=why):
+            verify(opener(file, ""), 1, still)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"hello": 1}, "not made by Carina"),
+        ([1, 2], "not made by Carina"),
+        ({"carina": FORMAT + 1}, "newer Carina"),
+        ({"carina": FORMAT, "schema": SCHEMA + 1}, "newer Carina"),
+        ({"carina": FORMAT, "kind": "universe", "id": "", "name": "", "schema": SCHEMA, "thin": False}, "export of"),
+    ],
+)
+def test_foreign_and_newer_files_are_refused(tmp_path: Path, content: Any, why: str) -> None:
+    data = encoded(content)
+    file = put_together(tmp_path / "foreign.car", cid_of(data), [(cid_of(data), data)])
+    with pytest.raises(CarError, match=why):
+        verify(opener(file, ""), 1, still)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello world", b"\xff" * 40, b"\x80" * 40, b"PK\x03\x04" + bytes(100)])
+def test_what_is_no_car_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "no.car").write_bytes(data)
+    with pytest.raises(CarError):
+        verify(opener(tmp_path / "no.car", ""), 1, still)
+
+
+def test_a_block_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    root, data = cid_of(b""), bytes(MOST_BYTES + 1)
+    put_together(tmp_path / "large.car", root, [(cid_of(data), data)])
+    with pytest.raises(CarError, match="no block of ours"):
+        verify(opener(tmp_path / "large.car", ""), 1, still)
+
+
+def rows_file(tmp_path: Path, rows: list[list[Any]], columns: list[str], table: str = "budgets") -> Path:
+    """A file that is whole, and whose rows are those of nobody."""
+    about = {"carina": FORMAT, "kind": "constellation", "id": "con_1", "name": "n", "schema": SCHEMA, "thin": False}
+    chunk = encoded({"table": table, "rows": rows})
+    listed = encoded({"chunks": [cid_of(chunk)]})
+    held = {"columns": columns, "rows": len(rows), "lists": [cid_of(listed)]}
+    manifest = encoded({**about, "tables": {table: held}})
+    found = [encoded(about), chunk, listed, manifest]
+    return put_together(tmp_path / "rows.car", cid_of(manifest), [(cid_of(each), each) for each in found])
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "row", "why"),
+    [
+        ("sqlite_schema", ["name"], ["x"], "does not have"),
+        ("vectors", ["id"], [1], "does not have"),
+        ("budgets; DROP TABLE agents", ["id"], [1], "does not have"),
+        ("budgets", ["subject", "nothing"], ["a", "b"], "does not have"),
+        ("budgets", ["subject", "period"], ["a"], "columns"),
+        ("budgets", ["subject", "period"], ["a", "year"], "cannot be rows"),
+        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "belong to rows"),
+    ],
+)
+def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
+    tmp_path: Path, table: str, columns: list[str], row: list[Any], why: str
+) -> None:
+    taken = take(rows_file(tmp_path, [row], columns, table), tmp_path / "data")
+    with pytest.raises(CarError, match=why):
+        stage(taken)
+    assert not list((tmp_path / "data").rglob("*.db"))
+
+
+def test_a_wrong_passphrase_and_a_changed_sealed_file_are_refused(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "sealed.car", passphrase="hunter2")
+    sealed = (tmp_path / "sealed.car").read_bytes()
+    assert b"activity_events" not in sealed
+    with pytest.raises(CarError, match="the passphrase is wrong"):
+        take(tmp_path / "sealed.car", tmp_path / "data", passphrase="hunter3")
+    with pytest.raises(CarError, match="give its passphrase"):
+        take(tmp_path / "sealed.car", tmp_path / "data")
+    for size in (20, 100_000, len(sealed) - 1):
+        with pytest.raises(CarError):
+            verify(opener(damaged(tmp_path / "sealed.car", cut(size)), "hunter2"), 1, still)
+    piece = (1 << 16) + 16
+    mixed = sealed[: 39 + piece] + sealed[39 + 2 * piece : 39 + 3 * piece] + sealed[39 + piece :]
+    (tmp_path / "mixed.car").write_bytes(mixed)
+    with pytest.raises(CarError, match="damaged or cut off"):  # pieces in another order
+        verify(opener(tmp_path / "mixed.car", "hunter2"), 1, still)
+
+
+# ---------------------------------------------------------------------------------- interruptions
+
+
+def points() -> Iterator[tuple[Any, str, int]]:
+    """Functions of an import, and at which call of them the process ends."""
+    yield from ((load, "_insert", nth) for nth in (1, 2, 10, 40))
+    yield from ((load, name, 1) for name in ("_fill", "_finish", "note_import", "index_waiting"))
+    yield from ((destination, name, 1) for name in ("require_free", "registry_rows"))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(("module", "name", "nth"), list(points()))
+def test_an_import_that_was_killed_goes_on_and_comes_to_the_same(
+    home: Path, tmp_path: Path, module: Any, name: str, nth: int, after: bool
+) -> None:
+    first = write(home, tmp_path / "one.car")
+    calls, real = 0, getattr(module, name)
+
+    def killed(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == nth and not after:
+            raise Killed
+        found = real(*arguments)
+        if calls == nth:
+            raise Killed
+        return found
+
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, killed)
+        with pytest.raises(Killed):
+            import_whole(taken)
+    registry = tmp_path / "data" / "global.db"
+    assert not registry.exists() or count(registry, "SELECT count(*) FROM constellations") == 0
+    import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    assert write(tmp_path / "data", tmp_path / "two.car").root == first.root
+    assert not list((tmp_path / "data" / "constellations").glob(".importing-*"))
+
+
+_IMPORT = """
+import sys
+from pathlib import Path
+from tests.memory.test_portability import import_whole, take
+import_whole(take(Path(sys.argv[1]), Path(sys.argv[2])))
+"""
+
+
+def test_a_process_that_is_killed_while_it_imports_loses_nothing(home: Path, tmp_path: Path) -> None:
+    first = write(home, tmp_path / "one.car")
+    for seconds in (0.9, 1.1, 1.3):
+        child = subprocess.Popen(
+            [sys.executable, "-c", _IMPORT, str(tmp_path / "one.car"), str(tmp_path / "data")],
+            cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    registry = tmp_path / "data" / "global.db"
+    if not registry.exists() or not count(registry, "SELECT count(*) FROM constellations"):
+        import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    assert write(tmp_path / "data", tmp_path / "two.car").root == first.root
+
+
+def test_a_constellation_is_imported_once_or_under_another_name(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car")
+    import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    with pytest.raises(NameTaken, match='a constellation "home" already'):
+        import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    import_whole(take(tmp_path / "one.car", tmp_path / "data"), "second")
+    assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 2
+
+
+# ---------------------------------------------------------------------------------- people and rights
+
+
+def test_who_was_erased_here_stays_erased(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car")
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        row = Rows(raw).one(
+            "SELECT person_id AS p, count(*) FROM messages WHERE role = 'user' AND person_id IS NOT NULL GROUP BY 1"
+        )
+        assert row is not None
+    person = PersonId(row["p"])
+    (tmp_path / "data").mkdir()
+    erasure_ledger.note(tmp_path / "data", Entry(ErasureId(77), person, person, "2026-11-24T00:00:00.000000Z"))
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    path = import_whole(taken)
+    with closing(connect(path, read_only=True)) as raw:
+        for sql in ("SELECT 1 FROM messages WHERE person_id = ?", "SELECT 1 FROM memory_blocks WHERE person_id = ?"):
+            assert Rows(raw).one(sql, (person,)) is None
+    assert any("stayed erased" in note for note in taken.notes)
+
+
+def test_rights_are_not_active_unless_the_file_is_trusted(home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "home"
+    shutil.copytree(home, source)
+    with closing(connect(file_in(source))) as raw:
+        tx = Tx(raw)
+        tx.run("UPDATE permission_grants SET revoked_at = NULL, expires_at = NULL")
+        rule = {"subject": "discord:5", "rule": "allow", "via": "command", "decided_by": PERSON, "decided_at": "x"}
+        tx.insert("people_rules", rule)
+    write(source, tmp_path / "one.car")
+    active = "SELECT count(*) FROM permission_grants WHERE revoked_at IS NULL"
+    trusted = import_whole(take(tmp_path / "one.car", tmp_path / "trusted"))
+    assert count(trusted, active) == 1
+    taken = take(tmp_path / "one.car", tmp_path / "other", trusted=False)
+    other = import_whole(taken)
+    assert count(other, active) == 0
+    assert count(other, "SELECT count(*) FROM permission_grants") == 1
+    assert count(other, "SELECT count(*) FROM people_rules WHERE rule = 'allow'") == 0
+    assert count(other, "SELECT count(*) FROM import_audit WHERE outcome = 'changed'") == len(taken.notes) > 0
+
+
+def test_work_under_way_is_not_done_in_both_places(home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "home"
+    shutil.copytree(home, source)
+    with closing(connect(file_in(source))) as raw:
+        Tx(raw).run("UPDATE outbox SET status = 'pending'")
+    write(source, tmp_path / "one.car")
+    path = import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    assert count(path, "SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
+    assert count(file_in(source), "SELECT count(*) FROM outbox WHERE status = 'pending'") > 0
+
+
+def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "constellations" / "con_1" / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    with closing(connect(path)) as raw:
+        tx = Tx(raw)
+        raw.execute("BEGIN")
+        for at in range(30_000):
+            tx.insert("items", {
+                "id": at + 1, "kind": "note", "text": f"{at} " * 150,
+                "audience": "owner", "trust": 1, "created_at": "x",
+                "updated_at": "x",
+            })  # fmt: skip
+        raw.execute("COMMIT")
+    tracemalloc.start()
+    made = write(tmp_path / "data", tmp_path / "one.car", id="con_1")
+    import_whole(take(tmp_path / "one.car", tmp_path / "again"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert made.size > 20_000_000
+    assert peak < 6_000_000
+
+
+def test_verified_counts_chunks(car: Path) -> None:
+    found: Verified = verify(opener(car, ""), car.stat().st_size, still)
+    assert found.chunks == sum(1 for _ in check.chunks(opener(car, "")))
