@@ -419,8 +419,8 @@ async def test_what_was_due_is_done_after_a_crash_once(tmp_path: Path) -> None:
         assert await it.job() == ("active", "begun")
         it.service.crash()
     clock = MovableClock(NOON + timedelta(minutes=31))
-    async with watch(tmp_path, clock=clock) as it:
-        it.model.otherwise = says("The kitchen is on fire.")
+    model = ScriptedModel(otherwise=says("The kitchen is on fire."))  # it may be asked before the block begins
+    async with watch(tmp_path, clock=clock, model=model) as it:
         await it.tick()
         await it.tick()
         assert it.told() == ["The kitchen is on fire."]
