@@ -21,6 +21,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
+from sources.text import one_line
 
 T = TypeVar("T")
 
@@ -95,9 +96,18 @@ class Kept(Listing[LearningRow]):
     """What was told is kept."""
 
     empty: str = Field(default="Nothing was kept.", exclude=True)
+    left: tuple[str, ...] = Field(default=(), exclude=True)
+    """What of a review is not kept."""
 
     def lines(self, ink: Ink) -> list[str]:
-        return ["Kept:", *super().lines(ink)]
+        return ["Kept:", *super().lines(ink), *self._left(ink)]
+
+    def aside(self, ink: Ink) -> str:
+        return "\n".join(self._left(ink))
+
+    def _left(self, ink: Ink) -> list[str]:
+        left = [f"- {ink.text(one_line(each))}" for each in self.left]
+        return [f"Not kept ({projects.NOT_KEPT}):", *left] if left else []
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,8 @@ class Projects:
     @operation("project.review", "Record review findings", Action.KEEP, _KEEPS)
     async def keep_review(self, caller: Caller, arguments: Review) -> Kept:
         """What comes up again is shown to agents."""
-        return await self._keep(caller, lambda tx, by: projects.note_review(tx, by, arguments.text))
+        kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, arguments.text))
+        return kept.model_copy(update={"left": projects.read_review(arguments.text).left})
 
     @operation("project.prefer", "Record a preference for projects", Action.KEEP, _KEEPS)
     async def keep_preference(self, caller: Caller, arguments: Preference) -> Kept:

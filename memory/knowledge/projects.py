@@ -21,7 +21,8 @@ from memory.store.ids import MessageId, PersonId
 
 AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
 LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
-_ISSUE = (11, 199)  # characters of an issue
+_ISSUE = (5, 199)  # characters of an issue
+NOT_KEPT = f"a finding is numbered and has {_ISSUE[0]} to {_ISSUE[1]} characters, and a review up to 20 of them"
 _WEAK = 2  # the best rating that is weak
 _OFTEN, _MOST_OFTEN, _MOST_WISHES, _MOST_RATED = 2, 5, 3, 3
 
@@ -69,27 +70,67 @@ class Learned:
 # ------------------------------------------------------------------------------------------------------------- writing
 
 _VERDICT = re.compile(r"^\W*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)", re.IGNORECASE | re.MULTILINE)
-_NUMBERED = re.compile(r"^\s{0,8}(?:\d{1,3}[.):]|[-*•])\s+(.+)$", re.MULTILINE)
+_MARK = re.compile(r"\s{0,8}(?:(\d{1,3})[.):]|[-*•])\s+")
 
 
-def issues_of(review: str) -> list[str]:
-    """What a review finds wrong: its numbered or listed issues, or the whole where it is one line; none if it passes.
+@dataclass(frozen=True)
+class Review:
+    """What a review finds wrong, and what of it is not kept."""
 
-    A verdict may be bold. Issues of less than 11 or more than 199 characters are left.
+    issues: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def read_review(review: str) -> Review:
+    """Its numbered or listed issues, also several in one line, or the whole where it is one line; none if it passes.
+
+    A verdict may be bold. What is too short or too long for an issue, no issue of the list or more than there is room
+    for, is left.
     """
     verdict = _VERDICT.search(review)
-    if verdict is not None and verdict[1].casefold() == "pass":
-        return []
-    listed = [match[1] for match in _NUMBERED.finditer(review)]
-    lines = [line for line in review.splitlines() if line.strip()]
-    found = listed or (lines if len(lines) == 1 and verdict is None else [])
-    clean = (" ".join(re.sub(r"[*_`]+", "", each).split()) for each in found)
-    return list(dict.fromkeys(each for each in clean if _ISSUE[0] <= len(each) <= _ISSUE[1]))
+    if verdict is not None:
+        if verdict[1].casefold() == "pass":
+            return Review()
+        review = review[: verdict.start()] + "\n" + review[verdict.end() :].lstrip("*_`.,:; ")
+    listed, others = _listed(review)
+    found = listed or (others if len(others) == 1 and verdict is None else [])
+    issues = list(dict.fromkeys(each for each in found if _ISSUE[0] <= len(each) <= _ISSUE[1]))
+    room = _ROOM[Kind.REVIEW]
+    left = [each for each in (*found, *others) if each not in issues]
+    return Review(tuple(issues[:room]), (*issues[room:], *dict.fromkeys(left)))
+
+
+def _listed(review: str) -> tuple[list[str], list[str]]:
+    """The issues of a list, each with the lines that go on with it, and the other lines."""
+    listed, others, within = list[str](), list[str](), False
+    for line in review.splitlines():
+        mark = _MARK.match(line)
+        if mark is not None:
+            listed += _numbered(line[mark.end() :], mark[1])
+        elif within and line[:1].isspace() and line.strip():
+            listed[-1] += f" {line}"
+        else:
+            others.append(line)
+        within = mark is not None or (within and bool(line.strip()))
+    clean = [[" ".join(re.sub(r"[*_`]+", "", each).split()) for each in some] for some in (listed, others)]
+    return clean[0], [each for each in clean[1] if each]
+
+
+def _numbered(text: str, number: str | None) -> list[str]:
+    """The issues that stand in one line, as far as they are numbered on."""
+    found = [text]
+    while number is not None:
+        number = str(int(number) + 1)
+        parts = re.split(rf"\s{number}[.):]\s+", found[-1], maxsplit=1)
+        if len(parts) == 1:
+            break
+        found[-1:] = parts
+    return found
 
 
 def note_review(tx: Tx, by: By, review: str) -> list[Item]:
     """Keep what a review found; an issue that is known is counted, once for each message. Raises Refused."""
-    issues = issues_of(_checked(review, LONGEST_REVIEW))
+    issues = read_review(_checked(review, LONGEST_REVIEW)).issues
     if not issues:
         raise Refused(
             f"no issue of {_ISSUE[0]} to {_ISSUE[1]} characters stands in it, so there is nothing to keep (a review "

@@ -29,7 +29,11 @@ def by(message: int | None = None, audience: Audience = GUILD, minutes: int = 0)
         ("VERDICT: FAIL\n- **No test** for the empty list\n- no", ["No test for the empty list"]),
         ("Verdict: PASS\n1. No test for the empty list", []),
         ("The colours are hard to read", ["The colours are hard to read"]),
-        ("Too short", []),
+        ("meh!", []),
+        ("1. No tests\n2. Bad names", ["No tests", "Bad names"]),
+        ("1. No tests here 2. Bad names 3) Slow", ["No tests here", "Bad names"]),
+        ("VERDICT: FAIL 1. No tests here 2. Bad names", ["No tests here", "Bad names"]),
+        ("1) The list is\n   empty\n2) Version 2. is missing", ["The list is empty", "Version 2. is missing"]),
         ("x" * 200, []),
         ("1. 空のリストのテストがありません、追加してください", ["空のリストのテストがありません、追加してください"]),
         ("a line without a number\nand another one without", []),
@@ -37,12 +41,28 @@ def by(message: int | None = None, audience: Audience = GUILD, minutes: int = 0)
     ],
 )
 def test_the_numbered_issues_of_a_review_that_fails_are_found(review: str, issues: list[str]) -> None:
-    assert projects.issues_of(review) == issues
+    assert list(projects.read_review(review).issues) == issues
+
+
+@pytest.mark.parametrize(
+    ("review", "left"),
+    [
+        (FAIL, ["meh"]),
+        (
+            "1. No tests here\n2. " + "x" * 200 + "\nAnd something else\n\nBye.",
+            ["x" * 200, "And something else", "Bye."],
+        ),
+        ("\n".join(f"{n}. Finding number {n}" for n in range(1, 23)), ["Finding number 21", "Finding number 22"]),
+        ("VERDICT: PASS\nNothing to say", []),
+    ],
+)
+def test_what_of_a_review_is_not_kept_is_known(review: str, left: list[str]) -> None:
+    assert list(projects.read_review(review).left) == left
 
 
 def test_a_review_that_fails_gives_each_of_its_issues() -> None:
     tx = store()
-    assert [each.text for each in projects.note_review(tx, HERS, FAIL)] == projects.issues_of(FAIL)
+    assert [each.text for each in projects.note_review(tx, HERS, FAIL)] == list(projects.read_review(FAIL).issues)
     with pytest.raises(Refused, match="no issue"):
         projects.note_review(tx, HERS, "VERDICT: PASS")
 

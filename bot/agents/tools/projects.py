@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from bot.agents.context.known_facts import project_line
-from bot.agents.context.quotes import joined, say
+from bot.agents.context.quotes import Quoted, joined, say
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
@@ -60,7 +60,17 @@ class ProjectsTool(StoreTool[ProjectArguments]):
             raise ToolError("Only people who are approved teach this; nothing was kept.")
         by = By(turn.person, turn.scope.audience, turn.trust, context.now, context.message)
         kept = _keep(tx, by, arguments)
-        return Outcome(joined([say("kept:"), *map(project_line, kept)]), {"projects": [_data(each) for each in kept]})
+        lines = joined([say("kept:"), *map(project_line, kept), *_left(arguments)])
+        return Outcome(lines, {"projects": [_data(each) for each in kept]})
+
+
+def _left(arguments: ProjectArguments) -> list[Quoted]:
+    left = projects.read_review(arguments.text).left if arguments.operation == "review" else ()
+    return (
+        [say("not kept: {reason}", reason=projects.NOT_KEPT), *(say("- {it}", it=each) for each in left)]
+        if left
+        else []
+    )
 
 
 def _keep(tx: Tx, by: By, arguments: ProjectArguments) -> list[Item]:

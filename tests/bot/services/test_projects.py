@@ -127,3 +127,13 @@ def test_with_facts_and_roster_it_stays_within_their_bound() -> None:
         assert parts[0][1].startswith("- weak in the last projects, do better: creativity")
         assert estimate_tokens(roster + "".join(quotation(*each) for each in parts)) <= TOKENS
     assert list(knowledge_parts(Knowledge(), roster)) == []
+
+
+async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:
+    review = "1. No tests here\n2. meh"
+    model = ScriptedModel(says("", call("projects", operation="review", text=review)), says("ok"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said(review, 1))
+        ((told, _),) = results(service.model.requests[-1])
+    assert told.startswith("kept:\n- found in 1 review: No tests here\nnot kept: a finding is numbered")
+    assert told.endswith("\n- meh")
