@@ -24,6 +24,9 @@ from bot.interfaces import control
 from bot.interfaces.chat import Chat
 from bot.interfaces.frontends import Services, connect_fronts
 from bot.interfaces.group_requests import GroupRequests
+from bot.interfaces.web.pulse import Pulse
+from bot.interfaces.web.server import WebParts, WebServer
+from bot.interfaces.web.talk import Talk
 from bot.models.selection import ModelSelection, open_models
 from bot.runtime.bootstrap import RoutingTable, open_constellation
 from bot.runtime.conversation import Patience
@@ -105,6 +108,7 @@ class App:
     constellations: Constellations
     database: Database
     notices: Notices
+    web: WebServer
 
     async def run(self, until: Callable[[], Awaitable[None]]) -> None:
         """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
@@ -156,6 +160,7 @@ class App:
             "compaction": self.compactor.run,
             "idle agents": self.idling.run,
             "MCP servers": self.mcp.run,
+            "dashboard": self.web.run,
         }
 
     async def _tell(self, name: str, error: str) -> None:
@@ -188,6 +193,7 @@ class _Ground:
     broker: Broker
     choices: Choices
     audience: AudienceResolver
+    web: WebParts
     typing: TypingPeople = field(default_factory=TypingPeople)
     paused: dict[str, Setting] = field(default_factory=dict)
     """The sources that are paused, as commands decide it while the service runs."""
@@ -224,8 +230,9 @@ async def build(
             ground.constellations, {house.id: house}, house.id, ground.endpoints, _patience(config), ground.gate
         )
         services = await _services(ground, house, router, Restart(possible=restarts))
-        connected = (Front(*terminal), *connect_fronts(config, services, clock, wanted=fronts))
+        connected = (Front(*terminal), ground.web.front, *connect_fronts(config, services, clock, wanted=fronts))
         ground.endpoints.update({front.source.name: front.endpoint for front in connected})
+        services.front_ends.states["dashboard"] = ground.web.listening.words
         services.front_ends.ready.update({front.source.name: functools.partial(_hears, front) for front in connected})
         chat = Chat(ground.database, router, terminal, ground.events, services)
         background = (
@@ -239,6 +246,7 @@ async def build(
         summarising = replace(summarising, model=config.model.upkeep, enabled=config.schedule.summaries)
         replace(summarising, busy=lambda: router.busy).add(services.schedule.runner.kinds)
         errands = GroupRequests(ground.database, router, terminal[0], ground.events, services)
+        talk = Talk(ground.database, router, ground.web.source, ground.events, services)
         yield App(
             router,
             chat,
@@ -252,6 +260,7 @@ async def build(
             constellations=ground.constellations,
             database=ground.database,
             notices=house.notices,
+            web=WebServer(config, ground.web, talk, services, clock, Pulse(ground.database)),
         )
 
 
@@ -285,6 +294,7 @@ async def _open_ground(config: Config, clock: Clock, stack: AsyncExitStack) -> _
         broker=broker,
         choices=Choices(constellations, clock, people.selves),
         audience=AudienceResolver(people),
+        web=WebParts.open(config, constellations, clock),
     )
 
 
@@ -316,6 +326,7 @@ async def _services(ground: _Ground, house: House, router: Router, restart: Rest
         *(open_backups(config, approvals, schedule), halt := Halt(ground.halt, router.release), restart),
         *(agents, groups, ConfigurationFile(config.file, agents, groups)),
         *(_status(ground, router, front_ends), Doctor(), Permits(approvals, turn_deps.tools)),
+        ground.web.access,
     )
     books = (
         schedule,

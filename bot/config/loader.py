@@ -278,7 +278,7 @@ def _compose(
             **sections,
             "home": paths[0],
             "file": paths[1],
-            "mcp_secrets": {name: SecretStr(given[name]) for name in variables(settings.mcp) if name in given},
+            "mcp_secrets": {name: SecretStr(given[name]) for name in _named(settings) if name in given},
             "model": settings.model.model_copy(update=chosen),
             "groups": _complete(settings),
             "discord_token": environment.discord_token,
@@ -296,6 +296,11 @@ def _compose(
             "fault": environment.fault,
         }
     )
+
+
+def _named(settings: FileSettings) -> frozenset[str]:
+    """The variables that the file names, whose values are secrets."""
+    return variables(settings.mcp) | {hook.secret for hook in settings.web.server.hooks.values()}
 
 
 def _complete(settings: FileSettings) -> tuple[Group, ...]:
@@ -380,7 +385,10 @@ def _check_embedding(config: Config) -> Iterator[str]:
 
 
 def _check_mcp(config: Config) -> Iterator[str]:
-    return server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)
+    for name, hook in config.web.server.hooks.items():
+        if hook.secret not in config.mcp_secrets:
+            yield f'{config.file.name}: web.server.hooks.{name}.secret: found "{hook.secret}", which is not set'
+    yield from server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)
 
 
 def _installed(module: str) -> bool:

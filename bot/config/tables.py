@@ -31,6 +31,7 @@ from bot.config.values import (
     PlaceName,
     Seconds,
     ToolName,
+    check_listen,
     check_merge,
     check_model,
     check_own_embedding,
@@ -300,13 +301,34 @@ class Limits(Section):
     all_per_hour: int = Field(default=3000, ge=0)
 
 
+class WebHook(Section):
+    """Deliveries of another program to a group; its secret stands in the environment."""
+
+    group: Name
+    secret: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Z][A-Z0-9_]*$")]
+    """The name of the environment variable that holds it."""
+
+
+class WebServer(Section):
+    """The dashboard and the API."""
+
+    listen: Annotated[str, AfterValidator(check_listen)] = "127.0.0.1:8480"
+    """Address and port; port 0: a free one; empty: off."""
+    public_url: Annotated[str, AfterValidator(check_own_url)] = ""
+    """Its address behind a proxy."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses of proxies whose word is taken on who connects."""
+    hooks: Mapping[Name, WebHook] = {}
+
+
 class Web(Section):
-    """What agents may read of the web."""
+    """What agents may read of the web, and where the dashboard answers."""
 
     fetch: bool = False
     search: Annotated[str, AfterValidator(check_own_url)] = ""
     """The address of a SearXNG server; empty: no searching."""
     ask: Asks = "always"
+    server: WebServer = WebServer()
 
 
 class FileSettings(Section):

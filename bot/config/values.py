@@ -59,6 +59,13 @@ def check_url(text: str) -> str:
     raise ValueError('a URL such as "http://127.0.0.1:11434/v1"')
 
 
+def check_listen(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not text or (host.strip("[]") and port.isdecimal() and int(port) <= 65_535):
+        return text
+    raise ValueError('an address with a port, such as "127.0.0.1:8480", or "" for no dashboard')
+
+
 def check_own_url(text: str) -> str:
     return check_url(text) if text else text
 

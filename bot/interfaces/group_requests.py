@@ -20,7 +20,7 @@ from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import OutRow
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import snowflakes
+from memory.store.ids import PlaceId, snowflakes
 from sources.base import Notification
 from sources.terminal import PERSON, PLACE, TerminalSource
 
@@ -108,11 +108,11 @@ class GroupRequests:
         return await self.database.read(read)
 
 
-def said_because(rows: Rows, row: InRow) -> Sequence[OutRow]:
-    """What the turns that answered a row said at the terminal, in order."""
+def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:
+    """What the turns that answered a row said in a place, in order."""
     if row.turn is None:
         return ()
     every = (row.turn, *(part.turn for part in groups.parts(rows, row.turn)))
     found = [each for turn in every for each in outbox.of_turn(rows, turn)]
-    here = {each.id: each for each in found if each.place == PLACE.id and each.kind == "text" and each.content}
+    here = {each.id: each for each in found if each.place == place and each.kind == "text" and each.content}
     return [here[key] for key in sorted(here)]

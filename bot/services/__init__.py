@@ -23,6 +23,7 @@ from bot.services.groups import Groups
 from bot.services.halt import Halt
 from bot.services.inbox import Inbox
 from bot.services.jobs import Schedule
+from bot.services.known_people import KnownPeople
 from bot.services.outbox import Outbox
 from bot.services.permits import Permits
 from bot.services.person_states import States
@@ -31,10 +32,13 @@ from bot.services.privacy import Privacy
 from bot.services.projects import Projects
 from bot.services.restart import Restart
 from bot.services.search import Search
+from bot.services.settings import Settings
 from bot.services.status import Status
 from bot.services.summaries import Summaries
+from bot.services.traces import Traces
 from bot.services.unanswered import Unanswered
 from bot.services.upkeep import Upkeep
+from bot.services.web_access import WebAccess
 from bot.services.why import Why
 
 SERVICES: tuple[type, ...] = (
@@ -55,6 +59,7 @@ SERVICES: tuple[type, ...] = (
     Groups,
     Halt,
     Inbox,
+    KnownPeople,
     Outbox,
     Permits,
     Places,
@@ -63,12 +68,15 @@ SERVICES: tuple[type, ...] = (
     Restart,
     Schedule,
     Search,
+    Settings,
     Spending,
     Status,
     States,
     Summaries,
     ChangeReport,
+    Traces,
     Upkeep,
+    WebAccess,
     Why,
     Unanswered,
 )

@@ -11,11 +11,14 @@ from bot.services.change_report import ChangeReport
 from bot.services.coordination import Coordination
 from bot.services.facts import Facts
 from bot.services.jobs import Schedule
+from bot.services.known_people import KnownPeople
 from bot.services.person_states import States
 from bot.services.privacy import Choices
 from bot.services.projects import Projects
 from bot.services.registry import Clocks, Guard, Registry
+from bot.services.settings import Settings
 from bot.services.summaries import Summaries
+from bot.services.traces import Traces
 from bot.services.unanswered import Unanswered
 from bot.services.why import Why
 from memory.people import quiet_hours
@@ -41,6 +44,9 @@ def build_registry(
         BlockSharing(database, people, clock, config.memory.checkpoints()),
         Coordination(database, clock),
         Facts(database, people, clock),
+        KnownPeople(database, clock),
+        Settings(config),
+        Traces(database, clock),
         Projects(database, people, clock),
         schedule,
         ChangeReport(database, people, clock, zone, config.memory.checkpoints()),

@@ -1,5 +1,6 @@
 """Who calls an operation, from where, and who sees the answer."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +17,11 @@ class Via(StrEnum):
     TERMINAL = "terminal"
     DISCORD = "discord"
     WEB = "web"
+
+
+def is_offered(via: Via, offered: Collection[str]) -> bool:
+    """Whether an interface offers what these do: the web is the owner's, and has all that the terminal has."""
+    return via in offered or (via is Via.WEB and Via.TERMINAL in offered)
 
 
 TERMINAL_ONLY, DISCORD_ONLY = frozenset({Via.TERMINAL}), frozenset({Via.DISCORD})

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar, get_type_hints
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.errors import CallError, ToolError, UserError
-from bot.services.caller import Caller, Via
+from bot.services.caller import Caller, Via, is_offered
 from bot.services.parameters import Arguments, Parameter, parameters, validated
 from bot.services.results import Plain, Result
 from memory.store.clock import Clock
@@ -234,7 +234,7 @@ class Registry:
     def _permitted(self, name: str, caller: Caller) -> Operation:
         """The operation, if this caller may call it: the one place where that is decided. Raises UserError."""
         declared = self.operations.get(name)
-        if declared is None or caller.via not in declared.via:
+        if declared is None or not is_offered(caller.via, declared.via):
             raise CallError(f"there is no operation {name!r} here")
         policy.require(self._guard.people, caller.approver, declared.needs)
         return declared
@@ -243,8 +243,13 @@ class Registry:
         """Refuse what this caller may not give. Raises UserError."""
         if declared.keeps_of(bool(given)) and self._guard.withheld(caller.person):
             raise UserError("You chose that nothing of yours is kept; `/privacy resume` ends that.")
-        if unknown := [each for each in declared.parameters if each.name in given and caller.via not in each.via]:
+        if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
             raise CallError(f"{', '.join(each.shown for each in unknown)}: this cannot be given here")
         for each in declared.parameters:
             if each.needs is not None and given.get(each.name, each.default) != each.default:
                 policy.require(self._guard.people, caller.approver, each.needs)
+
+
+def _takes(via: Via, parameter: Parameter) -> bool:
+    """Whether an interface can give an argument; a path is one of the machine on which a command runs."""
+    return is_offered(via, parameter.via) and not (via is Via.WEB and parameter.kind == "path")

@@ -70,7 +70,7 @@ class AskWhy(Arguments):
     message: Annotated[
         str,
         Field(max_length=120),
-        Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD})),
+        Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD, Via.WEB})),
     ] = ""
 
 

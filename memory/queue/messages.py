@@ -293,6 +293,17 @@ def name_of(rows: Rows, person: PersonId, scope: Scope) -> str:
     return "" if row is None else str(row["speaker"])
 
 
+def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
+    """Who said something that the scope may use: the name they had last, how much they said, and when last."""
+    condition, parameters = scope.sql("audience")
+    return rows.all(
+        f"""SELECT person_id, speaker, count(*) AS n, max(created_at) AS last FROM messages
+            WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND {condition}
+            GROUP BY person_id ORDER BY last DESC LIMIT ?""",
+        (*parameters, limit),
+    )
+
+
 def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
     """The newest messages of people in a place that the platform knows by id, oldest first.
 

@@ -228,6 +228,7 @@ import_audit index_queue vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = """
 constellations cursors erasures job_wakes link_codes migration_checksums places privacy_choices user_identities users
+web_keys
 """
 
 

@@ -39,6 +39,7 @@ class Action(StrEnum):
     AGENTS = "create, change and archive agents and groups"
     EXPORT = "export agents and groups with all their settings"
     RESTART = "restart the service"
+    WEB = "sign in to the dashboard and make API tokens"
     PERMITS = "see requests and lasting permissions"
     GRANT = "give a lasting permission before an agent asks for it"
     REVOKE = "revoke a lasting permission"
@@ -81,6 +82,7 @@ _LEAST = {
     Action.AGENTS: Standing.OWNER,
     Action.EXPORT: Standing.OWNER,
     Action.RESTART: Standing.OWNER,
+    Action.WEB: Standing.OWNER,
     Action.PERMITS: Standing.ADMIN,
     Action.GRANT: Standing.OWNER,
     Action.REVOKE: Standing.ADMIN,

@@ -36,6 +36,7 @@ from bot.services.privacy import Choices
 from bot.services.registry import Registry
 from bot.services.search import Search
 from bot.services.upkeep import open_upkeep
+from bot.services.web_access import WebAccess
 from bot.upkeep.embedding import open_embedding
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
@@ -115,6 +116,7 @@ async def _opened(config: Config, folder: DataFolder) -> AsyncIterator[tuple[Ite
                 open_backups(config, approvals, schedule),
                 *(agents, groups, ConfigurationFile(config.file, agents, groups)),
                 Permits(approvals, tools),
+                WebAccess(constellations.registry, utc_now, lambda: ""),
             )
             yield doors, build_registry(config, approvals, schedule, community.privacy.choices, ready)
 

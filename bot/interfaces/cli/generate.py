@@ -26,7 +26,8 @@ REFERENCE = _ROOT / "docs" / "commands.md"
 _HEAD = """# Commands
 
 Made from the services by `make generate`; change the declarations in `bot/services` instead. Every command of the
-command line takes `--json` and `--help`. The README names the commands that are not listed here.
+command line takes `--json` and `--help`, and has a form in the dashboard. The README names the commands that are not
+listed here.
 """
 
 

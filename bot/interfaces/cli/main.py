@@ -70,6 +70,8 @@ def _by_hand(arguments: Sequence[str]) -> str | None:
     return found
 
 
+_OPENED = {"dashboard.open"}
+"""What gives an address that a browser is opened with."""
 _ASKING = {"agent.create", "agent.edit", "group.create"}
 """What somebody at the terminal is asked for where they do not say it."""
 
@@ -91,6 +93,8 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
             click.echo(reply["aside"], err=True)
         if reply["text"]:
             _print(reply["text"])
+        if entry["name"] in _OPENED and streams.attended() and not view["as_json"]:
+            importlib.import_module("webbrowser").open(reply["text"])  # where there is none it says no
         code = reply.get("code", 0)
     if code:
         raise click.exceptions.Exit(code)

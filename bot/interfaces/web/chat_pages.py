@@ -1,0 +1,126 @@
+"""Chat with any agent or group in the browser: answers are shown as they are written."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from bot.interfaces.web.actions import told
+from bot.interfaces.web.context import FAILURES, Context, Question, owner_on_the_web
+from bot.interfaces.web.render import render
+from bot.interfaces.web.security import Refusal
+from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
+from bot.services.results import Result
+
+WHO = "dashboard"
+_LINES = 200
+_MEMORY_ACTIONS = {"forget": "why.forget", "narrow": "why.narrow"}
+
+
+async def chat(ctx: Context) -> Response:
+    """The conversation with one agent or group; without a name, with the first."""
+    names = await ctx.web.talk.names()
+    name = ctx.request.path_params.get("name", names[0] if names else "")
+    if not name:
+        return ctx.page("chat.html", title="Chat", names=names, name="", lines=[], asked="")
+    to = await ctx.web.talk.conversation(WHO, name)
+    asked = ""
+    if ctx.request.method == "POST":
+        asked = await ctx.web.talk.say(to, (await ctx.form()).get("text", ""))
+    lines = await _lines(ctx, to)
+    if ctx.part:
+        return HTMLResponse(render("chat_said.html", name=name, lines=lines[-1:]), headers={"X-Asked": asked})
+    return ctx.page(
+        "chat.html", title=f"Chat with {to.to.name}", names=names, name=to.to.name, lines=lines, asked=asked
+    )
+
+
+async def answer(ctx: Context) -> Response:
+    """How something that was said is answered, as a stream of events."""
+    to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
+    return StreamingResponse(_events(ctx, to, ctx.query("id")), media_type="text/event-stream")
+
+
+async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[str]:
+    async for each in ctx.web.talk.follow(to.place.id, said):
+        match each:
+            case Writing(text=text):
+                yield event("text", text)
+            case Doing(what=what):
+                yield event("doing", what)
+            case Answer(texts=texts, error=error):
+                lines = [line for line in await _lines(ctx, to) if not line.mine][-len(texts) :] if texts else []
+                shown = render("chat_said.html", name=to.to.name, lines=lines)
+                yield event("answer", shown or error or "No answer was needed.")
+
+
+async def stop(ctx: Context) -> Response:
+    """Take back what was said, which stops its answer."""
+    to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
+    if ctx.request.method != "POST":
+        raise Refusal(405, "This takes a form.")
+    await ctx.web.talk.take_back(to, (await ctx.form()).get("id", ""))
+    return HTMLResponse("")
+
+
+async def why(ctx: Context) -> Response:
+    """What an answer was made from, and what can be done about each memory."""
+    name = ctx.request.path_params["name"]
+    to = await ctx.web.talk.conversation(WHO, name)
+    caller, call = owner_on_the_web(to.place.id), ctx.web.services.registry.call
+    done: dict[str, Any] = {}
+    explained: Result | str
+    message = ctx.query("message")
+    if ctx.request.method == "POST":
+        form = await ctx.form()
+        operation = _MEMORY_ACTIONS.get(form.get("do", ""), "")
+        came: Result | Question | str = "There is no such action."
+        if operation:
+            try:
+                came = await call(operation, caller, {"kind": form.get("kind", ""), "id": form.get("id", "")})
+            except FAILURES as error:
+                came = str(error)
+        done = await told(ctx, came)
+    try:
+        explained = await call("why", caller, {"message": message} if message else {})
+    except FAILURES as error:
+        explained = str(error)
+    return ctx.page("why.html", title="Why", name=name, explained=explained, message=message, **done)
+
+
+async def _lines(ctx: Context, to: Conversation) -> list[Line]:
+    return await ctx.web.talk.history(to.place.id, _LINES)
+
+
+def event(name: str, data: str) -> str:
+    """An event of a stream; the data is JSON, so that it stays on one line."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+async def live(ctx: Context) -> Response:
+    """Tells an open page what changed, by topic, so that it loads that part anew."""
+    return StreamingResponse(_changes(ctx), media_type="text/event-stream")
+
+
+async def _changes(ctx: Context) -> AsyncIterator[str]:
+    before: dict[str, str] = {}
+    while True:
+        now = await ctx.web.pulse.current()
+        yield event("state", json.dumps({"waiting": now["waiting"]}))
+        for topic, mark in now.items():
+            if before and before.get(topic) != mark:
+                yield event("changed", topic)
+        before = now
+        await asyncio.sleep(ctx.web.pulse.seconds)
+
+
+ROUTES = (
+    ("/chat", chat),
+    ("/chat/{name:path}/answer", answer),
+    ("/chat/{name:path}/stop", stop),
+    ("/chat/{name:path}/why", why),
+    ("/chat/{name:path}", chat),
+    ("/live", live),
+)

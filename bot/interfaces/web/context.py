@@ -1,0 +1,116 @@
+"""One request of the dashboard: who asks, the services behind it, and how an answer is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from bot.agents.permissions.policy import Approver
+from bot.errors import CallError, UserError
+from bot.interfaces.web.render import render
+from bot.interfaces.web.server import WebServer
+from bot.services.caller import Caller, Spoken, Unconfirmed, Via, owner_at_terminal
+from bot.services.results import Result
+from memory.people.audience import OWNER, Scope
+from memory.store.errors import StoreError
+from memory.store.ids import PlaceId
+from sources.terminal import PERSON
+
+FAILURES = (UserError, CallError, StoreError)
+"""What an operation raises with words for whoever asked."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that is done once the viewer says yes: the words of the question, and what is sent then."""
+
+    words: str
+    fields: Mapping[str, str]
+
+
+def owner_on_the_web(place: PlaceId | None = None, *, sure: bool = False, shown: str = "") -> Caller:
+    """The owner in a browser, or a program of theirs; `place` is the conversation they speak in."""
+    approver = Approver(PERSON, door="dashboard")
+    caller = replace(owner_at_terminal(sure=sure), via=Via.WEB, approver=approver, shown=shown)
+    return caller if place is None else replace(caller, alone=Spoken(place, Scope(OWNER)))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a page's handler works with."""
+
+    web: WebServer
+    request: Request
+
+    @property
+    def part(self) -> bool:
+        """Whether only a part of the page is asked for."""
+        return "hx-request" in self.request.headers
+
+    def query(self, name: str, default: str = "") -> str:
+        """A value of the address."""
+        return self.request.query_params.get(name, default)
+
+    def number(self, name: str) -> int | None:
+        """The same as a number; None where there is none."""
+        text = self.query(name)
+        return int(text) if text.isdecimal() and len(text) < 19 else None
+
+    async def form(self) -> dict[str, str]:
+        """What a form sent."""
+        body = (await self.request.body()).decode("utf-8", "replace")
+        return dict(parse_qsl(body, keep_blank_values=True))
+
+    async def call(self, operation: str, /, **given: Any) -> Any:
+        """The result of an operation for the owner. Raises what `FAILURES` names."""
+        return await self.web.services.registry.call(operation, owner_on_the_web(), given)
+
+    async def try_call(self, operation: str, /, **given: Any) -> Any:
+        """The same; words where it could not be done, for a part of a page that can do without."""
+        try:
+            return await self.call(operation, **given)
+        except FAILURES as error:
+            return str(error)
+
+    async def act(self, operation: str, given: Mapping[str, Any], form: Mapping[str, str]) -> Result | Question | str:
+        """Do something that a form asked for: its result, a question first, or words on why it was not done."""
+        caller = owner_on_the_web(sure="sure" in form, shown=form.get("shown", ""))
+        try:
+            return await self.web.services.registry.call(operation, caller, given)
+        except Unconfirmed as question:
+            return Question(str(question), {**form, "sure": "yes", "shown": str(question)})
+        except FAILURES as error:
+            return str(error)
+
+    async def words(self, result: Result | Question | str) -> str:
+        """What came of it, as a person is told."""
+        if isinstance(result, Result):
+            return "\n".join(result.lines(await self.web.services.registry.plain(owner_on_the_web())))
+        return result.words if isinstance(result, Question) else result
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """An answer from a template."""
+        state = self.request.state
+        shared = {
+            "path": self.request.url.path,
+            "csrf": state.csrf,
+            "constellation": self.web.config.constellation.name,
+            "part": self.part,
+            "halted": self.web.services.halt.since,
+            "told": self.query("told"),
+        }
+        return HTMLResponse(render(template, **{**shared, **values}), status)
+
+    def done(self, to: str, told: str = "") -> Response:
+        """Go on to a page after something was done there."""
+        where = RedirectResponse(to, 303)
+        if told:
+            where.set_cookie("carina_told", _told(told), max_age=20, path="/", samesite="strict", httponly=True)
+        return where
+
+
+def _told(words: str) -> str:
+    return words[:400].encode("unicode_escape").decode("ascii").replace(";", ",").replace('"', "'")

@@ -1,0 +1,51 @@
+"""The newest lines of the log, as they were written: without secrets, one line each."""
+
+import logging
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+_KEPT = 2_000
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One line."""
+
+    at: datetime
+    level: str
+    logger: str
+    text: str
+
+
+class Recent(logging.Handler):
+    """Keeps the newest lines in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[LogLine] = deque(maxlen=_KEPT)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        at = datetime.fromtimestamp(record.created, UTC)
+        with suppress(TypeError, ValueError):  # a line that cannot be written is reported by the service's own handler
+            self.lines.append(LogLine(at, record.levelname.lower(), record.name, self.format(record)))
+
+
+recent = Recent()
+
+
+def attach() -> None:
+    """Keep what is logged from now on, in the form in which the service's own handler writes it."""
+    root = logging.getLogger()
+    if recent not in root.handlers:
+        written = next((each.formatter for each in root.handlers if each.get_name() == "carina"), None)
+        recent.setFormatter(written)
+        root.addHandler(recent)
+
+
+def tail(level: str, words: str, most: int) -> list[LogLine]:
+    """The newest lines, newest first, of a level or a worse one and with these words."""
+    least = getattr(logging, level.upper(), 0) if level in ("warning", "error") else 0
+    found = (each for each in reversed(recent.lines) if getattr(logging, each.level.upper(), 0) >= least)
+    return [each for each in found if words.casefold() in each.text.casefold()][:most]

@@ -1,0 +1,151 @@
+"""Memory: blocks with their past as a slider, stored entries, facts, and a journal of what changed."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from bot.interfaces.web.actions import outcome, told
+from bot.interfaces.web.context import FAILURES, Context
+from bot.interfaces.web.render import colors
+from bot.services.block_results import Edited
+
+_CHANGES = 500
+_TABS = ("blocks", "entries", "facts", "journal")
+_JOURNAL_HOURS = 24 * 30
+
+
+async def memory(ctx: Context) -> Response:
+    """Everything that is remembered, by kind."""
+    done = await outcome(ctx)
+    tab = ctx.query("show") if ctx.query("show") in _TABS else "blocks"
+    agent = ctx.query("agent")
+    given = {"agent": agent} if agent else {}
+    found: Any = ()
+    match tab:
+        case "entries":
+            found = (await ctx.call("archival.list", limit=100, **given)).rows
+        case "facts":
+            found = (await ctx.call("facts.list", **given)).rows
+        case "journal":
+            more = {"hours": _JOURNAL_HOURS, "kind": "memory_block_updated", "limit": 200, **given}
+            found = (await ctx.call("activity", **more)).rows
+        case _:
+            rows = (await ctx.call("memory.list")).rows
+            held = sorted((row for row in rows if agent in ("", row.agent)), key=lambda row: row.agent)
+            found = {name: list(each) for name, each in groupby(held, key=lambda row: row.agent)}
+    return ctx.page("memory.html", title="Memory", tabs=_TABS, tab=tab, agent=agent, found=found, **done)
+
+
+async def block(ctx: Context) -> Response:
+    """One block: what it says, who wrote which part, and any version beside the newest."""
+    label = ctx.query("label")
+    done: dict[str, Any] = {}
+    draft, conflict = None, None
+    if ctx.request.method == "POST":
+        form = await ctx.form()
+        if form.get("op") == "memory.edit":
+            done, draft, conflict = await _edited(ctx, label, form)
+        else:
+            done = await outcome(ctx)
+    shown, history = (
+        await ctx.call("memory.show", label=label),
+        await ctx.call("memory.history", label=label, limit=_CHANGES),
+    )
+    changes = list(reversed(history.changes))
+    versions = [changes[0].version - 1, *(each.version for each in changes)] if changes else [shown.newest]
+    version = ctx.number("version")
+    version = version if version is not None and version in versions else shown.newest
+    blame = await ctx.try_call("memory.blame", label=label)
+    parts = [] if isinstance(blame, str) else blame.parts
+    writers = colors([*(each.writer for each in changes), *(each.writer for each in parts)])
+    return ctx.page(
+        "block.html", title=f"Block {shown.row.block}", shown=shown, changes=changes, versions=versions,
+        version=version, parts=parts, writers=writers, draft=draft, conflict=conflict,
+        **await _compared(ctx, label, version, shown.newest), **done,
+    )  # fmt: skip
+
+
+async def at_version(ctx: Context) -> Response:
+    """The part of a block's page that the slider moves."""
+    label, version = ctx.query("label"), ctx.number("version") or 0
+    shown = await ctx.call("memory.show", label=label)
+    return ctx.page(
+        "block_version.html", shown=shown, version=version, **await _compared(ctx, label, version, shown.newest)
+    )
+
+
+async def _compared(ctx: Context, label: str, version: int, newest: int) -> dict[str, Any]:
+    history = await ctx.call("memory.history", label=label, before=version + 1, limit=1)
+    try:
+        diff = await ctx.call("memory.diff", label=label, older=version, newer=newest)
+    except FAILURES as error:
+        return {"rows": [], "problem": str(error), "change": None}
+    change = next((each for each in history.changes if each.version == version), None)
+    return {"rows": side_by_side(diff.before, diff.after), "problem": "", "change": change}
+
+
+async def _edited(ctx: Context, label: str, form: dict[str, str]) -> tuple[dict[str, Any], str | None, str | None]:
+    """Store a text; what others wrote meanwhile is merged. What cannot be stored stays in the form."""
+    text = form.get("text", "").replace("\r\n", "\n")
+    seen = form.get("seen", "")
+    given = {"label": label, "text": text, **({"seen": int(seen)} if seen.isdecimal() else {})}
+    result = await ctx.act("memory.edit", given, form)
+    if isinstance(result, Edited):
+        return await told(ctx, result), None, result.text if result.merged else None
+    return await told(ctx, result), text, None
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """A line of two versions beside each other; None where one has none."""
+
+    before: Markup | None
+    after: Markup | None
+    same: bool
+
+
+def side_by_side(before: str, after: str) -> list[DiffRow]:
+    """Two texts line by line, with the words that went and came marked."""
+    one, other = before.splitlines(), after.splitlines()
+    rows: list[DiffRow] = []
+    for kind, start, end, first, last in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "equal":
+            rows += [DiffRow(Markup.escape(line), Markup.escape(line), same=True) for line in one[start:end]]
+        else:
+            rows += [_changed(*pair) for pair in zip_longest(one[start:end], other[first:last])]
+    return rows
+
+
+def _changed(before: str | None, after: str | None) -> DiffRow:
+    if before is None or after is None:
+        shown = [None if each is None else Markup.escape(each) for each in (before, after)]
+        return DiffRow(shown[0], shown[1], same=False)
+    one, other = re.findall(r"\w+|\W", before), re.findall(r"\w+|\W", after)
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    left, right = list[Markup](), list[Markup]()
+    for kind, start, end, first, last in matcher.get_opcodes():
+        left.append(_marked("del", one[start:end], kind == "equal"))
+        right.append(_marked("ins", other[first:last], kind == "equal"))
+    return DiffRow(_joined(left), _joined(right), same=False)
+
+
+def _marked(tag: str, words: Sequence[str], same: bool) -> Markup:
+    text = Markup.escape("".join(words))
+    return text if same or not text else Markup("<{0}>{1}</{0}>").format(Markup.escape(tag), text)
+
+
+def _joined(parts: Iterable[Markup]) -> Markup:
+    return Markup("").join(parts)
+
+
+ROUTES = (
+    ("/memory", memory),
+    ("/memory/block", block),
+    ("/memory/block/at", at_version),
+)

@@ -1,0 +1,268 @@
+"""The pages that show one thing each: overview, approvals, search, agents, people, costs and the like."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from starlette.responses import Response
+
+from bot.interfaces.web.actions import arguments, fields_of, offered, outcome, told
+from bot.interfaces.web.context import Context
+from bot.interfaces.web.logs import tail
+from bot.interfaces.web.security import Refusal
+from bot.services.registry import Operation
+from bot.services.results import Result
+
+_DAYS = (1, 7, 30, 90)
+_WEEK = 7
+_CALENDAR_DAYS = 35
+
+
+async def overview(ctx: Context) -> Response:
+    """How everything is, and what has to be seen to."""
+    done = await outcome(ctx)
+    status, day, week, waiting, undelivered = await asyncio.gather(
+        ctx.call("status"),
+        ctx.try_call("cost", days=1, by="day"),
+        ctx.try_call("inbox.days", days=_WEEK),
+        ctx.try_call("permits.list"),
+        ctx.try_call("outbox.list"),
+    )
+    cost = 0.0 if isinstance(day, str) else sum(bill.cost_usd for bill in day.bills[:1])
+    budget = None if isinstance(day, str) else next((b for b in day.budgets.rows if b.each == "day" and b.usd), None)
+    return ctx.page(
+        "overview.html",
+        title="Overview",
+        service=status,
+        cost=cost,
+        budget=budget,
+        week=None if isinstance(week, str) else week,
+        requests=() if isinstance(waiting, str) else waiting.requests,
+        undelivered=() if isinstance(undelivered, str) else undelivered.rows,
+        **done,
+    )
+
+
+async def approvals(ctx: Context) -> Response:
+    """What waits for a yes, with its exact arguments, and what is allowed for longer."""
+    done = await outcome(ctx)
+    found = await ctx.call("permits.list")
+    whole = {each.id: await ctx.try_call("permits.show", request=each.id) for each in found.requests[:50]}
+    record = await ctx.try_call("permits.audit", limit=40)
+    rows = () if isinstance(record, str) else record.rows
+    return ctx.page("approvals.html", title="Approvals", found=found, whole=whole, record=rows, **done)
+
+
+async def search(ctx: Context) -> Response:
+    """One box over everything."""
+    wanted = {name: ctx.query(name) for name in ("text", "agent", "domain", "since", "until") if ctx.query(name)}
+    found = await ctx.try_call("search", **wanted, limit=30) if wanted.get("text") else None
+    agents = await ctx.call("agent.list")
+    failed = found if isinstance(found, str) else ""
+    domains = next(each.choices for each in _operation(ctx, "search").parameters if each.name == "domain")
+    shown = None if failed else found
+    return ctx.page(
+        "search.html", title="Search", found=shown, wanted=wanted, agents=agents.rows, domains=domains,
+        told=failed or ctx.query("told"), told_kind="bad" if failed else "good",
+    )  # fmt: skip
+
+
+async def agents(ctx: Context) -> Response:
+    """Who answers: agents, and how groups of them work together."""
+    done = await outcome(ctx)
+    found, groups = await ctx.call("agent.list"), await ctx.call("group.list")
+    return ctx.page("agents.html", title="Agents", agents=found.rows, groups=groups.rows, **done)
+
+
+async def agent(ctx: Context) -> Response:
+    """One agent with its settings."""
+    done = await outcome(ctx)
+    found = await ctx.call("agent.show", agent=ctx.request.path_params["name"])
+    return ctx.page("agent.html", title=found.agent, agent=found, **done)
+
+
+async def group(ctx: Context) -> Response:
+    """One group: its members and what its pattern remembers."""
+    name = ctx.request.path_params["name"]
+    found, settings = await ctx.call("group.status", group=name), await ctx.call("group.show", group=name)
+    return ctx.page("group.html", title=found.group, group=found, toml=settings.toml)
+
+
+async def people(ctx: Context) -> Response:
+    """Who talks to whom, who was let in and shut out, and what is kept of them."""
+    done = await outcome(ctx)
+    known, rules, waiting, sources, kept = await asyncio.gather(
+        ctx.call("people.known"),
+        ctx.call("people.list"),
+        ctx.call("pair.list"),
+        ctx.call("source.list"),
+        ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else _nothing(),
+    )
+    return ctx.page(
+        "people.html", title="People", known=known.rows, rules=rules.rows, waiting=waiting.rows,
+        sources=sources.rows, kept=kept, **done,
+    )  # fmt: skip
+
+
+async def costs(ctx: Context) -> Response:
+    """By day, agent and model, beside the budgets."""
+    days = ctx.number("days")
+    days = days if days in _DAYS else 30
+    by_day, by_agent, by_model = [await ctx.call("cost", days=days, by=by) for by in ("day", "agent", "model")]
+    bills = sorted(by_day.bills, key=lambda bill: bill.of)
+    moments = [datetime.fromisoformat(f"{bill.of}T00:00:00+00:00").timestamp() for bill in bills]
+    plot = {
+        "x": moments,
+        "series": [
+            {"label": "Cost ($)", "values": [round(bill.cost_usd, 4) for bill in bills], "scale": "$"},
+            {"label": "Tokens", "values": [bill.input_tokens + bill.output_tokens for bill in bills], "scale": "n"},
+        ],
+    }
+    return ctx.page(
+        "costs.html", title="Costs", days=days, choices=_DAYS, plot_data=plot, bills=bills,
+        agents=by_agent.bills, models=by_model.bills, budgets=by_day.budgets.rows,
+    )  # fmt: skip
+
+
+async def nights(ctx: Context) -> Response:
+    """What agents did while nobody watched, with a way back."""
+    done = await outcome(ctx)
+    night = {"night": ctx.query("night")} if ctx.query("night") else {}
+    found = await ctx.try_call("summary.night", **night)
+    report, guesses = await ctx.try_call("dream.report"), await ctx.try_call("dream.waiting")
+    return ctx.page(
+        "nights.html", title="Nights", night=ctx.query("night"),
+        turns=() if isinstance(found, str) else found.rows, problem=found if isinstance(found, str) else "",
+        report=() if isinstance(report, str) else report.rows,
+        guesses=() if isinstance(guesses, str) else guesses.rows, **done,
+    )  # fmt: skip
+
+
+async def schedule(ctx: Context) -> Response:
+    """Jobs, reminders, events and tasks, on a calendar."""
+    done = await outcome(ctx)
+    jobs, reminders, events, tasks = [
+        await ctx.call(name, **given)
+        for name, given in (
+            ("jobs.list", {}),
+            ("remind.list", {}),
+            ("events.list", {"days": _CALENDAR_DAYS}),
+            ("tasks.list", {}),
+        )
+    ]
+    dated = [(each.next, "job", each.id) for each in jobs.rows if each.next]
+    dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
+    dated += [(each.at, "event", each.text) for each in events.rows]
+    dated += [(each.due, "task", each.text) for each in tasks.rows if each.due]
+    days = _calendar(ctx.web.clock(), sorted(dated, key=lambda each: each[0]))
+    return ctx.page(
+        "schedule.html", title="Schedule", days=days, jobs=jobs.rows, reminders=reminders.rows, events=events.rows,
+        tasks=tasks.rows, **done,
+    )  # fmt: skip
+
+
+def _calendar(now: datetime, dated: Sequence[tuple[datetime, str, str]]) -> list[dict[str, Any]]:
+    """Five weeks from the Monday of this one, each day with what is due."""
+    first = (now - timedelta(days=now.weekday())).date()
+    by_day = {day: list(found) for day, found in groupby(dated, key=lambda each: each[0].date())}
+    days = [first + timedelta(days=number) for number in range(_CALENDAR_DAYS)]
+    today = now.date()
+    return [{"date": day, "today": day == today, "past": day < today, "due": by_day.get(day, [])} for day in days]
+
+
+async def context(ctx: Context) -> Response:
+    """What agents see of their memory, by size."""
+    found = await ctx.call("context")
+    agents_ = {name: list(rows) for name, rows in groupby(sorted(found.rows, key=lambda r: r.agent), lambda r: r.agent)}
+    return ctx.page("context.html", title="Context", agents=agents_)
+
+
+async def graph(ctx: Context) -> Response:
+    """The knowledge graph, to be walked."""
+    about = ctx.query("about")
+    found = await ctx.try_call("graph", **({"about": about} if about else {}))
+    failed = found if isinstance(found, str) else ""
+    return ctx.page("graph.html", title="Graph", about=about, found=None if failed else found, problem=failed)
+
+
+async def logs(ctx: Context) -> Response:
+    """The newest lines of the log."""
+    level, words = ctx.query("level"), ctx.query("text")
+    return ctx.page("logs.html", title="Logs", lines=tail(level, words, 300), level=level, text=words)
+
+
+async def settings(ctx: Context) -> Response:
+    """What is configured and where it came from, who is signed in, and which tokens there are."""
+    done = await outcome(ctx)
+    found, sessions, tokens, sources = await asyncio.gather(
+        ctx.call("settings"), ctx.call("dashboard.sessions"), ctx.call("token.list"), ctx.call("source.list")
+    )
+    own = ctx.request.state.key.id
+    sections = {name: list(rows) for name, rows in groupby(found.rows, key=lambda row: row.name.partition(".")[0])}
+    return ctx.page(
+        "settings.html", title="Settings", sections=sections, sessions=sessions.rows, tokens=tokens.rows, own=own,
+        sources=sources.rows, **done,
+    )  # fmt: skip
+
+
+async def commands(ctx: Context) -> Response:
+    """Everything that can be done, as forms."""
+    found = sorted(offered(ctx).values(), key=lambda each: each.name)
+    groups = {name: list(each) for name, each in groupby(found, key=lambda each: each.words[0])}
+    return ctx.page("commands.html", title="Commands", groups=groups)
+
+
+async def command(ctx: Context) -> Response:
+    """One operation as a form, with what came of it."""
+    declared = _operation(ctx, ctx.request.path_params["name"])
+    form = await ctx.form() if ctx.request.method == "POST" else dict(ctx.request.query_params)
+    done: dict[str, Any] = {}
+    result: Result | None = None
+    if ctx.request.method == "POST" or not (declared.changes or any(each.required for each in declared.parameters)):
+        came = await ctx.act(declared.name, arguments(declared, form), form)
+        result = came if isinstance(came, Result) else None
+        done = {} if result is not None and not declared.changes else await told(ctx, came)
+    return ctx.page(
+        "command.html", title=declared.summary, declared=declared, fields=fields_of(declared), form=form,
+        shown=_shown(result, await ctx.words(result) if result is not None else ""), **done,
+    )  # fmt: skip
+
+
+def _shown(result: Result | None, text: str) -> dict[str, Any]:
+    """A result as a table where it is one, else as its words."""
+    rows = [row.model_dump() for row in getattr(result, "rows", ())]
+    flat = [{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows]
+    return {"rows": flat, "text": "" if rows else text}
+
+
+def _operation(ctx: Context, name: str) -> Operation:
+    found = offered(ctx).get(name)
+    if found is None:
+        raise Refusal(404, f"There is no command {name}.")
+    return found
+
+
+async def _nothing() -> None:
+    return None
+
+
+ROUTES = (
+    ("/", overview),
+    ("/approvals", approvals),
+    ("/search", search),
+    ("/agents", agents),
+    ("/agents/{name:path}", agent),
+    ("/groups/{name:path}", group),
+    ("/people", people),
+    ("/costs", costs),
+    ("/nights", nights),
+    ("/schedule", schedule),
+    ("/context", context),
+    ("/graph", graph),
+    ("/logs", logs),
+    ("/settings", settings),
+    ("/commands", commands),
+    ("/commands/{name}", command),
+)

@@ -1,0 +1,106 @@
+"""Pages from templates: what people wrote is text wherever it stands, and times are told on the viewer's clocks."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from bot.services.results import relative
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f]")
+"""Marks that turn text around, so that it is read otherwise than it is stored."""
+_WRITERS = 8  # colors that tell writers apart
+
+
+def _plain(value: Any) -> Any:
+    return _TURNING.sub("", value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def when(moment: datetime | None, empty: str = "–") -> Markup:
+    """How far away a moment is, with the exact one on hover."""
+    if moment is None:
+        return Markup('<span class="faint">{}</span>').format(empty)
+    exact = moment.astimezone(UTC)
+    told = relative(moment, datetime.now(UTC))
+    stamp = exact.isoformat(timespec="seconds")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(stamp, f"{exact:%Y-%m-%d %H:%M} UTC", told)
+
+
+def number(value: float | None) -> str:
+    """Short: 1,234 or 1.2 M."""
+    if value is None:
+        return "–"
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if unit == 'k' else size):.1f} {unit}"
+    return f"{value:,.0f}"
+
+
+def money(value: float | None) -> str:
+    """In dollars; small amounts with what matters of them."""
+    if value is None:
+        return "–"
+    return f"${value:,.2f}" if value == 0 or abs(value) >= 0.1 else f"${value:.4f}"
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+
+
+def markdown(text: str) -> Markup:
+    """What an agent said, formatted; links lead only to web pages, and no HTML of its own stands."""
+    return Markup(_markdown().render(_TURNING.sub("", text)))  # the renderer escapes all text
+
+
+def colors(writers: Iterable[str]) -> dict[str, int]:
+    """A color for each writer, by number, in the order in which they come."""
+    return {each: number_ % _WRITERS for number_, each in enumerate(dict.fromkeys(filter(None, writers)))}
+
+
+def words(name: str) -> str:
+    """The name of a field or an operation, as words."""
+    return re.sub(r"[._-]", " ", name)
+
+
+@cache
+def icons() -> Mapping[str, Markup]:
+    """The shapes of the packaged icons, by name."""
+    shapes = re.findall(r'<symbol id="([\w-]+)"[^>]*>(.*?)</symbol>', (STATIC / "icons.svg").read_text(), re.DOTALL)
+    return {name: Markup(shape) for name, shape in shapes}
+
+
+def icon(name: str, label: str = "") -> Markup:
+    """An icon; with a label where no words stand beside it."""
+    told = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
+    return Markup('<svg class="icon" viewBox="0 0 24 24" {}>{}</svg>').format(told, icons()[name])
+
+
+@cache
+def environment() -> Environment:
+    """The templates, with what they use."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_plain,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"when": when, "num": number, "money": money, "md": markdown, "words": words}
+    made.globals |= {"icon": icon, "now": lambda: datetime.now(UTC)}
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """A page, or a part of one."""
+    return environment().get_template(template).render(**values)

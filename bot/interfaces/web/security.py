@@ -1,0 +1,240 @@
+"""Who may ask what over HTTP: hosts and origins, bodies, sessions and tokens, and the headers of every answer."""
+
+import hashlib
+import hmac
+import ipaddress
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bot.services.web_access import WebAccess
+from memory.people.web_keys import SESSION_LIFE, KeyScope, Kind, WebKey
+
+COOKIE = "carina_session"
+MOST_BYTES = 1_000_000
+_TRIES, _TRY_SECONDS = 10, 300.0
+_MOST_CLIENTS = 10_000
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OPEN = ("/login", "/static/", "/healthz", "/readyz", "/hooks/")
+"""What needs no key: it gives nothing of anybody, or looks at a signature of its own."""
+_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
+"""What answers programs: they are told of errors in JSON."""
+
+
+@dataclass
+class Attempts:
+    """Counts failures to sign in, by address."""
+
+    now: Callable[[], float] = time.monotonic
+    _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
+
+    def blocked(self, client: str) -> bool:
+        """Whether so many failed lately that no more are looked at."""
+        failed = self._failed.get(client)
+        while failed and failed[0] < self.now() - _TRY_SECONDS:
+            failed.popleft()
+        return failed is not None and len(failed) >= _TRIES
+
+    def note(self, client: str) -> None:
+        """One more failed."""
+        if len(self._failed) >= _MOST_CLIENTS:
+            self._failed.clear()
+        self._failed[client].append(self.now())
+
+
+def csrf_of(secret: str) -> str:
+    """What forms of a session carry: it is made from the secret, which no other site can read."""
+    return hmac.new(secret.encode(), b"csrf", hashlib.sha256).hexdigest()[:40]
+
+
+def session_cookie(secret: str, *, secure: bool) -> str:
+    """The header that keeps a session in a browser; an empty secret ends it."""
+    age = int(SESSION_LIFE.total_seconds()) if secret else 0
+    more = "; Secure" if secure else ""
+    return f"{COOKIE}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{more}"
+
+
+def is_known_host(host: str, public_url: str) -> bool:
+    """Whether a request means us: by a number, as this machine or by our public name, which no other site can be."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        if name == "localhost" or name == (urlsplit(public_url).hostname or " "):
+            return True
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Refusal(Exception):
+    """A request is not served: its status, and words for whoever sent it."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status, self.words = status, words
+
+    def response(self, path: str) -> Response:
+        """In the form that the path speaks."""
+        if not path.startswith(_PROGRAMS):
+            if self.status == 401:
+                return RedirectResponse("/login", 303)
+            return PlainTextResponse(self.words, self.status)
+        return problem(self.status, self.words)
+
+
+def problem(status: int, words: str, title: str = "") -> Response:
+    """An error for a program (RFC 9457)."""
+    titles = {400: "Bad request", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 409: "Needs a yes"}
+    body = {"type": "about:blank", "title": title or titles.get(status, "Error"), "status": status, "detail": words}
+    more = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse(body, status, more, media_type="application/problem+json")
+
+
+class Guarded:
+    """Everything that is asked passes here first; what follows finds its key in the scope's state."""
+
+    def __init__(self, app: ASGIApp, access: WebAccess, public_url: str) -> None:
+        self._app, self._access, self._public_url = app, access, public_url
+        self._attempts = Attempts()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers, path = Headers(scope=scope), str(scope["path"])
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                found = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    found[name] = value
+                if not path.startswith("/static/"):
+                    found["Cache-Control"] = "no-store"
+            await send(message)
+
+        try:
+            body = await self._checked(scope, headers, receive)
+        except Refusal as refusal:
+            await refusal.response(path)(scope, receive, sealed)
+            return
+        given = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replayed() -> Message:
+            return given.pop() if given else await receive()
+
+        await self._app(scope, replayed, sealed)
+
+    async def _checked(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
+        """The body, once everything is in order. Raises Refusal."""
+        if not is_known_host(headers.get("host", ""), self._public_url):
+            raise Refusal(421, "This address is not one of the dashboard's; set [web.server] public_url to it.")
+        unsafe = scope["method"] not in _SAFE
+        origin = headers.get("origin")
+        if (unsafe and origin is not None and not self._is_own(origin, headers)) or (
+            unsafe and headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        ):
+            raise Refusal(403, "This came from a page of another site.")
+        state = scope.setdefault("state", {})
+        state.update(key=None, csrf="", secret="", attempts=self._attempts)
+        path = str(scope["path"])
+        open_to_all = path.startswith(_OPEN)
+        if not open_to_all or path == "/login":
+            await self._identify(scope, headers, required=not open_to_all)
+        body = await _read(headers, receive)
+        if unsafe and state["csrf"] and not open_to_all:
+            given = headers.get("x-csrf-token") or _field(headers, body, "csrf")
+            if not hmac.compare_digest(given.encode(), state["csrf"].encode()):
+                raise Refusal(403, "This form is too old, or came from elsewhere. Load the page again.")
+        return body
+
+    def _is_own(self, origin: str, headers: Headers) -> bool:
+        own = {headers.get("host", "").lower()}
+        own |= {urlsplit(self._public_url).netloc.lower()} - {""}
+        return urlsplit(origin).netloc.lower() in own
+
+    async def _identify(self, scope: Scope, headers: Headers, *, required: bool) -> None:
+        """Find whose request it is. Raises Refusal."""
+        state, client = scope["state"], client_of(scope)
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if token:
+            if self._attempts.blocked(client):
+                raise Refusal(429, "Too many wrong tokens came from this address; wait five minutes.")
+            found = await self._access.holder(Kind.PROGRAM, token.strip()) if kind.lower() == "bearer" else None
+            if found is None:
+                self._attempts.note(client)
+                raise Refusal(401, "This token is not known; `carina token list` shows those that are.")
+            state["key"] = found
+        elif secret := _cookie(headers):
+            state["key"] = await self._access.holder(Kind.SESSION, secret)
+            if state["key"] is not None:
+                state.update(csrf=csrf_of(secret), secret=secret)
+        if required:
+            require(state["key"], str(scope["path"]), str(scope["method"]))
+
+
+def require(key: WebKey | None, path: str, method: str) -> None:
+    """Raise Refusal where a key does not open this: pages are for sessions, and each scope for its part of the API."""
+    if key is None:
+        raise Refusal(401, "Sign in first: `carina dashboard` gives a link, `carina token create NAME` a token.")
+    if not path.startswith(_PROGRAMS) and key.kind is not Kind.SESSION:
+        raise Refusal(403, "Pages are for browsers that are signed in, not for tokens.")
+    needed = KeyScope.CHAT if path.startswith("/v1/") else KeyScope.READ
+    if path.startswith("/mcp") or (path.startswith("/api/") and method not in _SAFE):
+        needed = KeyScope.ADMIN
+    if not key.scope.includes(needed):
+        raise Refusal(403, f"This takes a token of the scope {needed}; {key.name} has {key.scope}.")
+
+
+def client_of(scope: Scope) -> str:
+    """The address that asks."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+async def _read(headers: Headers, receive: Receive) -> bytes:
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > MOST_BYTES:
+        raise Refusal(413, f"At most {MOST_BYTES:,} bytes can be sent.")
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Refusal(400, "The request ended early.")
+        body += message.get("body", b"")
+        if len(body) > MOST_BYTES:
+            raise Refusal(413, f"At most {MOST_BYTES:,} bytes can be sent.")
+        if not message.get("more_body"):
+            return bytes(body)
+
+
+def _field(headers: Headers, body: bytes, name: str) -> str:
+    if not headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        return ""
+    return (parse_qs(body.decode("utf-8", "replace")).get(name) or [""])[0]
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found is not None else ""

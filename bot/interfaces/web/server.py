@@ -1,0 +1,134 @@
+"""The server: one socket, one application, run under the supervisor like everything that lives as long as the service.
+
+Nothing of HTTP is loaded before it runs. What cannot be served (a port in use) is said in the log and the status, and
+tried again; it never ends the service.
+"""
+
+import asyncio
+import importlib
+import ipaddress
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from bot.config import Config
+from bot.interfaces.frontends import Services
+from bot.interfaces.web.pulse import Pulse
+from bot.interfaces.web.talk import Talk
+from bot.services.web_access import WebAccess
+from memory.store.clock import Clock
+from memory.store.constellation import Constellations
+from sources.api import ApiEndpoint, ApiSource
+from sources.base import Front
+from sources.terminal import PERSON, local_name
+
+_AGAIN_SECONDS = 30.0
+_log = structlog.stdlib.get_logger("carina.web")
+
+
+@dataclass
+class Listening:
+    """Where the server answers at the moment; `problem` says why it does not."""
+
+    address: str = ""
+    problem: str = ""
+
+    def words(self) -> str:
+        """For the status."""
+        return f"at {self.address}" if self.address else self.problem or "starting"
+
+
+@dataclass(frozen=True)
+class WebParts:
+    """What of the web is made before everything else: who gets in, and how agents are spoken to."""
+
+    access: WebAccess
+    front: Front
+    source: ApiSource
+    listening: Listening
+
+    @classmethod
+    def open(cls, config: Config, constellations: Constellations, clock: Clock) -> "WebParts":
+        """For one data folder."""
+        listening = Listening(problem="" if config.web.server.listen else "off ([web.server] listen is empty)")
+        access = WebAccess(constellations.registry, clock, lambda: listening.address)
+        source = ApiSource(PERSON, config.constellation.owner or local_name(), clock)
+        return cls(access, Front(source, ApiEndpoint()), source, listening)
+
+
+@dataclass(frozen=True)
+class WebServer:
+    """The dashboard and the API of one constellation."""
+
+    config: Config
+    parts: WebParts
+    talk: Talk
+    services: Services
+    clock: Clock
+    pulse: Pulse
+
+    async def run(self) -> None:
+        """Serve until cancelled; without an address, wait."""
+        listen, listening = self.config.web.server.listen, self.parts.listening
+        while listen:
+            try:
+                bound = _bind(listen)
+            except OSError as error:
+                words = f"cannot listen on {listen}: {error.strerror or error}"
+                if words != listening.problem:
+                    _log.warning("web_not_listening", address=listen, reason=error.strerror, again_in=_AGAIN_SECONDS)
+                listening.problem = words
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            await self._serve(bound)
+        await asyncio.Event().wait()
+
+    async def _serve(self, bound: socket.socket) -> None:
+        site = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.site")  # it loads what speaks HTTP
+        quiet = importlib.import_module("bot.interfaces.web.quiet_server")
+        host, port = bound.getsockname()[:2]
+        everywhere = ipaddress.ip_address(host).is_unspecified
+        shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
+        settings = self.config.web.server
+        options = quiet.uvicorn.Config(
+            site.application(self),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            h11_max_incomplete_event_size=64_000,
+            limit_concurrency=1_000,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=1,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies),
+        )
+        server = quiet.QuietServer(options)
+        self.parts.listening.address = settings.public_url or f"http://{shown}:{port}"
+        _log.info("web_ready", address=self.parts.listening.address)
+        try:
+            await server.serve(sockets=[bound])
+        finally:
+            self.parts.listening.address, self.parts.listening.problem = "", "stopped"
+            server.should_exit = server.force_exit = True
+            with suppress(Exception):
+                await server.shutdown(sockets=[bound])
+            bound.close()
+
+
+def _bind(listen: str) -> socket.socket:
+    """A socket that listens there. Raises OSError."""
+    host, _, port = listen.rpartition(":")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host.strip("[]"), int(port)))
+        bound.listen(128)
+    except OSError:
+        bound.close()
+        raise
+    return bound

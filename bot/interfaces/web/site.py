@@ -1,0 +1,74 @@
+"""The application: every route, behind the guard."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from bot.interfaces.web import chat_pages, health, logs, memory_pages, message_pages, pages, signing_in
+from bot.interfaces.web.context import FAILURES, Context
+from bot.interfaces.web.render import STATIC
+from bot.interfaces.web.security import Guarded, Refusal, problem
+from bot.interfaces.web.server import WebServer
+
+Handler: TypeAlias = Callable[[Context], Awaitable[Response]]
+
+PAGES: tuple[tuple[str, Handler], ...] = (
+    *pages.ROUTES,
+    *memory_pages.ROUTES,
+    *message_pages.ROUTES,
+    *chat_pages.ROUTES,
+)
+
+
+def application(web: WebServer) -> ASGIApp:
+    """Everything that is served."""
+
+    logs.attach()
+
+    def served(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        async def respond(request: Request) -> Response:
+            ctx = Context(web, request)
+            try:
+                return await handler(ctx)
+            except Refusal as refusal:
+                return refusal.response(request.url.path)
+            except FAILURES as error:
+                return ctx.page("error.html", 400, title="This did not work", words=str(error))
+
+        return respond
+
+    def page(path: str, handler: Handler) -> Route:
+        return Route(path, served(handler), methods=["GET", "POST"])
+
+    async def lost(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        if request.url.path.startswith(("/api/", "/v1/")):
+            return problem(status, "There is nothing at this address.")
+        if request.state.key is None:
+            return PlainTextResponse("There is nothing at this address.", status)
+        words = "There is no such page." if status == 404 else "This page cannot be asked that way."
+        return Context(web, request).page("error.html", status, title="Not found", words=words)
+
+    routes = [
+        Route("/healthz", health.alive),
+        Route("/readyz", served(health.ready)),
+        Route("/metrics", served(health.metrics)),
+        Route("/login", served(signing_in.login)),
+        page("/logout", signing_in.logout),
+        Route("/favicon.ico", _favicon),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        *(page(path, handler) for path, handler in PAGES),
+    ]
+    app = Starlette(routes=routes, exception_handlers={404: lost, 405: lost})
+    return Guarded(app, web.parts.access, web.config.web.server.public_url)
+
+
+async def _favicon(_request: Request) -> Response:
+    return RedirectResponse("/static/carina.svg", 301)

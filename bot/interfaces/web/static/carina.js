@@ -1,0 +1,109 @@
+"use strict";
+(() => {
+  const $ = (selector, within = document) => within.querySelector(selector);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  /* Times on the viewer's clocks: the exact one on hover. */
+  const localize = (within) => all("time[datetime]", within).forEach((each) => {
+    each.title = new Date(each.dateTime).toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" });
+  });
+
+  $("[data-theme-toggle]")?.addEventListener("click", () => {
+    const dark = document.documentElement.dataset.theme
+      ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    document.documentElement.dataset.theme = dark ? "light" : "dark";
+    localStorage.setItem("theme", document.documentElement.dataset.theme);
+    plots();
+  });
+  $("[data-menu]")?.addEventListener("click", (event) => {
+    const open = $(".side").classList.toggle("open");
+    event.currentTarget.setAttribute("aria-expanded", String(open));
+  });
+
+  /* Keys */
+  const typing = () => /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
+  let leading = false;
+  addEventListener("keydown", (event) => {
+    if (typing() || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (leading) {
+      leading = false;
+      const to = { o: "/", c: "/chat", m: "/memory", a: "/approvals", i: "/messages" }[event.key];
+      if (to) location.href = to;
+    } else if (event.key === "g") { leading = true; setTimeout(() => { leading = false; }, 1200); }
+    else if (event.key === "?") $("#keys")?.showModal();
+    else if (event.key === "/") {
+      event.preventDefault();
+      const box = $("#search");
+      if (box) box.focus(); else location.href = "/search";
+    }
+  });
+
+  /* Sent once, however often the button is pressed; the text of an editor is counted. */
+  addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (button && !event.defaultPrevented) setTimeout(() => { button.disabled = true; setTimeout(() => { button.disabled = false; }, 4000); });
+  });
+  all("textarea[data-limit]").forEach((area) => area.addEventListener("input", () => {
+    $("[data-count]").textContent = area.value.length;
+    const gauge = $(".gauge", area.form), share = Math.min(100, 100 * area.value.length / Number(area.dataset.limit));
+    $("rect", gauge).setAttribute("width", share);
+    gauge.classList.toggle("bad", share >= 100);
+    gauge.classList.toggle("warn", share >= 80 && share < 100);
+  }));
+  addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-CSRF-Token"] = document.body.dataset.csrf; });
+  addEventListener("htmx:afterSwap", (event) => localize(event.target));
+
+  /* What moves: one stream tells what changed, and the part that shows it is loaded anew. */
+  const live = $("#live");
+  const reload = async () => {
+    if (live.contains(document.activeElement) && document.activeElement !== document.body) return;
+    const answer = await fetch(location.href, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (!answer?.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#live");
+    if (fresh && fresh.innerHTML !== live.innerHTML) { live.replaceChildren(...fresh.childNodes); localize(live); }
+  };
+  if (document.body.dataset.csrf) {
+    const stream = new EventSource("/live");
+    stream.addEventListener("open", () => { $("#offline").hidden = true; });
+    stream.addEventListener("error", () => { $("#offline").hidden = false; });
+    stream.addEventListener("state", (event) => {
+      const { waiting } = JSON.parse(JSON.parse(event.data)), count = $("#waiting");
+      count.textContent = waiting; count.hidden = waiting === "0";
+    });
+    if (live && live.dataset.live !== "tick") stream.addEventListener("changed", (event) => {
+      if (JSON.parse(event.data) === live.dataset.live) reload();
+    });
+    if (live?.dataset.live === "tick") setInterval(reload, 4000);
+    addEventListener("pagehide", () => stream.close());
+  }
+
+  /* Charts */
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const plots = () => all("[data-plot]").forEach((figure) => {
+    if (!window.uPlot) return;
+    const data = JSON.parse($(`#${figure.dataset.plot}`).textContent), bars = Boolean(data.bars);
+    const x = data.x ?? data.labels.map((_, index) => index);
+    const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: `12px ${color("--sans")}` };
+    const names = data.labels?.map((day) => new Date(`${day}T12:00Z`).toLocaleDateString(undefined, { weekday: "short", day: "numeric" }));
+    const scales = [...new Set(data.series.map((each) => each.scale ?? "y"))];
+    const series = data.series.map((each, index) => ({
+      label: each.label, scale: each.scale ?? "y", stroke: color(`--s${index}`), width: 2, points: { show: x.length < 2 },
+      fill: bars ? color(`--s${index}`) : index ? undefined : `${color("--s0")}22`,
+      paths: bars ? uPlot.paths.bars({ size: [0.36, 40], align: index ? 1 : -1, radius: 0.15 }) : undefined,
+      value: (_, value) => value == null ? "–" : each.scale === "$" ? `$${value.toFixed(2)}` : value.toLocaleString(),
+    }));
+    figure.replaceChildren();
+    new uPlot({
+      width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 34), series: [{ value: (_, at) => at == null ? "–" : names ? names[at] : new Date(at * 1000).toLocaleDateString() }, ...series],
+      scales: { x: { time: !names, range: names ? (_u, low, high) => [low - 0.6, high + 0.6] : undefined } },
+      axes: [{ ...axis, ...(names && { values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: [1] }) },
+        ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 56, grid: index ? { show: false } : axis.grid,
+          values: (_u, splits) => splits.map((each) => scale === "$" ? `$${each < 1 && each ? each.toFixed(2) : each}` : each >= 1e6 ? `${each / 1e6} M` : each >= 1e3 ? `${each / 1e3} k` : Number.isInteger(each) ? each : "") }))],
+    }, [x, ...data.series.map((each) => each.values)], figure);
+    figure.setAttribute("role", "img");
+    figure.setAttribute("aria-label", data.series.map((each) => `${each.label}: ${each.values.join(", ")}`).join("; "));
+  });
+  addEventListener("resize", () => { clearTimeout(plots.later); plots.later = setTimeout(plots, 150); });
+  localize(document);
+  plots();
+})();

@@ -1,0 +1,197 @@
+"""Talking to agents over HTTP: what is said goes through inbox, router, turn and outbox as everything else."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
+from bot.errors import UserError
+from bot.interfaces.frontends import Services
+from bot.interfaces.group_requests import LONGEST, said_because
+from bot.runtime.router import Router
+from bot.runtime.turn_watchers import Broadcast
+from bot.services.chat import Addressee
+from memory import agents
+from memory.people.audience import OWNER, Scope
+from memory.queue import inbox, messages, outbox
+from memory.queue.inbox import InRow, Status
+from memory.queue.messages import Message
+from memory.store.database import Database, Rows
+from memory.store.ids import PlaceId, snowflakes
+from sources.api import SOURCE, ApiSource, place_of
+from sources.base import Place
+from sources.terminal import PERSON
+
+_LOOK_SECONDS = 2.0  # between looks at a row whose turn says nothing, as while it waits for somebody's yes
+_STORED_SECONDS = 10.0
+_SPEAKER = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """With one agent or group."""
+
+    to: Addressee
+    place: Place
+    named: bool
+    """Whether one of several agents is spoken to, so that its name is said first."""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """The answer as far as it is written."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What happens before the answer goes on: a tool that is called, a member that is asked."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The whole answer; no texts where nobody chose to say anything. `error` where there will be none."""
+
+    texts: tuple[str, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a conversation; `external_id` is what *why* is asked about, of an answer."""
+
+    mine: bool
+    speaker: str
+    text: str
+    at: datetime
+    external_id: str
+
+
+@dataclass(frozen=True)
+class Talk:
+    """Conversations over HTTP in one constellation."""
+
+    database: Database
+    router: Router
+    source: ApiSource
+    events: Broadcast
+    services: Services
+
+    async def names(self) -> list[str]:
+        """Whom one can talk to: agents that answer, then groups of other names."""
+
+        def read(rows: Rows) -> list[str]:
+            there = [each.name for each in agents.agents(rows) if each.status == "active"]
+            groups = [each.name for each in agents.groups(rows) if agents.answering(rows, each)]
+            return list(dict.fromkeys([*there, *groups]))
+
+        return await self.database.read(read)
+
+    async def conversation(self, who: str, name: str) -> Conversation:
+        """The conversation of a program, or the dashboard, with an agent or else a group. Raises UserError."""
+        place = place_of(_SPEAKER.sub("-", who), "")
+        talking = self.services.talking
+        known = {each.casefold() for each in await self.database.read(_agent_names)}
+        alone = name.casefold() in known
+        to = await (talking.agent(name, place) if alone else talking.group(name))
+        several = alone and await self.database.read(lambda rows: _members(rows, to) > 1)
+        return Conversation(to, place_of(_SPEAKER.sub("-", who), to.group), several)
+
+    async def say(self, to: Conversation, text: str, external_id: str = "") -> str:
+        """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
+        if not text.strip() or len(text) > LONGEST:
+            raise UserError(f"A message has 1 to {LONGEST:,} characters; found {len(text):,}.")
+        if since := self.services.halt.since:
+            raise UserError(f"Everything is halted since {since}; release the halt first.")
+        if words := self.services.community.privacy.words_withheld(PERSON):
+            raise UserError(words)
+        said = external_id or f"{SOURCE}-{snowflakes.next()}"
+        heard = self.source.hear(text, said, to.place, to.to.group)
+        self.router.receive(replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard)
+        await self.router.taken_in(_STORED_SECONDS)
+        if refused := self.router.unstored.words():
+            raise UserError(f"This waits and is answered later: the database {refused}.")
+        return said
+
+    async def take_back(self, to: Conversation, external_id: str) -> None:
+        """Take something back that was said, which stops its answer where there is none yet."""
+        self.router.receive(self.source.unsay(external_id, to.place))
+        await self.router.taken_in(_STORED_SECONDS)
+
+    async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[Writing | Doing | Answer]:
+        """How something that was said is answered, to its end; also after the answer, and after a restart."""
+        queue: asyncio.Queue[Writing | Doing | None] = asyncio.Queue()
+
+        def watch(event: TurnEvent) -> None:
+            if event.place == place:
+                queue.put_nowait(_told(event))
+
+        with self.events.listen(watch):
+            while True:
+                row = await self.database.read(lambda rows: inbox.by_external(rows, SOURCE, external_id))
+                if row is None:
+                    yield Answer((), "This was taken back, or never arrived.")
+                    return
+                if row.status in (Status.DONE, Status.DEAD):
+                    yield await self._answer(place, row)
+                    return
+                try:
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        while (told := await queue.get()) is not None:
+                            yield told
+                except TimeoutError:
+                    continue
+
+    async def _answer(self, place: PlaceId, row: InRow) -> Answer:
+        if row.status is Status.DEAD:
+            return Answer((), f"It could not be answered: {row.last_error}.")
+        await self.router.delivered(place)
+        said = await self.database.read(lambda rows: said_because(rows, row, place))
+        return Answer(tuple(each.content for each in said if each.status is not outbox.Status.WITHDRAWN))
+
+    async def history(self, place: PlaceId, limit: int) -> list[Line]:
+        """The newest lines of a conversation, oldest first."""
+
+        def read(rows: Rows) -> list[Line]:
+            found = messages.conversation(rows, place, Scope(OWNER), limit)
+            return [_line(rows, each) for each in found if each.text and each.role in ("user", "assistant")]
+
+        return await self.database.read(read)
+
+
+def _told(event: TurnEvent) -> Writing | Doing | None:
+    """What who waits is told of it; None: look whether it is over."""
+    match event:
+        case TextChunk(text=text):
+            return Writing(text)
+        case ToolCallStarted(tool=tool):
+            return Doing(f"uses {tool}")
+        case AgentStarted(name=name):
+            return Doing(f"asks {name}")
+        case OfMember(event=ToolCallStarted(tool=tool)):
+            return Doing(f"uses {tool}")
+        case Complete() | Failed():
+            return None
+        case _:
+            return Doing("")
+
+
+def _line(rows: Rows, message: Message) -> Line:
+    found = rows.one("SELECT external_id FROM outbox WHERE message_id = ? ORDER BY id DESC LIMIT 1", (message.id,))
+    external = (found["external_id"] if found is not None else "") or ""
+    mine = message.role == "user"
+    identifier = (message.external_id or "") if mine else external
+    return Line(mine, message.speaker, message.text, message.created_at, identifier)
+
+
+def _agent_names(rows: Rows) -> list[str]:
+    return [each.name for each in agents.agents(rows)]
+
+
+def _members(rows: Rows, to: Addressee) -> int:
+    return next(len(each.members) for each in agents.groups(rows) if each.id == to.group)

@@ -1,0 +1,177 @@
+"""The whole way of a message: heard, queued, answered step by step, delivered; and how many there were each day."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.inbox import InboxRow, OneRow
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Listing, Result, Row
+from memory.people.audience import Scope
+from memory.queue import inbox, messages, metrics
+from memory.queue.inbox import InRow
+from memory.store.clock import Clock, from_text
+from memory.store.database import Database, Rows
+from memory.store.ids import InboxId, TurnId
+
+_HIDDEN = "(not for you to read, or no longer there)"
+_LOOKS = Told(via=TERMINAL_ONLY)
+
+
+class Days(Arguments):
+    days: Annotated[int, Field(ge=1, le=366), Param("How many days")] = 7
+
+
+class DayRow(Row):
+    """A day (UTC): what was heard, what was answered, and what it cost where the price is known."""
+
+    day: str
+    heard: int
+    answered: int
+    cost_usd: float
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.day}: {self.heard} heard, {self.answered} answered, ${self.cost_usd:.2f}")
+
+
+class StageRow(Row):
+    """One stage: what it was, when it began and ended, and what is known of it."""
+
+    kind: str
+    """"queue", "model", "tool", "commit" or "delivery"."""
+    name: str
+    at: datetime
+    ended: datetime
+    detail: str = ""
+    """Words of the stage, as far as the caller may read them: a tool's arguments and result."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def milliseconds(self) -> int:
+        """How long it took."""
+        return max(0, round((self.ended - self.at) / timedelta(milliseconds=1)))
+
+    def line(self, ink: Ink) -> str:
+        tokens = f", {self.tokens_in:,} tokens in, {self.tokens_out:,} out" if self.tokens_in is not None else ""
+        return ink.text(f"{self.name}: {self.milliseconds:,} ms{tokens}")
+
+
+class Trace(Result):
+    """What became of one message."""
+
+    row: InboxRow
+    text: str
+    answer: str
+    agent: str
+    state: str
+    stages: tuple[StageRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        told = [self.row.line(ink), ink.text(self.text), *(f"- {each.line(ink)}" for each in self.stages)]
+        return [*told, ink.text(self.answer)] if self.answer else told
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The messages of one constellation."""
+
+    database: Database
+    clock: Clock
+
+    @operation("inbox.days", "Show how many messages there were each day", Action.INBOX, _LOOKS)
+    async def show_days(self, _caller: Caller, arguments: Days) -> Listing[DayRow]:
+        """The oldest first, also days without any."""
+        today = self.clock().date()
+        days = [(today - timedelta(days=back)).isoformat() for back in reversed(range(arguments.days))]
+
+        def read(rows: Rows) -> Listing[DayRow]:
+            heard, answered, cost = metrics.by_day(rows, days[0])
+            found = [
+                DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
+                for day in days
+            ]
+            return Listing(rows=tuple(found), empty="There is no day.")
+
+        return await self.database.read(read)
+
+    @operation("inbox.trace", "Show the whole way of one message, step by step", Action.INBOX, _LOOKS)
+    async def trace(self, caller: Caller, arguments: OneRow) -> Trace:
+        """With the words of its steps as far as the caller may read them."""
+
+        def read(rows: Rows) -> Trace:
+            number = int(arguments.row) if arguments.row.isdecimal() and len(arguments.row) < 19 else 0
+            row = inbox.get(rows, InboxId(number))
+            if row is None:
+                raise UserError(f"There is no message {arguments.row[:40]}; `carina inbox list` shows what there is.")
+            return _trace(rows, row, caller.scope, self.clock())
+
+        return await self.database.read(read)
+
+
+def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
+    held = messages.by_ids(rows, [row.message] if row.message else [], scope)
+    turn = None if row.turn is None else rows.one("SELECT * FROM turns WHERE id = ?", (row.turn,))
+    stages, answer, agent, state = [], "", "", str(row.status)
+    if turn is None:
+        stages.append(StageRow(kind="queue", name="Waits", at=row.received_at, ended=now))
+    else:
+        begun = from_text(turn["started_at"])
+        ended = from_text(turn["ended_at"]) if turn["ended_at"] else None
+        stages.append(StageRow(kind="queue", name="Queued", at=row.received_at, ended=max(begun, row.received_at)))
+        stages += _steps(rows, TurnId(row.turn or 0), begun, ended or now, scope)
+        stages += _deliveries(rows, TurnId(row.turn or 0), now)
+        said = [each for each in messages.of_batch(rows, TurnId(row.turn or 0), scope) if each.role == "assistant"]
+        answer = "\n\n".join(each.text for each in said if each.text)
+        named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
+        agent, state = (named["name"] if named else ""), turn["status"]
+    text = held[0].text if held else _HIDDEN
+    return Trace(
+        row=InboxRow.of(rows, row, scope), text=text, answer=answer, agent=agent, state=state, stages=tuple(stages)
+    )
+
+
+def _steps(rows: Rows, turn: TurnId, begun: datetime, ended: datetime, scope: Scope) -> list[StageRow]:
+    """Model calls and tool calls in order; each lasts from the one before it to when it was written down."""
+    calls = rows.all(
+        "SELECT * FROM model_usage WHERE turn_id = ? OR turn_id IN (SELECT id FROM turns WHERE parent_id = ?)",
+        (turn, turn),
+    )
+    tools = rows.all("SELECT * FROM activity_events WHERE turn_id = ? AND event_type = 'tool_executed'", (turn,))
+    said = {each.tool_name: each for each in messages.of_batch(rows, turn, scope) if each.role == "tool"}
+    found: list[tuple[datetime, StageRow]] = []
+    for row in calls:
+        at = from_text(row["at"])
+        more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
+        cached = f"{row['cache_read_tokens']:,} tokens from the cache" if row["cache_read_tokens"] else ""
+        found.append((at, StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more)))
+    for row in tools:
+        at = from_text(row["at"])
+        name = str(json.loads(row["details"]).get("tool", "tool"))
+        held = said.get(name)
+        detail = "\n\n".join(filter(None, (held.tool_args, held.text))) if held is not None else _HIDDEN
+        found.append((at, StageRow(kind="tool", name=name, at=at, ended=at, detail=detail)))
+    stages, before = list[StageRow](), begun
+    for at, stage in sorted(found, key=lambda each: each[0]):
+        stages.append(stage.model_copy(update={"at": min(before, at)}))
+        before = at
+    return [*stages, StageRow(kind="commit", name="Stored", at=min(before, ended), ended=ended)]
+
+
+def _deliveries(rows: Rows, turn: TurnId, now: datetime) -> list[StageRow]:
+    sql = "SELECT * FROM outbox WHERE turn_id = ? AND kind = 'text' ORDER BY id"
+    found = []
+    for row in rows.all(sql, (turn,)):
+        ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
+        at = from_text(row["created_at"])
+        name = f"Delivery by {row['source']}: {row['status']}"
+        found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=row["last_error"] or ""))
+    return found

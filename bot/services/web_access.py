@@ -1,0 +1,190 @@
+"""Who gets into the dashboard and the API: sign-in links, sessions of browsers, tokens of programs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, Sentence
+from memory.people import web_keys
+from memory.people.web_keys import KeyScope, Kind, WebKey
+from memory.store.clock import Clock
+from memory.store.database import Database
+from memory.store.faults import commit_point
+
+_ADD = commit_point("web.add_key")
+_DROP = commit_point("web.drop_key")
+_USE = commit_point("web.use_key")
+_LOOKS, _CHANGES = Told(via=TERMINAL_ONLY), Told(via=TERMINAL_ONLY, changes=True)
+
+
+class NewToken(Arguments):
+    name: Annotated[
+        str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("What you call it, such as a program")
+    ]
+    scope: Annotated[KeyScope, Param("What it may do")] = KeyScope.CHAT
+
+
+class OneToken(Arguments):
+    name: Annotated[str, Field(min_length=1, max_length=40), Param("Its name", suggests="tokens")]
+
+
+class OneSession(Arguments):
+    session: Annotated[str, Field(min_length=1, max_length=40), Param("Its number, or `all`", suggests="sessions")]
+
+
+class SignInLink(Result):
+    """An address that signs in one browser."""
+
+    url: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        del ink
+        return [self.url]
+
+    def aside(self, ink: Ink) -> str:
+        del ink
+        return "Open this address within five minutes. It signs in one browser, once."
+
+
+class NewSecret(Result):
+    """A token, shown this once."""
+
+    name: str
+    scope: KeyScope
+    token: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        del ink
+        return [self.token]
+
+    def aside(self, ink: Ink) -> str:
+        return ink.text(f"This is the token {self.name} ({self.scope}). Keep it now: it is not shown again.")
+
+
+class KeyRow(Row):
+    """A session or a token."""
+
+    id: str
+    name: str
+    scope: KeyScope
+    created: datetime
+    used: datetime | None
+    expires: datetime | None
+
+    @classmethod
+    def of(cls, key: WebKey) -> "KeyRow":
+        return cls(
+            id=key.id, name=key.name, scope=key.scope, created=key.created_at, used=key.used_at, expires=key.expires_at
+        )
+
+    def line(self, ink: Ink) -> str:
+        used = "not used yet" if self.used is None else f"used {ink.time(self.used)}"
+        return f"{ink.text(self.name)} ({self.scope}), made {ink.time(self.created)}, {used}{ink.number(self.id)}"
+
+
+@dataclass(frozen=True)
+class WebAccess:
+    """The keys of one data folder. `address` is where the dashboard answers; empty where it does not."""
+
+    titles: ClassVar = {"dashboard": "Open the dashboard and see who is signed in", "token": "Manage API tokens"}
+
+    registry: Database
+    clock: Clock
+    address: Callable[[], str]
+
+    @operation(
+        "dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB,
+        Told(via=TERMINAL_ONLY, changes=True, running=True, default=True),
+    )  # fmt: skip
+    async def open_dashboard(self, _caller: Caller, arguments: NoArguments) -> SignInLink:
+        """For five minutes, and for one browser."""
+        del arguments
+        if not (address := self.address()):
+            raise UserError("The dashboard is off or could not start; `carina status` says why.")
+        return SignInLink(url=f"{address}/login?code={await self._add(Kind.CODE, KeyScope.ADMIN, 'sign-in link')}")
+
+    @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, _LOOKS)
+    async def list_sessions(self, _caller: Caller, arguments: NoArguments) -> Listing[KeyRow]:
+        """Newest first."""
+        del arguments
+        return Listing(rows=await self._rows(Kind.SESSION), empty="No browser is signed in.")
+
+    @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, _CHANGES)
+    async def sign_out(self, _caller: Caller, arguments: OneSession) -> Sentence:
+        """At once."""
+        wanted = [each.id for each in await self._rows(Kind.SESSION) if arguments.session in (each.id, "all")]
+        if not wanted:
+            raise UserError("There is no such session; `carina dashboard sessions` lists them.")
+        for each in wanted:
+            await self.drop(each)
+        return Sentence(text="Signed out 1 browser." if len(wanted) == 1 else f"Signed out {len(wanted)} browsers.")
+
+    @operation("token.create", "Create an API token", Action.WEB, _CHANGES)
+    async def create_token(self, _caller: Caller, arguments: NewToken) -> NewSecret:
+        """Its secret is shown this once."""
+        try:
+            token = await self._add(Kind.PROGRAM, arguments.scope, arguments.name)
+        except ValueError:
+            raise UserError(f"There is a token {arguments.name} already; revoke it first.") from None
+        return NewSecret(name=arguments.name, scope=arguments.scope, token=token)
+
+    @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
+    async def list_tokens(self, _caller: Caller, arguments: NoArguments) -> Listing[KeyRow]:
+        """Without their secrets."""
+        del arguments
+        empty = "There is no token; `carina token create NAME` makes one."
+        return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
+
+    @operation("token.revoke", "Revoke an API token", Action.WEB, _CHANGES)
+    async def revoke_token(self, _caller: Caller, arguments: OneToken) -> Sentence:
+        """At once."""
+        found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == arguments.name), None)
+        if found is None or not await self.drop(found.id):
+            raise UserError(f"There is no token {arguments.name}; `carina token list` shows them.")
+        return Sentence(text=f"Revoked the token {arguments.name}.")
+
+    @suggestions("tokens")
+    async def suggest_tokens(self, _caller: Caller) -> Suggestions:
+        """Their names."""
+        return [(each.name, each.name) for each in await self._rows(Kind.PROGRAM)]
+
+    @suggestions("sessions")
+    async def suggest_sessions(self, _caller: Caller) -> Suggestions:
+        """Their browsers."""
+        return [("all", "All"), *((each.id, each.name) for each in await self._rows(Kind.SESSION))]
+
+    # ------------------------------------------------------------------ for the server
+
+    async def sign_in(self, code: str, browser: str) -> str | None:
+        """Use a code up for a new session; its secret, or None where the code opens nothing."""
+        now = self.clock()
+        return await self.registry.write(_ADD, lambda tx: web_keys.exchange(tx, code, browser, now), durable=True)
+
+    async def holder(self, kind: Kind, secret: str) -> WebKey | None:
+        """The key with that secret; that it is used is noted once an hour."""
+        now = self.clock()
+        found = await self.registry.read(lambda rows: web_keys.find(rows, kind, secret, now))
+        if found is not None and not web_keys.is_noted(found, now):
+            key = found
+            await self.registry.write(_USE, lambda tx: web_keys.note_used(tx, key, now))
+        return found
+
+    async def drop(self, identifier: str) -> bool:
+        """End a session or a token."""
+        return await self.registry.write(_DROP, lambda tx: web_keys.drop(tx, identifier), durable=True)
+
+    async def _add(self, kind: Kind, scope: KeyScope, name: str) -> str:
+        now = self.clock()
+        return await self.registry.write(_ADD, lambda tx: web_keys.add(tx, kind, scope, name, now), durable=True)
+
+    async def _rows(self, kind: Kind) -> tuple[KeyRow, ...]:
+        now = self.clock()
+        return tuple(map(KeyRow.of, await self.registry.read(lambda rows: web_keys.listing(rows, kind, now))))

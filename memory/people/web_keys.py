@@ -1,0 +1,121 @@
+"""Keys to the dashboard and the API: rows of global.db. A secret is shown once and only its digest is stored."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx, Value
+from memory.store.ids import new_id
+
+CODE_LIFE, SESSION_LIFE = timedelta(minutes=5), timedelta(days=30)
+_NOTED_EVERY = timedelta(hours=1)
+_MOST_CODES, _MOST_SESSIONS = 10, 100
+
+
+class Kind(StrEnum):
+    """What a key is for."""
+
+    CODE = "code"
+    """Signs in one browser, once."""
+    SESSION = "session"
+    PROGRAM = "token"
+
+
+class KeyScope(StrEnum):
+    """What its holder may do; each includes the one before it."""
+
+    CHAT = "chat"
+    """Talk to agents."""
+    READ = "read"
+    """See what the owner sees."""
+    ADMIN = "admin"
+    """Do what the owner does."""
+
+    def includes(self, other: "KeyScope") -> bool:
+        """Whether this is as much as the other, or more."""
+        order = list(KeyScope)
+        return order.index(self) >= order.index(other)
+
+
+@dataclass(frozen=True)
+class WebKey:
+    """A key without its secret."""
+
+    id: str
+    kind: Kind
+    name: str
+    scope: KeyScope
+    created_at: datetime
+    expires_at: datetime | None
+    used_at: datetime | None
+
+
+def add(tx: Tx, kind: Kind, scope: KeyScope, name: str, now: datetime) -> str:
+    """Make a key and give its secret. Raises ValueError where a token of that name exists."""
+    life = {Kind.CODE: CODE_LIFE, Kind.SESSION: SESSION_LIFE}.get(kind)
+    tx.run("DELETE FROM web_keys WHERE expires_at <= ?", (to_text(now),))
+    for each, most in ((Kind.CODE, _MOST_CODES), (Kind.SESSION, _MOST_SESSIONS)):
+        old = "SELECT id FROM web_keys WHERE kind = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?"
+        tx.run(f"DELETE FROM web_keys WHERE id IN ({old})", (each, most - 1))
+    secret = f"{'carina_' if kind is Kind.PROGRAM else ''}{secrets.token_urlsafe(32)}"
+    row: dict[str, Value] = {"id": new_id("key"), "kind": kind, "digest": _digest(secret), "name": name, "scope": scope}
+    until = None if life is None else to_text(now + life)
+    if not tx.insert("web_keys", {**row, "created_at": to_text(now), "expires_at": until}, ignore=True):
+        raise ValueError(name)
+    return secret
+
+
+def find(rows: Rows, kind: Kind, secret: str, now: datetime) -> WebKey | None:
+    """The key with that secret, where it still opens anything."""
+    sql = "SELECT * FROM web_keys WHERE digest = ? AND kind = ? AND (expires_at IS NULL OR expires_at > ?)"
+    row = rows.one(sql, (_digest(secret), kind, to_text(now)))
+    return None if row is None else _key(row)
+
+
+def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
+    """Use a code up and give the secret of a new session; None where the code opens nothing."""
+    found = find(tx, Kind.CODE, code, now)
+    if found is None or not drop(tx, found.id):
+        return None
+    return add(tx, Kind.SESSION, KeyScope.ADMIN, browser, now)
+
+
+def note_used(tx: Tx, key: WebKey, now: datetime) -> None:
+    """Write down that it was used."""
+    tx.run("UPDATE web_keys SET used_at = ? WHERE id = ?", (to_text(now), key.id))
+
+
+def is_noted(key: WebKey, now: datetime) -> bool:
+    """Whether it was written down lately that it is used."""
+    return key.used_at is not None and now - key.used_at < _NOTED_EVERY
+
+
+def listing(rows: Rows, kind: Kind, now: datetime) -> list[WebKey]:
+    """Those that open anything, newest first."""
+    sql = "SELECT * FROM web_keys WHERE kind = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at DESC"
+    return [_key(row) for row in rows.all(sql, (kind, to_text(now)))]
+
+
+def drop(tx: Tx, identifier: str) -> bool:
+    """End a key; whether there was one."""
+    return tx.run("DELETE FROM web_keys WHERE id = ?", (identifier,)) == 1
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.blake2b(secret.encode("utf-8", "replace"), digest_size=32).digest()
+
+
+def _key(row: Row) -> WebKey:
+    expires, used = row["expires_at"], row["used_at"]
+    return WebKey(
+        id=row["id"],
+        kind=Kind(row["kind"]),
+        name=row["name"],
+        scope=KeyScope(row["scope"]),
+        created_at=from_text(row["created_at"]),
+        expires_at=from_text(expires) if expires else None,
+        used_at=from_text(used) if used else None,
+    )

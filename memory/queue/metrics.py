@@ -1,0 +1,115 @@
+"""Numbers for monitoring: depths, ages and counts, with no words of anybody in a label."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from memory.store.clock import from_text, to_text
+from memory.store.database import Rows
+
+Sample: TypeAlias = tuple[Mapping[str, str], float]
+
+_AGENT = "coalesce((SELECT name FROM agents WHERE agents.id = agent_id), '')"
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Family:
+    """One metric."""
+
+    name: str
+    kind: str
+    help: str
+    samples: Sequence[Sample]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """All that the store knows; `seconds` are of the turns of the last day, from hearing to the end."""
+
+    families: tuple[Family, ...]
+    seconds: list[float]
+
+
+def counted(rows: Rows, now: datetime) -> Counted:
+    """At the moment."""
+
+    def by(sql: str, *labels: str) -> list[Sample]:
+        return [({name: str(row[name]) for name in labels}, float(row["n"] or 0)) for row in rows.all(sql)]
+
+    inbox_oldest = rows.one("SELECT min(received_at) AS at FROM inbox WHERE status IN ('received', 'claimed')")
+    outbox_oldest = rows.one("SELECT min(created_at) AS at FROM outbox WHERE status IN ('pending', 'sending')")
+    families = (
+        Family("carina_inbox_rows", "gauge", "Messages by state",
+               by("SELECT status, count(*) AS n FROM inbox GROUP BY status", "status")),
+        Family("carina_inbox_oldest_seconds", "gauge", "Age of the oldest message that waits",
+               [({}, _age(inbox_oldest["at"] if inbox_oldest else None, now))]),
+        Family("carina_outbox_rows", "gauge", "What is to be said, by source and state",
+               by("SELECT source, status, count(*) AS n FROM outbox GROUP BY source, status", "source", "status")),
+        Family("carina_outbox_oldest_seconds", "gauge", "Age of the oldest answer that is not sent",
+               [({}, _age(outbox_oldest["at"] if outbox_oldest else None, now))]),
+        Family("carina_turns", "gauge", "Turns by state",
+               by("SELECT status, count(*) AS n FROM turns GROUP BY status", "status")),
+        Family("carina_model_calls_total", "counter", "Model calls",
+               by(_usage("count(*)"), "agent", "model")),
+        Family("carina_model_input_tokens_total", "counter", "Tokens sent to models",
+               by(_usage("sum(input_tokens)"), "agent", "model")),
+        Family("carina_model_output_tokens_total", "counter", "Tokens written by models",
+               by(_usage("sum(output_tokens)"), "agent", "model")),
+        Family("carina_model_cost_dollars_total", "counter", "What models cost, where the price is known",
+               by(_usage("sum(cost_usd)"), "agent", "model")),
+        Family("carina_approvals", "gauge", "Requests for approval by state",
+               by("SELECT status, count(*) AS n FROM permission_requests GROUP BY status", "status")),
+    )  # fmt: skip
+    sql = """SELECT min(i.received_at) AS begun, t.ended_at FROM turns t JOIN inbox i ON i.turn_id = t.id
+             WHERE t.started_at >= ? AND t.ended_at IS NOT NULL GROUP BY t.id"""
+    ended = rows.all(sql, (to_text(now - _DAY),))
+    return Counted(families, [max(0.0, _seconds(row["begun"], row["ended_at"])) for row in ended])
+
+
+def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict[str, float]]:
+    """Messages that were heard, turns that were answered, and what models cost, by day (UTC) since a day."""
+
+    def count(what: str, source: str, at: str) -> dict[str, float]:
+        sql = f"SELECT substr({at}, 1, 10) AS day, {what} AS n FROM {source} AND {at} >= ? GROUP BY 1"
+        return {row["day"]: row["n"] or 0 for row in rows.all(sql, (since,))}
+
+    heard = count("count(*)", "inbox WHERE kind = 'message'", "received_at")
+    answered = count("count(*)", "turns WHERE status = 'done' AND parent_id IS NULL", "started_at")
+    cost = count("sum(cost_usd)", "model_usage WHERE 1", "at")
+    whole = ({day: int(n) for day, n in each.items()} for each in (heard, answered))
+    return next(whole), next(whole), cost
+
+
+def _usage(what: str) -> str:
+    return f"SELECT {_AGENT} AS agent, model, {what} AS n FROM model_usage GROUP BY agent_id, model"
+
+
+def _age(at: str | None, now: datetime) -> float:
+    return max(0.0, (now - from_text(at)).total_seconds()) if at else 0.0
+
+
+def _seconds(begun: str, ended: str) -> float:
+    return (from_text(ended) - from_text(begun)).total_seconds()
+
+
+def marks(rows: Rows) -> dict[str, str]:
+    """What changes when something does that a page shows: cheap to read, by topic."""
+
+    def one(sql: str) -> str:
+        row = rows.one(sql)
+        return "" if row is None else str(row[0])
+
+    waiting = one("SELECT count(*) FROM permission_requests WHERE status = 'waiting'")
+    newest = one("SELECT max(id) FROM permission_requests WHERE status = 'waiting'")
+    inbox = one("SELECT max(id) FROM inbox") + one("SELECT count(*) FROM inbox WHERE status IN ('received', 'claimed')")
+    outbox = one("SELECT count(*) FROM outbox WHERE status IN ('pending', 'sending')") + one(
+        "SELECT max(id) FROM outbox"
+    )
+    return {
+        "waiting": waiting,
+        "approvals": f"{waiting}/{newest}",
+        "messages": f"{inbox}/{outbox}",
+        "overview": f"{waiting}/{inbox}/{outbox}",
+    }

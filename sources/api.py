@@ -1,0 +1,100 @@
+"""What programs and the dashboard say to agents: the source of the HTTP API.
+
+Each conversation is a place of its own, "api:<who>/<whom>", where only the owner reads. Whoever waits for an answer
+reads it from the conversation, so an answer counts as delivered as soon as it is stored there.
+"""
+
+import asyncio
+from collections.abc import Collection
+
+from memory.people.audience import OWNER, Trust
+from memory.store.clock import Clock
+from memory.store.ids import OutboxId, PersonId, PlaceId
+from sources.base import (
+    MESSAGES,
+    Activity,
+    Buttons,
+    Deliver,
+    Delivery,
+    Kind,
+    Notification,
+    Place,
+    PlaceKind,
+    Speaker,
+)
+from sources.outgoing import seen
+from sources.text import flatten, sendable, visible
+
+SOURCE = "api"
+
+
+def place_of(who: str, whom: str) -> Place:
+    """The conversation of a program, or of the dashboard, with an agent or a group."""
+    name = flatten(f"{who}, with {whom}")
+    return Place(PlaceId(f"{SOURCE}:{who}/{whom}"), PlaceKind.TERMINAL, OWNER, name=name)
+
+
+class ApiSource:
+    """Hears what the owner's programs say in the owner's name."""
+
+    name = SOURCE
+
+    def __init__(self, person: PersonId, owner: str, clock: Clock) -> None:
+        self._speaker = Speaker(person, flatten(owner) or "you", trust=Trust.OWNER)
+        self._clock = clock
+
+    def hear(self, text: str, external_id: str, place: Place, group: str) -> Notification:
+        """What was said, as a notification for a group; delivers nothing."""
+        return Notification(
+            source=SOURCE,
+            external_id=external_id,
+            kind=Kind.MESSAGE,
+            place=place,
+            speaker=self._speaker,
+            subject=external_id,
+            at=self._clock(),
+            text=sendable(text),
+            to=group,
+            alone=True,
+        )
+
+    def unsay(self, subject: str, place: Place) -> Notification:
+        """That something said before is taken back, which stops its answer."""
+        return Notification(SOURCE, f"{subject}!", Kind.DELETE, place, None, subject, self._clock(), answer=False)
+
+    async def run(self, _deliver: Deliver) -> None:
+        """Wait: what is said comes with a request."""
+        await asyncio.Event().wait()
+
+
+class ApiEndpoint:
+    """Leaves answers in the conversation, where whoever waits for them reads them."""
+
+    max_length = 1_000_000
+    has_previews = False
+    has_nonce = False
+    nonce_seconds = 0.0
+    form = MESSAGES
+
+    def split(self, text: str) -> list[str]:
+        """The whole text."""
+        text = seen(text)
+        return [text] if visible(text) else []
+
+    async def send(self, delivery: Delivery) -> str:
+        """Nothing leaves the service: the stored row is what is read."""
+        return f"{SOURCE}-{delivery.id}"
+
+    async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
+        """All of them, since sending cannot fail."""
+        known = {one.id: f"{SOURCE}-{one.id}" for one in deliveries}
+        return {identifier: external for identifier, external in known.items() if external not in taken}
+
+    async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
+        """Approval cards are shown from the requests themselves."""
+
+    async def withdraw(self, place: PlaceId, external_id: str) -> None:
+        """What was withdrawn is not read any more."""
+
+    async def show(self, activity: Activity) -> None:
+        """Whoever waits is told of turns directly."""

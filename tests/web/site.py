@@ -1,0 +1,102 @@
+"""The dashboard and the API of a whole service, over real sockets."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bot.app import App, build
+from bot.config import load_config
+from bot.services.caller import owner_at_terminal
+from tests.bot.stage import until
+
+HOOK_SECRET = "a-secret-of-a-hook"
+TOML = """
+[web.server]
+listen = "127.0.0.1:0"
+[web.server.hooks.alarm]
+group = "Main"
+secret = "ALARM_SECRET"
+"""
+
+
+@dataclass
+class Site:
+    """A service that is up, and a browser that is not signed in."""
+
+    app: App
+    address: str
+    browser: httpx.AsyncClient
+    csrf: str = ""
+    more: list[httpx.AsyncClient] = field(default_factory=list)
+
+    async def call(self, operation: str, **given: Any) -> Any:
+        """What the owner's command gives to a program."""
+        found = await self.app.services.registry.call(operation, owner_at_terminal(sure=True), given)
+        return found.data()
+
+    async def link(self) -> str:
+        """A fresh sign-in link."""
+        return str((await self.call("dashboard.open"))["url"])
+
+    async def sign_in(self) -> None:
+        """As somebody does who opens the link."""
+        assert (await self.browser.get(await self.link())).status_code == 200
+        self.csrf = csrf_of((await self.get("/commands")).text)
+
+    async def get(self, path: str, **more: Any) -> httpx.Response:
+        return await self.browser.get(path, **more)
+
+    async def post(self, path: str, /, **fields: str) -> httpx.Response:
+        """A form of the page, sent."""
+        return await self.browser.post(path, data={"csrf": self.csrf, **fields})
+
+    async def program(self, scope: str) -> httpx.AsyncClient:
+        """A program with a token of that scope."""
+        token = (await self.call("token.create", name=f"{scope}-{len(self.more)}", scope=scope))["token"]
+        self.more.append(client(self.address, headers={"Authorization": f"Bearer {token}"}))
+        return self.more[-1]
+
+
+def csrf_of(page: str) -> str:
+    found = re.search(r'data-csrf="(\w+)"', page)
+    assert found is not None
+    return found[1]
+
+
+def client(address: str, **more: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=address, timeout=20, trust_env=False, **more)
+
+
+@asynccontextmanager
+async def site(folder: Path, toml: str = TOML, *, listens: bool = True) -> AsyncIterator[Site]:
+    """Everything up on a free port, with the offline model."""
+    (folder / "carina.toml").write_text(toml, "utf-8")
+    environment = {"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", "ALARM_SECRET": HOOK_SECRET}
+    config = load_config(environment, folder)
+    ended = asyncio.Event()
+
+    async def until_ended() -> None:
+        await ended.wait()
+
+    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(app.run(until_ended))
+        listening = app.web.parts.listening
+
+        async def up() -> bool:
+            return bool(listening.address) if listens else bool(listening.problem)
+
+        await until(up, 30)
+        made = Site(app, listening.address, client(listening.address))
+        try:
+            yield made
+        finally:
+            for each in (made.browser, *made.more):
+                await each.aclose()
+            ended.set()
+            await running

@@ -1,0 +1,154 @@
+"""Every page, empty and with what people wrote: nothing of it is more than text."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.web.site import Site, csrf_of, site
+
+PAGES = (
+    "/", "/chat", "/chat/Carina", "/approvals", "/search", "/search?text=tea", "/memory", "/memory?show=entries",
+    "/memory?show=facts", "/memory?show=journal", "/memory/block?label=persona", "/graph", "/graph?about=tea",
+    "/nights",
+    "/context", "/messages", "/messages?show=dead", "/messages?show=undelivered", "/schedule", "/costs", "/agents",
+    "/agents/Carina", "/groups/Main", "/people", "/logs", "/settings", "/commands",
+)  # fmt: skip
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><b>bold</b> [x](javascript:alert(1)) \u202eevil"
+
+
+async def said(s: Site, text: str) -> str:
+    """Say something in the browser, and wait for the answer; what the page shows then."""
+    posted = await s.browser.post("/chat/Carina", data={"csrf": s.csrf, "text": text}, headers={"HX-Request": "true"})
+    assert posted.status_code == 200, posted.text
+    answer = await s.get(f"/chat/Carina/answer?id={posted.headers['x-asked']}")
+    assert "event: answer" in answer.text
+    return (await s.get("/chat/Carina")).text
+
+
+async def test_every_page_stands_empty(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for path in PAGES:
+            answer = await s.get(path)
+            assert answer.status_code == 200, f"{path}: {answer.text[-500:]}"
+            assert "<h1>" in answer.text
+        assert (await s.get("/nowhere")).status_code == 404
+        assert (await s.get("/memory/block?label=nothing")).status_code == 400
+
+
+async def test_every_command_has_a_form(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        offered = [each.name for each in s.app.services.registry.operations.values() if each.offered]
+        shown = 0
+        for name in offered:
+            if name in ("doctor",):
+                continue
+            answer = await s.get(f"/commands/{name}")
+            assert answer.status_code in (200, 404), f"{name}: {answer.text[-300:]}"
+            shown += answer.status_code == 200
+        assert shown > 100
+
+
+async def test_what_people_wrote_is_only_text(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await said(s, EVIL)
+        await s.call("archival.add", text=EVIL, category="evil")
+        await s.call("facts.add", fact=f"I like {EVIL}")
+        await s.call("memory.edit", label="human", text=EVIL)
+        await s.call("remind.me", text=EVIL, when="tomorrow at 9")
+        await s.call("tasks.add", title=EVIL[:80])
+        row = (await s.call("inbox.list"))[0]["id"]
+        for path in (*PAGES, "/search?text=bold", f"/messages/{row}"):
+            page = (await s.get(path)).text
+            for mark in ("<script>alert", "<img src=x", "<b>bold", 'href="javascript:', "\u202e"):
+                assert mark not in page, f"{mark} in {path}"
+        assert "&lt;script&gt;alert(1)" in (await s.get("/memory/block?label=human")).text
+
+
+async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await said(s, "remember that my dentist is on Elm Street")
+        page = await said(s, "where is my dentist?")
+        assert page.count("Elm Street") >= 2
+        why = page.rpartition('<a href="')[2].partition('"')[0].replace("&amp;", "&")
+        assert "/why?message=" in why
+        explained = await s.get(why)
+        assert "Why this answer?" in explained.text
+        assert "Elm Street" in explained.text
+
+
+async def test_a_message_is_followed_through_its_stages(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await said(s, "hello")
+        row = (await s.call("inbox.list"))[0]["id"]
+        trace = await s.call("inbox.trace", row=str(row))
+        assert trace["stages"][0]["kind"] == "queue"
+        assert trace["stages"][-1]["kind"] == "delivery"
+        assert trace["text"] == "hello"
+        assert "ms together" in (await s.get(f"/messages/{row}")).text
+
+
+async def test_a_block_is_edited_compared_and_restored(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await said(s, "hello")
+        here = "/memory/block?label=human"
+        before = await s.call("memory.show", label="human")
+        for text in ("tea in the morning", "coffee in the morning"):
+            seen = str((await s.call("memory.show", label="human"))["version"])
+            assert (await s.post(here, op="memory.edit", text=text, seen=seen)).status_code == 200
+        part = (await s.get(f"/memory/block/at?label=human&version={before['version'] + 1}")).text
+        assert "<del>tea</del>" in part
+        assert "<ins>coffee</ins>" in part
+        assert "Restore this version" in part
+        await s.post(here, op="memory.rollback", label="human", version=str(before["version"] + 1))
+        assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning"
+
+
+async def test_two_people_who_edit_one_block_lose_nothing(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await said(s, "hello")
+        here = "/memory/block?label=human"
+        await s.post(here, op="memory.edit", text="one\ntwo\nthree", seen="0")
+        seen = str((await s.call("memory.show", label="human"))["version"])
+        await s.post(here, op="memory.edit", text="one\ntwo\nthree\nfour", seen=seen)
+        page = await s.post(here, op="memory.edit", text="zero\none\ntwo\nthree", seen=seen)
+        assert (await s.call("memory.show", label="human"))["text"] == "zero\none\ntwo\nthree\nfour"
+        assert "Both are kept" in page.text
+
+
+async def test_a_text_that_is_not_stored_stays_in_the_form(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await said(s, "hello")
+        page = await s.post("/memory/block?label=human", op="memory.edit", text="much " * 2_000, seen="0")
+        assert page.text.count("much much") > 100
+        assert (await s.call("memory.show", label="human"))["text"] == ""
+
+
+async def test_what_is_asked_first_is_done_after_a_yes(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        page = (await s.post("/commands/privacy.erase")).text
+        assert 'role="alertdialog"' in page
+        assert "Yes, do it" in page
+
+
+async def test_a_secret_is_shown_nowhere(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        page = (await s.get("/settings")).text
+        assert "a-secret-of-a-hook" not in page
+        assert "ALARM_SECRET" not in page or "a-secret" not in page
+
+
+@pytest.mark.parametrize("path", ["/static/../context.py", "/static/%2e%2e/context.py", "/static/%2e%2e%2fserver.py"])
+async def test_only_assets_are_served(tmp_path: Path, path: str) -> None:
+    async with site(tmp_path) as s:
+        assert (await s.get(path)).status_code in (303, 404)
+        assert csrf_of('data-csrf="abc"') == "abc"

@@ -1,0 +1,159 @@
+"""Who gets in: links that work once, sessions that end, and requests that come from elsewhere."""
+
+import socket
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.errors import UserError
+from memory.people import web_keys
+from memory.people.web_keys import KeyScope, Kind
+from memory.store.clock import utc_now
+from memory.store.faults import commit_point
+from tests.web.site import TOML, client, site
+
+_AGE = commit_point("test.web_age")
+PAGES = ("/", "/memory", "/chat", "/settings", "/commands/status", "/live", "/messages/1")
+
+
+async def test_nothing_is_shown_without_a_session(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        for path in PAGES:
+            answer = await s.get(path)
+            assert (answer.status_code, answer.headers["location"]) == (303, "/login"), path
+        for path in ("/api/v1/status", "/v1/models", "/openapi.json", "/metrics"):
+            assert (await s.get(path)).status_code == 401, path
+        assert (await s.get("/healthz")).text == "ok\n"
+        assert (await s.get("/readyz")).json()["ready"] is True
+
+
+async def test_a_link_signs_in_one_browser_once(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        link = await s.link()
+        first = await s.get(link)
+        cookie = first.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert (await s.get("/")).status_code == 200
+        async with client(s.address) as other:
+            again = await other.get(link)
+            assert again.status_code == 403
+            assert "no longer works" in again.text
+            assert (await other.get("/")).status_code == 303
+
+
+async def test_only_digests_are_stored(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        secret = s.browser.cookies["carina_session"]
+        token = (await s.call("token.create", name="shell"))["token"]
+    data = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*.db*"))
+    assert secret.encode() not in data
+    assert token.encode() not in data
+
+
+async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        stolen = dict(s.browser.cookies)
+        assert (await s.post("/logout")).status_code == 200
+        async with client(s.address, cookies=stolen) as thief:
+            assert (await thief.get("/")).status_code == 303
+        await s.sign_in()
+        assert len(await s.call("dashboard.sessions")) == 1
+        await s.call("dashboard.sign-out", session="all")
+        assert (await s.get("/")).status_code == 303
+        registry = s.app.constellations.registry
+        old = utc_now() - timedelta(days=31)
+        secret = await registry.write(_AGE, lambda tx: web_keys.add(tx, Kind.SESSION, KeyScope.ADMIN, "old", old))
+        async with client(s.address, cookies={"carina_session": secret}) as late:
+            assert (await late.get("/")).status_code == 303
+
+
+async def test_forms_need_the_token_of_the_session(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for given in ({}, {"csrf": "0" * 40}, {"csrf": ""}):
+            answer = await s.browser.post("/commands/halt.now", data=given)
+            assert answer.status_code == 403
+        assert s.app.services.halt.since == ""
+        assert (await s.post("/commands/halt.now")).status_code == 200
+        assert s.app.services.halt.since
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+async def test_another_site_can_send_nothing(tmp_path: Path, headers: dict[str, str]) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        answer = await s.browser.post("/commands/halt.now", data={"csrf": s.csrf}, headers=headers)
+        assert answer.status_code == 403
+        assert s.app.services.halt.since == ""
+
+
+async def test_a_name_of_another_site_reaches_nothing(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for host in ("evil.example", "127.0.0.1.evil.example", "", "x" * 300):
+            assert (await s.get("/", headers={"Host": host})).status_code == 421
+        for host in ("localhost:8480", "[::1]:8480", "192.168.0.7"):
+            assert (await s.get("/healthz", headers={"Host": host})).status_code == 200
+
+
+async def test_every_answer_is_sealed_against_scripts_of_others(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for path in ("/", "/login", "/static/carina.js", "/nowhere", "/api/v1/nowhere"):
+            policy = (await s.get(path)).headers["content-security-policy"]
+            assert "unsafe" not in policy
+            assert "default-src 'none'" in policy
+        page = (await s.get("/")).text
+        assert " style=" not in page
+        assert " onclick=" not in page
+        assert "<script>" not in page
+
+
+async def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        assert (await s.post("/commands/facts.add", fact="x" * 10_000_000)).status_code == 413
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for _ in range(20):
+                yield b"x" * 100_000
+
+        assert (await s.browser.post("/commands/facts.add", content=pieces())).status_code == 413
+
+
+async def test_wrong_codes_and_tokens_are_slowed_down(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        codes = [(await s.get("/login?code=wrong")).status_code for _ in range(11)]
+        assert codes == [403] * 10 + [429]
+        assert (await s.get(await s.link())).status_code == 429
+        token = await s.get("/v1/models", headers={"Authorization": "Bearer carina_wrong"})
+        assert token.status_code == 429
+
+
+async def test_a_port_in_use_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        async with site(tmp_path, TOML.replace(":0", f":{port}"), listens=False) as s:
+            told = (await s.call("status"))["fronts"]["dashboard"]
+            assert told.startswith(f"cannot listen on 127.0.0.1:{port}")
+            with pytest.raises(UserError, match="is off or could not start"):
+                await s.link()
+
+
+async def test_it_is_off_without_an_address(tmp_path: Path) -> None:
+    async with site(tmp_path, '[web.server]\nlisten = ""', listens=False) as s:
+        assert (await s.call("status"))["fronts"]["dashboard"] == "off ([web.server] listen is empty)"
