@@ -195,8 +195,9 @@ def test_a_step_that_was_cut_off_anywhere_is_undone(tmp_path: Path, monkeypatch:
 
 def test_a_folder_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     path = unpacked(tmp_path)
-    with closing(connect(path)) as raw:
-        raw.execute("PRAGMA user_version = 9999")
+    for file in (path, tmp_path / "data" / "global.db"):  # a newer version has both
+        with closing(connect(file)) as raw:
+            raw.execute("PRAGMA user_version = 9999")
     before = path.read_bytes()
     for command in (["db", "migrate"], ["tasks", "list"], ["chat", "--once", "hello"]):
         done = carina(tmp_path, *command)
