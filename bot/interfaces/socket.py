@@ -18,6 +18,7 @@ from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Plain, Result
 from memory.store.errors import StoreError
+from sources.text import without_unseen
 from texts import speak
 
 Reply: TypeAlias = dict[str, Any]
@@ -73,4 +74,5 @@ def printed(result: Result, ink: Plain, view: View) -> str:
     """A result as a command prints it."""
     if view.as_json:
         return json.dumps(result.data(), ensure_ascii=view.ascii, indent=2)
-    return result.terminal(ink, view.width)
+    text = result.terminal(ink, view.width)
+    return text if view.width is None else without_unseen(text)  # a terminal obeys marks that nobody sees

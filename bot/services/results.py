@@ -13,6 +13,7 @@ from bot.services.tables import rows_text
 from memory.store.clock import to_text
 from memory.store.plurals import many
 from scheduler.zones import zone_of
+from sources.text import without_unseen
 
 _MARKS = re.compile(r"(https?://\S+|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
 _FENCED = 1_890  # characters of code in a message; what is longer becomes a file
@@ -49,7 +50,7 @@ class Plain:
     now: datetime
 
     def text(self, words: str) -> str:
-        return words
+        return without_unseen(words)
 
     def time(self, moment: datetime) -> str:
         return f"{moment.astimezone(zone_of(self.zone)):%Y-%m-%d %H:%M} ({relative(moment, self.now)})"

@@ -10,6 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from sources.text import without_unseen
+
 _PROSE = ("last_error", "text", "place", "reason", "why", "before", "after")
 """Columns whose texts take what is left; what is copied from the others stands on one line."""
 _LEAST_PROSE = 20  # cells for such a column
@@ -101,7 +103,7 @@ def _text(value: Any) -> str:
         case dict():
             return ", ".join(f"{name}={_text(each)}" for name, each in value.items())
         case _:
-            return str(value)
+            return without_unseen(str(value))
 
 
 def _flat(value: Any) -> str:

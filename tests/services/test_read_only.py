@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli.dispatch import open_registry
+from bot.interfaces.socket import View, printed
 from bot.services import SERVICES
 from bot.services.caller import Via, owner_at_terminal
 from bot.services.registry import operations_of
-from tests.bot.parts import said
-from tests.bot.stage import running
+from memory.store.errors import StoreError
+from tests.bot.parts import OLGA, ScriptedModel, call, said, says
+from tests.bot.stage import Setting, running
 
 LOOKS = [each for each in operations_of(SERVICES).values() if not each.changes and Via.TERMINAL in each.via]
 OTHER = """
@@ -55,3 +58,29 @@ async def test_what_only_looks_adds_nothing_to_a_folder_of_another_configuration
                 answered += 1
         assert dumped(tmp_path) == before, declared.name
     assert (answered > 0) is (constellation == "home")
+
+
+UNSEEN = "the quagga \u202egnp.exe\u202c is \x1b[31mred\x1b[0m\x07 and zero\u200bwidth"
+
+
+@pytest.mark.parametrize("width", [100, None])
+async def test_what_is_printed_has_no_marks_that_a_terminal_obeys_and_nobody_sees(
+    tmp_path: Path, width: int | None
+) -> None:
+    keep = ("recall", {"operation": "insert", "content": UNSEEN}), ("facts", {"operation": "add", "fact": UNSEEN})
+    calls = tuple(call(name, str(number), **given) for number, (name, given) in enumerate(keep))
+    model = ScriptedModel(says("", *calls), says(UNSEEN), otherwise=says("Well."))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said(UNSEEN, 1, speaker=replace(OLGA, name=UNSEEN)))
+        message = str((await service.column("SELECT id FROM inbox"))[0])
+    config = load_config({"CARINA_HOME": str(tmp_path), "CARINA_CONFIG": str(tmp_path / "home.toml")}, tmp_path)
+    shown = list[str]()
+    async with open_registry(config) as registry:
+        for declared in LOOKS:
+            for value in ("quagga", "human", message):
+                arguments = {each.name: value for each in declared.parameters if each.required}
+                with suppress(UserError, CallError, StoreError):
+                    result = await registry.call(declared.name, owner_at_terminal(), arguments)
+                    shown.append(printed(result, await registry.plain(owner_at_terminal()), View(width=width)))
+    assert sum("quagga" in each for each in shown) > 5
+    assert [each for each in shown if any(mark in each for mark in "\u202e\u202c\x1b\x07\u200b")] == []
