@@ -6,6 +6,7 @@ it may be done again when the process dies in it, so doing it twice must be as g
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -21,7 +22,7 @@ class Firing:
     """A job that is due. `missed` counts the due times that this one run stands for; `asked`: by hand, not by time."""
 
     job: Job
-    house: ConstellationId
+    constellation: ConstellationId
     due: datetime
     now: datetime
     missed: int = 1
@@ -75,3 +76,15 @@ class Kinds:
         if kind.name in self.known:
             raise ValueError(f"there is a kind of jobs called {kind.name!r} already")
         self.known[kind.name] = kind
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An open constellation as its jobs need it: its database, and what it knows how to do."""
+
+    database: Database
+    kinds: Kinds
+
+
+Open: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[Opened]]
+"""Opens a constellation for as long as the context lasts."""

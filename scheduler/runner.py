@@ -29,7 +29,7 @@ from memory.store.plurals import many
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
 from scheduler.due import Run, Skip, Wait, decide, replanned
-from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
+from scheduler.jobs import Done, Firing, Open, Opened, Queueing, Working
 
 _QUEUE = commit_point("job.queue")
 _CLAIM = commit_point("job.claim")
@@ -60,13 +60,13 @@ class Runner:
     def __init__(
         self,
         constellations: Constellations,
-        kinds: Kinds,
+        opening: Open,
         clock: Clock,
         queued: Callable[[ConstellationId], None],
         redact: Callable[[str], str],
     ) -> None:
         self._constellations = constellations
-        self.kinds = kinds
+        self._opening = opening
         self._clock = clock
         self.queued = queued
         self._redact = redact
@@ -78,9 +78,9 @@ class Runner:
         self._noted: dict[ConstellationId, datetime | None] = {}
         """The index as this runner wrote it."""
 
-    def changed(self, house: ConstellationId) -> None:
+    def changed(self, constellation: ConstellationId) -> None:
         """A job of that constellation was made or moved by other hands: look at it now."""
-        self._changed.add(house)
+        self._changed.add(constellation)
         self._woken.set()
 
     async def run(self) -> None:
@@ -104,13 +104,15 @@ class Runner:
         if self._seen is not None and now < self._seen - SET_BACK:
             await self._replan_everywhere(now)
         self._seen = now
-        for house in {*self._changed, *self._constellations.open_now()}:
-            await self._index(house)
-        for house in await self._constellations.registry.read(lambda rows: jobs.wakes(rows, now)):
+        for constellation in {*self._changed, *self._constellations.open_now()}:
+            await self._index(constellation)
+        for constellation in await self._constellations.registry.read(lambda rows: jobs.wakes(rows, now)):
             try:
-                await self._serve(house, now)
+                await self._serve(constellation, now)
             except StoreError as error:
-                _log.error("jobs_not_served", constellation=house, reason=str(error), hint="tried again in a moment")
+                _log.error(
+                    "jobs_not_served", constellation=constellation, reason=str(error), hint="tried again in a moment"
+                )
         return await self._constellations.registry.read(jobs.next_wake)
 
     async def settled(self) -> None:
@@ -143,34 +145,34 @@ class Runner:
     async def _look_everywhere(self) -> None:
         """At a start: the index is as the files are, whatever was lost of it, and no clock went back unnoticed."""
         now = self._clock()
-        for house in self._constellations.all():
+        for constellation in self._constellations.all():
             try:
-                earliest, newest = await asyncio.to_thread(_peek, house.path)
+                earliest, newest = await asyncio.to_thread(_peek, constellation.path)
             except (StoreError, driver.DatabaseError) as error:
-                _log.error("jobs_not_read", constellation=house.name, reason=str(error))
+                _log.error("jobs_not_read", constellation=constellation.name, reason=str(error))
                 continue
             if newest is not None and now < newest - SET_BACK:
-                await self._replan(house.id, now)
+                await self._replan(constellation.id, now)
             else:
-                await self._note(house.id, earliest)
+                await self._note(constellation.id, earliest)
 
-    async def _index(self, house: ConstellationId) -> None:
-        self._changed.discard(house)
-        async with self._constellations.use(house) as database:
-            await self._note(house, await database.read(jobs.earliest))
+    async def _index(self, constellation: ConstellationId) -> None:
+        self._changed.discard(constellation)
+        async with self._constellations.use(constellation) as database:
+            await self._note(constellation, await database.read(jobs.earliest))
 
-    async def _note(self, house: ConstellationId, at: datetime | None) -> None:
-        if house in self._noted and self._noted[house] == at:
+    async def _note(self, constellation: ConstellationId, at: datetime | None) -> None:
+        if constellation in self._noted and self._noted[constellation] == at:
             return
-        self._noted[house] = at
-        await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, house, at))
+        self._noted[constellation] = at
+        await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, constellation, at))
 
     async def _replan_everywhere(self, now: datetime) -> None:
         _log.warning("clock_set_back", now=now.isoformat(), hint="what was planned by a later clock is planned anew")
-        for house in self._constellations.all():
-            await self._replan(house.id, now)
+        for constellation in self._constellations.all():
+            await self._replan(constellation.id, now)
 
-    async def _replan(self, house: ConstellationId, now: datetime) -> None:
+    async def _replan(self, constellation: ConstellationId, now: datetime) -> None:
         """The clock was set back: nothing waits longer than from now until its first time."""
 
         def work(tx: Tx) -> None:
@@ -181,42 +183,43 @@ class Runner:
                 if at != job.next_at or job.held_until is not None:
                     jobs.plan(tx, job.id, at)
 
-        async with self._constellations.use(house) as database:
+        async with self._constellations.use(constellation) as database:
             await database.write(_REPLAN, work)
-            await self._note(house, await database.read(jobs.earliest))
+            await self._note(constellation, await database.read(jobs.earliest))
 
     # -------------------------------------------------------------------------------------------- what is due
 
-    async def _serve(self, house: ConstellationId, now: datetime) -> None:
-        async with self._constellations.use(house) as database:
+    async def _serve(self, constellation: ConstellationId, now: datetime) -> None:
+        async with self._opening(constellation) as opened:
+            database = opened.database
             while found := await database.read(lambda rows: jobs.due(rows, now, _AT_ONCE)):
                 for job in found:
-                    await self._fire(database, house, job, now)
-            self._noted.pop(house, None)  # another process may have written it meanwhile
-            await self._note(house, await database.read(jobs.earliest))
+                    await self._fire(opened, constellation, job, now)
+            self._noted.pop(constellation, None)  # another process may have written it meanwhile
+            await self._note(constellation, await database.read(jobs.earliest))
 
-    async def _fire(self, database: Database, house: ConstellationId, job: Job, now: datetime) -> None:
+    async def _fire(self, opened: Opened, constellation: ConstellationId, job: Job, now: datetime) -> None:
         """See to one due job; afterwards it is not due at this moment any more."""
-        kind = self.kinds.known.get(job.kind)
+        database, kind = opened.database, opened.kinds.known.get(job.kind)
         try:
             if kind is None:
                 words = f"nothing here knows how to do a {job.kind!r}; looked at again in an hour"
                 await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
             elif isinstance(kind, Queueing):
-                if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (house, job.id), now)):
-                    self.queued(house)
+                if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
+                    self.queued(constellation)
             else:
-                await self._begin(database, kind, (house, job.id), now)
+                await self._begin(database, kind, (constellation, job.id), now)
         except DatabaseRefused:
             raise
         except Exception as error:
-            await self._failed(database, house, job, now, error)
+            await self._failed(database, constellation, job, now, error)
 
     def _queue(self, tx: Tx, kind: Queueing, named: tuple[ConstellationId, str], now: datetime) -> bool:
         """Do it and complete it, in one transaction; True when something may have been written."""
-        house, identifier = named
+        constellation, identifier = named
         job = jobs.is_due(tx, identifier, now)
-        firing = None if job is None else _firing(tx, job, house, now)
+        firing = None if job is None else _firing(tx, job, constellation, now)
         if job is None or firing is None:
             return False
         done = kind.queue(tx, firing)
@@ -229,11 +232,11 @@ class Runner:
     async def _begin(
         self, database: Database, kind: Working, named: tuple[ConstellationId, str], now: datetime
     ) -> None:
-        house, identifier = named
+        constellation, identifier = named
 
         def claim(tx: Tx) -> Firing | None:
             job = jobs.is_due(tx, identifier, now)
-            firing = None if job is None else _firing(tx, job, house, now)
+            firing = None if job is None else _firing(tx, job, constellation, now)
             if firing is None or jobs.claim(tx, identifier, self._holder, now, now + LEASE) is None:
                 return None
             return firing
@@ -246,13 +249,14 @@ class Runner:
 
     async def _work(self, kind: Working, firing: Firing) -> None:
         """Do it, holding it for as long as it takes, and complete it."""
-        house, job = firing.house, firing.job
+        constellation, job = firing.constellation, firing.job
         try:
-            async with self._constellations.use(house) as database:
+            async with self._opening(constellation) as opened:
+                database = opened.database
                 try:
                     came = await self._held(database, kind, firing)
                 except Exception as error:
-                    await self._failed(database, house, job, self._clock(), error)
+                    await self._failed(database, constellation, job, self._clock(), error)
                 else:
                     done = came if isinstance(came, Done) else Done(came)
                     await database.write(_COMPLETE, lambda tx: self._end(tx, firing, done, self._clock()))
@@ -260,8 +264,8 @@ class Runner:
             _log.error("job_not_completed", job=job.id, reason=str(error), hint="done again when its lease is over")
         except Exception:
             _log.exception("job_not_completed", job=job.id, hint="done again when its lease is over")
-        self.changed(house)
-        self.queued(house)
+        self.changed(constellation)
+        self.queued(constellation)
 
     def _end(self, tx: Tx, firing: Firing, done: Done, now: datetime) -> None:
         job = jobs.get(tx, firing.job.id)
@@ -291,11 +295,11 @@ class Runner:
         await database.write(_RENEW, lambda tx: jobs.renew(tx, identifier, self._holder, until))
 
     async def _failed(
-        self, database: Database, house: ConstellationId, job: Job, now: datetime, error: Exception
+        self, database: Database, constellation: ConstellationId, job: Job, now: datetime, error: Exception
     ) -> None:
         """Try again later, and after several tries give this due time up; the next one is planned as ever."""
         words = f"{type(error).__name__}: {self._redact(str(error))}"[:_WORDS]
-        _log.error("job_failed", job=job.id, kind=job.kind, constellation=house, exc_info=error)
+        _log.error("job_failed", job=job.id, kind=job.kind, constellation=constellation, exc_info=error)
 
         def work(tx: Tx) -> None:
             held = jobs.get(tx, job.id)
@@ -313,16 +317,16 @@ class Runner:
         await database.write(_HOLD, work)
 
 
-def _firing(tx: Tx, job: Job, house: ConstellationId, now: datetime) -> Firing | None:
+def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> Firing | None:
     """How a job that has to be looked at fires now; one whose grace is over is completed as skipped, and None."""
     if job.asked_at is not None:
-        return Firing(job, house, now, now, asked=True)
+        return Firing(job, constellation, now, now, asked=True)
     if job.next_at is None or job.status is not jobs.Status.ACTIVE:
         jobs.release(tx, job.id)
         return None
     match decide(triggers.load(job.trigger), job.next_at, job.grace, now):
         case Run(due, missed):
-            return Firing(job, house, due, now, missed)
+            return Firing(job, constellation, due, now, missed)
         case Skip(due, missed, after):
             times = "skipped the due time" if missed == 1 else f"skipped {missed} due times up to"
             words = f"{times} {due:%Y-%m-%d %H:%M} UTC: too late"

@@ -118,7 +118,7 @@ async def live(steps: Sequence[tuple[Happening, str]], folder: Path) -> tuple[li
                 heard.append(happening.notification())
                 _hear(service, model, heard[-1])
                 if pause == "die":
-                    await service.router._queue.join()  # else it may not have been heard: the source reads it back
+                    await service.router._intake.emptied()  # else it may not have been heard: the source reads it back
                     service.crash()
                     break
                 if pause == "again":

@@ -27,7 +27,7 @@ from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
 from bot.services.accounts import Accounts, SayCode
 from bot.services.caller import Asker, Caller, Spoken, Via
-from bot.services.front_ends import FrontEnds
+from bot.services.front_ends import FrontEnds, FrontEndStates
 from bot.services.parameters import NoArguments
 from bot.services.search import Found, Search, Wanted
 from bot.services.status import Status
@@ -230,7 +230,7 @@ class Run:
             people,
             AudienceResolver(people),
             service.clock,
-            service.router._queue.join,
+            service.router._intake.emptied,
             service.router.moved,
         )
         if self.ground.linked:
@@ -290,7 +290,7 @@ class Run:
     async def tell(self) -> None:
         """Agents, days and weeks are told in short, as the house's own jobs do."""
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
-        turn_deps = service.router._houses[service.house].turn_deps
+        turn_deps = service.runtime.turn_deps
         await service.write(lambda tx: presence.deactivate_idle(tx, NOON + timedelta(hours=3)))
         told = SummaryJob(Background.of(turn_deps), "UTC")
         await told.agents(service.database, NOON + timedelta(hours=3))
@@ -320,7 +320,9 @@ class Run:
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
                 where.append(repr(as_dict(row)))
-        front_ends = FrontEnds(self.service.database, self.service.constellations, self.service.clock, TypingPeople())
+        states = FrontEndStates()
+        around = self.service.clock, TypingPeople(), states
+        front_ends = FrontEnds(self.service.database, self.service.constellations, *around)
         status = Status(front_ends, "home", "scripted:one", self.service.clock(), QUIET)
         store = self.service.database, People(())
         looking = Search(*store, self.service.clock, "UTC", self._understood)

@@ -12,7 +12,7 @@ from bot.agents.notices import owner_notices
 from bot.agents.permissions.policy import Approver
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.frontends import Services
+from bot.services.composition import Services
 from bot.services.privacy import Choices
 from memory import activity
 from memory.people.access import Rule
@@ -50,7 +50,7 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
     """The Bluesky front end; nothing is asked before its source runs."""
     source = BlueskySource(settings_of(config), _wiring(config, services, clock))
     places = services.places
-    services.front_ends.states[NAME] = lambda: "; ".join(filter(None, (_words(source), places.state(NAME))))
+    services.front_ends.connected.words[NAME] = lambda: "; ".join(filter(None, (_words(source), places.state(NAME))))
     counts = functools.partial(_counts, services, clock)
 
     def more() -> tuple[str, ...]:
@@ -143,8 +143,8 @@ def _wiring(config: Config, services: Services, clock: Clock) -> Wiring:
         opt=functools.partial(_opt, choices),
         answered=functools.partial(_answered, services, clock),
         withheld=choices.withheld,
-        denied=lambda person: services.community.access.rules.get(person) is Rule.DENY,
-        allowed=lambda person: services.community.access.rules.get(person) is Rule.ALLOW,
+        denied=lambda person: services.access.rules.get(person) is Rule.DENY,
+        allowed=lambda person: services.access.rules.get(person) is Rule.ALLOW,
         decide=functools.partial(_decide, services),
         direct_mark=functools.partial(services.front_ends.mark, _DIRECT_MARK),
         set_direct_mark=functools.partial(services.front_ends.set_mark, _DIRECT_MARK),

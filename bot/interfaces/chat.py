@@ -15,18 +15,17 @@ from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
-from bot.interfaces.frontends import Services
 from bot.interfaces.group_requests import said_because
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
-from bot.runtime.turn_watchers import Broadcast
 from bot.services.caller import owner_at_terminal
+from bot.services.composition import Services
 from memory import groups
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox
 from memory.queue.inbox import InRow
 from memory.requests import Status, Verdict
-from memory.store.database import Database, Rows
+from memory.store.database import Rows
 from memory.store.ids import InboxId, TurnId
 from sources.terminal import (
     PERSON,
@@ -34,8 +33,6 @@ from sources.terminal import (
     SOURCE,
     Said,
     Shown,
-    TerminalEndpoint,
-    TerminalSource,
     row_of,
     shown_as,
     to_data,
@@ -53,20 +50,13 @@ _ANSWER = re.compile(
 
 
 class Chat:
-    """Chat sessions with one constellation."""
+    """Chat sessions with one constellation, which stays open meanwhile."""
 
-    def __init__(
-        self,
-        database: Database,
-        router: Router,
-        terminal: tuple[TerminalSource, TerminalEndpoint],
-        events: Broadcast,
-        services: Services,
-    ) -> None:
-        self._database = database
+    def __init__(self, services: Services, router: Router) -> None:
+        self._runtime, self._database = services.runtime, services.database
         self._router = router
-        self._source, self._endpoint = terminal
-        self._events = events
+        self._source, self._endpoint = services.terminal
+        self._events = services.events
         self._approvals, self._halt, self._registry = services.approvals, services.halt, services.registry
         self._privacy = services.community.privacy
 
@@ -84,11 +74,11 @@ class Chat:
             stack.enter_context(self._endpoint.attach(lambda shown: queue.put_nowait(to_data(shown))))
             stack.enter_context(self._events.listen(lambda event: _watch(event, queue)))
             yield {"kind": "Listening"}
-            await self._router.reachable(PLACE.id)
+            await self._runtime.reachable(PLACE.id)
             while True:
                 shown = await queue.get()
                 if shown["kind"] == "Ended":
-                    await self._router.delivered(PLACE.id)
+                    await self._runtime.delivered(PLACE.id)
                     queue.put_nowait({"kind": "Idle", "answered": await self._answered(shown["turn"])})
                     continue
                 yield shown
@@ -118,7 +108,7 @@ class Chat:
                 changed.set()
 
             stack.enter_context(self._endpoint.attach(show))
-            await self._router.reachable(PLACE.id)
+            await self._runtime.reachable(PLACE.id)
             said = await self.say(text, external_id)
             if said.get("refused"):
                 raise UserError(said["answer"])
@@ -130,7 +120,7 @@ class Chat:
                 row = await self._row(source, waited)
                 over = row is not None and row.status in (inbox.Status.DONE, inbox.Status.DEAD)
                 if over:
-                    await self._router.delivered(PLACE.id)
+                    await self._runtime.delivered(PLACE.id)
                 while not queue.empty():
                     if (each := queue.get_nowait())["kind"] == "Said" and await self._is_for(each, source, waited):
                         shown.add(each["id"])
@@ -184,12 +174,12 @@ class Chat:
         if words := self._privacy.words_withheld(PERSON):
             return {"id": external_id, "answer": words, "goes_on": False}
         heard = self._source.hear(text, external_id)
-        self._router.receive(replace(heard, alone=external_id.startswith(ONCE)))
+        self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)
         if since := self._halt.since:
             words = f"Everything is halted since {since}. This is kept, and answered after `carina halt release`."
             return {"id": external_id, "answer": words, "goes_on": False}
         await self._router.taken_in(_STORED_SECONDS)
-        if refused := self._router.unstored.words():
+        if refused := self._router.workers.unstored.words():
             words = f"This waits and is answered later: the database {refused}. See to its disk, or to who holds it."
             return {"id": external_id, "answer": words, "goes_on": False, "refused": True}
         return {"id": external_id}

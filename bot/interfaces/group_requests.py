@@ -11,18 +11,17 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from bot.errors import UserError
-from bot.interfaces.frontends import Services
 from bot.runtime.router import Router
-from bot.runtime.turn_watchers import Broadcast
+from bot.services.composition import Services
 from memory import groups
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import OutRow
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, snowflakes
 from sources.base import Notification
-from sources.terminal import PERSON, PLACE, TerminalSource
+from sources.terminal import PERSON, PLACE
 
 T = TypeVar("T")
 
@@ -45,13 +44,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class GroupRequests:
-    """In one constellation."""
+    """In one constellation, which stays open meanwhile."""
 
-    database: Database
-    router: Router
-    terminal: TerminalSource
-    events: Broadcast
     services: Services
+    router: Router
 
     async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
         """Say a text to a group, and wait so many seconds for what it answers. Raises UserError.
@@ -64,7 +60,7 @@ class GroupRequests:
             raise UserError(f"an answer is waited for at most {MOST_SECONDS:g} seconds, and more than 0")
         self._require_heard()
         to = await self.services.talking.group(group)
-        heard = replace(self.terminal.hear(text, f"terminal-{snowflakes.next()}"), to=to.group)
+        heard = replace(self.services.terminal[0].hear(text, f"terminal-{snowflakes.next()}"), to=to.group)
         try:
             async with asyncio.timeout(seconds):
                 said = await self._answer(heard)
@@ -80,8 +76,8 @@ class GroupRequests:
 
     async def _answer(self, heard: Notification) -> str:
         """Say it, and wait until it was answered; gives what was said."""
-        with self.events.ends(PLACE.id) as changed:
-            self.router.receive(heard)
+        with self.services.events.ends(PLACE.id) as changed:
+            self.router.receive(heard, self.services.runtime.id)
             while True:
                 await changed.wait()
                 changed.clear()
@@ -93,7 +89,7 @@ class GroupRequests:
 
     async def _take(self, row: InRow) -> str:
         """What was said because of a row, which the terminal need not be told any more."""
-        await self.router.delivered(PLACE.id)
+        await self.services.runtime.delivered(PLACE.id)
         now = self.services.front_ends.clock()
 
         def take(tx: Tx) -> str:
@@ -102,10 +98,10 @@ class GroupRequests:
                 outbox.take(tx, each, f"errand-{each.id}", now)
             return "\n\n".join(each.content for each in said)
 
-        return await self.database.write(_TAKE, take)
+        return await self.services.database.write(_TAKE, take)
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.database.read(read)
+        return await self.services.database.read(read)
 
 
 def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:

@@ -25,10 +25,10 @@ from memory.blocks.schemas import TEXT, dump_schema
 from memory.people.audience import Scope
 from memory.queue.inbox import Arrival
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
-from memory.store.database import Rows, Tx
+from memory.store.constellation import Constellation, Constellations
+from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, ConstellationId, GroupId, PersonId
+from memory.store.ids import AgentId, GroupId, PersonId
 from sources.base import Place
 
 EVERYWHERE_ELSE = "default"
@@ -100,27 +100,21 @@ class RoutingTable:
         return next((group.id for group in self.groups if mentioned_words(text, group.keywords)), None)
 
 
-async def open_constellation(
-    config: Config, constellations: Constellations, owner: PersonId, clock: Clock
-) -> tuple[ConstellationId, RoutingTable]:
-    """Make sure that what the configuration names exists."""
-    house = await constellations.ensure(config.constellation.name, owner)
-    async with constellations.use(house.id) as database:
-        answering = await database.write(_SEED, lambda tx: _seed(tx, config, clock))
-    for place in answering.places:
-        await constellations.bind(place, house.id, "configuration")
-    return house.id, answering
+async def configured_constellation(config: Config, constellations: Constellations, owner: PersonId) -> Constellation:
+    """The constellation that is configured, made where it is not there, with the places that the file gives to it."""
+    found = await constellations.ensure(config.constellation.name, owner)
+    for place in sorted({place for group in config.groups for place in group.places}):
+        await constellations.bind(place, found.id, "configuration")
+    return found
 
 
-async def known_constellation(
-    config: Config, constellations: Constellations, identifier: ConstellationId
-) -> tuple[ConstellationId, RoutingTable]:
-    """The same for a command: as the database stands. What the file names beside that comes when the service starts."""
-    async with constellations.use(identifier) as database:
-        return identifier, await database.read(lambda rows: _known(rows, config))
+async def seeded_routing(config: Config, database: Database, clock: Clock) -> RoutingTable:
+    """Make sure that the agents and groups exist that the configuration names; who answers where then."""
+    return await database.write(_SEED, lambda tx: _seed(tx, config, clock))
 
 
-def _known(rows: Rows, config: Config) -> RoutingTable:
+def known_routing(rows: Rows, config: Config) -> RoutingTable:
+    """Who answers where, as the database stands."""
     groups = {group.name: group.id for group in agents.groups(rows)}
     places = {place: groups[each.name] for each in config.groups if each.name in groups for place in each.places}
     usual = groups.get(config.default_group.name, next(iter(groups.values()), GroupId("")))

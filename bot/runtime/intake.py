@@ -1,13 +1,16 @@
-"""What everything that is heard passes before it is stored; each of these guards somebody, so none has a default."""
+"""What was heard and is not stored yet, and what guards it: each guard protects somebody, so none has a default."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bot.agents.permissions.policy import People
 from bot.runtime.halt import HaltState
 from memory.people.audience import OWNER, Audience, person_audience
-from memory.store.ids import PersonId
-from sources.base import Place
+from memory.store.ids import ConstellationId, PersonId
+from sources.base import Notification, Place
+
+_BATCH = 64  # notifications that share one durable commit at most
 
 
 class AudienceResolver:
@@ -47,3 +50,33 @@ class Gate:
     heard_by: Callable[[Place], Place]
     withheld: Callable[[PersonId | None], bool]
     deaf: Callable[[str], bool]
+
+
+class Intake:
+    """What was heard and is not stored yet, in order; with the constellation where that is said."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[Notification, ConstellationId | None]] = asyncio.Queue()
+
+    def put(self, notification: Notification, constellation: ConstellationId | None) -> None:
+        self._queue.put_nowait((notification, constellation))
+
+    def waiting(self) -> int:
+        """How many there are."""
+        return self._queue.qsize()
+
+    async def batch(self) -> list[tuple[Notification, ConstellationId | None]]:
+        """The next ones, when there are any."""
+        batch = [await self._queue.get()]
+        while len(batch) < _BATCH and not self._queue.empty():
+            batch.append(self._queue.get_nowait())
+        return batch
+
+    def stored(self, count: int) -> None:
+        """So many of them are stored, or kept elsewhere."""
+        for _ in range(count):
+            self._queue.task_done()
+
+    async def emptied(self) -> None:
+        """Wait until all that was put in so far is stored."""
+        await self._queue.join()

@@ -8,7 +8,6 @@ from datetime import datetime
 from bot.agents.notices import Notices
 from memory.store.database import Database
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId
 from sources.base import Kind, Notification
 
 _LOST = commit_point("inbox.lost")
@@ -18,23 +17,23 @@ class LateArrivals:
     """What waits to be stored, and the changes to it that arrived meanwhile: they follow it, in their order."""
 
     def __init__(self) -> None:
-        self._changes: dict[tuple[ConstellationId, str, str], list[Notification]] = {}
+        self._changes: dict[tuple[str, str], list[Notification]] = {}
 
-    def add(self, house: ConstellationId, notification: Notification) -> None:
+    def add(self, notification: Notification) -> None:
         """It could not be stored."""
-        self._changes.setdefault((house, notification.source, notification.subject), [])
+        self._changes.setdefault((notification.source, notification.subject), [])
 
-    def follows(self, house: ConstellationId, notification: Notification) -> bool:
+    def follows(self, notification: Notification) -> bool:
         """Whether it changes what waits here; then it is kept until that is stored."""
-        waiting = self._changes.get((house, notification.source, notification.subject))
+        waiting = self._changes.get((notification.source, notification.subject))
         if waiting is None or notification.kind not in (Kind.EDIT, Kind.DELETE):
             return False
         waiting.append(notification)
         return True
 
-    def pop(self, house: ConstellationId, notification: Notification) -> list[Notification]:
+    def pop(self, notification: Notification) -> list[Notification]:
         """It waits no more; gives what is to follow it."""
-        return self._changes.pop((house, notification.source, notification.subject), [])
+        return self._changes.pop((notification.source, notification.subject), [])
 
 
 async def tell_lost(database: Database, notices: Notices, notification: Notification, now: datetime) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
-from bot.runtime.router import Router
-from bot.runtime.supervision import Supervisor
+from bot.runtime.constellation import ConstellationRuntime
+from bot.runtime.workers import Workers
 from memory.store.ids import PlaceId, TurnId, place_source
 from sources.base import DeliveryFailed, DeliveryUnclear, Endpoint
 
@@ -36,12 +36,12 @@ class _Shown:
 
 
 class Previews:
-    """Watches turns and shows what takes long."""
+    """Watches the turns of one constellation and shows what takes long."""
 
-    def __init__(self, router: Router, endpoints: Mapping[str, Endpoint], tasks: Supervisor) -> None:
-        self._router = router
+    def __init__(self, runtime: ConstellationRuntime, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
+        self._runtime = runtime
         self._endpoints = endpoints
-        self._tasks = tasks
+        self._workers = workers
         self._shown: dict[TurnId, _Shown] = {}
 
     def __call__(self, event: TurnEvent) -> None:
@@ -57,13 +57,6 @@ class Previews:
             case _:
                 pass
 
-    def stop(self) -> None:
-        """Show nothing more; what stands is taken away or replaced later, by its outbox row."""
-        for shown in self._shown.values():
-            shown.over = True
-            if shown.task is not None:
-                shown.task.cancel()
-
     def _grow(self, event: TextChunk) -> None:
         endpoint = self._endpoints.get(place_source(event.place))
         if endpoint is None or not endpoint.has_previews:
@@ -74,16 +67,16 @@ class Previews:
         late = time.monotonic() - shown.begun >= BEGIN_SECONDS
         if shown.task is None and late and shown.text.strip():
             work = self._show(event.turn, shown, endpoint)
-            shown.task = self._tasks.once(f"preview of turn {event.turn}", work)
+            shown.task = self._workers.once(f"preview of turn {event.turn}", work)
 
     async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
-        if not await self._router.showing(turn, shown.place):
+        if not await self._runtime.showing(turn, shown.place):
             return
         while not shown.text.strip():  # it was begun anew meanwhile
             shown.grown.clear()
             await shown.grown.wait()
         said = self._cut(shown.text, endpoint)
-        external = await self._router.preview(turn, shown.place, said)
+        external = await self._runtime.preview(turn, shown.place, said)
         for _ in range(_MOST_EDITS):
             if not external or shown.over:
                 return

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from bot.agents.events import AgentCompleted, AgentStarted, Complete, Failed, OfMember, Started, TurnEvent
 from bot.agents.groups.settings import Pipeline, stored
 from bot.agents.transcript import progress_key, queue_progress
-from bot.runtime.router import Router
-from bot.runtime.supervision import Supervisor
+from bot.runtime.constellation import ConstellationRuntime
+from bot.runtime.workers import Workers
 from memory import agents, groups
 from memory.groups import Part, Run
 from memory.queue import outbox
-from memory.store.database import Database, Rows
+from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId, place_source
 from sources.base import DeliveryFailed, DeliveryUnclear, Endpoint
 
@@ -42,19 +42,12 @@ class _Shown:
 
 
 class Progress:
-    """Watches runs and shows those that take long."""
+    """Watches the runs of one constellation and shows those that take long."""
 
-    def __init__(
-        self,
-        router: Router,
-        database: Database,
-        endpoints: Mapping[str, Endpoint],
-        tasks: Supervisor,
-    ) -> None:
-        self._router = router
-        self._database = database
+    def __init__(self, runtime: ConstellationRuntime, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
+        self._runtime = runtime
         self._endpoints = endpoints
-        self._tasks = tasks
+        self._workers = workers
         self._shown: dict[TurnId, _Shown] = {}
 
     def __call__(self, event: TurnEvent) -> None:
@@ -70,11 +63,6 @@ class Progress:
             case _:
                 pass
 
-    def stop(self) -> None:
-        """Show nothing more; what stands is gone on with, or taken away, by the next start."""
-        for shown in self._shown.values():
-            _stop(shown)
-
     def _moved(self, turn: TurnId) -> None:
         shown = self._shown.get(turn)
         endpoint = None if shown is None else self._endpoints.get(place_source(shown.place))
@@ -83,12 +71,12 @@ class Progress:
         shown.changed.set()
         if shown.task is None:
             work = self._show(turn, shown, endpoint)
-            shown.task = self._tasks.once(f"progress of run {turn}", work)
+            shown.task = self._workers.once(f"progress of run {turn}", work)
 
     async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
         await asyncio.sleep(max(0.0, BEGIN_SECONDS - (time.monotonic() - shown.begun)))
         said, known = await self._look(turn)
-        external = await self._router.preview(turn, shown.place, said, queue_progress) if said else ""
+        external = await self._runtime.preview(turn, shown.place, said, queue_progress) if said else ""
         if known:
             said = ""  # it stands there from before, and says what was so then
         for _ in range(_MOST_EDITS):
@@ -116,7 +104,7 @@ class Progress:
             known = outbox.of_key(rows, progress_key(turn)) is not None
             return progress_words(run, agents.group(rows, run.group).name, parts, members), known
 
-        return await self._database.read(work)
+        return await self._runtime.database.read(work)
 
 
 def _stop(shown: _Shown | None) -> None:

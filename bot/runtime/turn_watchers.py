@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import structlog
 
 from bot.agents.events import Complete, Failed, Started, TurnEvent, Watch
-from bot.runtime.supervision import Supervisor
+from bot.runtime.workers import Workers
 from memory.store.ids import PlaceId, place_source
 from sources.base import Activity, Endpoint
 
@@ -52,9 +52,9 @@ class Broadcast:
 class Typing:
     """Shows in a place that an answer is being made there."""
 
-    def __init__(self, endpoints: Mapping[str, Endpoint], tasks: Supervisor) -> None:
+    def __init__(self, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
         self._endpoints = endpoints
-        self._tasks = tasks
+        self._workers = workers
 
     def __call__(self, event: TurnEvent) -> None:
         match event:
@@ -68,4 +68,4 @@ class Typing:
     def _show(self, place: PlaceId, *, busy: bool) -> None:
         endpoint = self._endpoints.get(place_source(place))
         if endpoint is not None:
-            self._tasks.once(f"typing in {place}", endpoint.show(Activity(place, busy)))
+            self._workers.once(f"typing in {place}", endpoint.show(Activity(place, busy)))

@@ -26,7 +26,7 @@ from memory.people import identities
 from memory.people.identities import Half, Linked
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
-from memory.store.database import Tx
+from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId, TurnId
 
@@ -161,12 +161,15 @@ class Accounts:
 
     async def narrow(self) -> None:
         """Let what waits and runs use nothing together that is not one person's now; also after a death in between."""
-        for house in self.constellations.all():
-            async with self.constellations.use(house.id) as database:
-                if not await database.read(lambda rows: is_to_part(rows, self.audience.audiences)):
-                    continue
-                turns = await database.write(_PART, lambda tx: part(tx, self.audience.audiences), durable=True)
-            self.moved(house.id, turns)
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
+                await self.narrow_here(each.id, database)
+
+    async def narrow_here(self, constellation: ConstellationId, database: Database) -> None:
+        """The same in one constellation."""
+        if await database.read(lambda rows: is_to_part(rows, self.audience.audiences)):
+            turns = await database.write(_PART, lambda tx: part(tx, self.audience.audiences), durable=True)
+            self.moved(constellation, turns)
 
     def _require_patience(self, person: PersonId, now: datetime) -> None:
         if len(self._wrong) > _REMEMBERED:

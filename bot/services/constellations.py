@@ -18,11 +18,11 @@ Listing: TypeAlias = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Household:
+class ConstellationCommands:
     """The constellations of the data folder."""
 
     registry: Constellations
-    house: ConstellationId
+    configured: ConstellationId
 
     def handlers(self) -> dict[str, Callable[..., Awaitable[Any]]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
@@ -65,12 +65,12 @@ class Household:
     def _find(self, name: str) -> Constellation:
         every = self.registry.all()
         for each in every:
-            if each.name.casefold() == name.casefold() if name else each.id == self.house:
+            if each.name.casefold() == name.casefold() if name else each.id == self.configured:
                 return each
         raise UserError(f"there is no constellation {name[:80]!r}; there are: {', '.join(each.name for each in every)}")
 
     def _line(self, found: Constellation) -> dict[str, Any]:
-        runs = found.id == self.house
+        runs = found.id == self.configured
         return {
             "constellation": found.name,
             "id": found.id,

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import structlog
 
@@ -22,6 +22,7 @@ from memory.erasure import stores
 from memory.erasure.person import Erased, compact, empty_log, erase_here
 from memory.people import privacy
 from memory.people.privacy import Erasure
+from memory.queue import outbox
 from memory.store import byte_search, erasure_ledger
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellation, Constellations
@@ -40,6 +41,10 @@ _LOG_PAUSE = 0.1
 _log = structlog.get_logger("bot.services.erasure")
 
 
+Reloaded: TypeAlias = Callable[[], Awaitable[None]]
+"""Has what is kept in memory read again, when the files do not have it any more."""
+
+
 @dataclass
 class Eraser:
     """Erases people from one data folder.
@@ -53,11 +58,11 @@ class Eraser:
     clock: Clock
     settle: Callable[[], Awaitable[None]]
     moved: Callable[[ConstellationId, Sequence[TurnId]], None]
-    erased: Callable[[], Awaitable[None]]
+    erased: Reloaded
     unshow: Callable[[Tx, PersonId, datetime], None]
     """Queues that what others were shown of the person's words is taken away; in the transaction of the erasure."""
-    deliver: Callable[[], None]
-    """Sees to what that has queued."""
+    deliver: Callable[[ConstellationId], None]
+    """Sees to what that has queued in a constellation."""
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
     _beginning: set[asyncio.Task[list[asyncio.Future[Erasure]]]] = field(default_factory=set, init=False)
@@ -146,12 +151,14 @@ class Eraser:
         await asyncio.to_thread(erasure_ledger.note, self.folder, erasure.entry)  # for backups that are put back later
         await self.settle()
         person, registry = erasure.person, self.constellations.registry
-        houses = self.constellations.all()
-        words = await self._samples(houses, person)
-        receipt: dict[str, Any] = {"stores": [await self._erase_house(house, erasure) for house in houses]}
+        constellations = self.constellations.all()
+        words = await self._samples(constellations, person)
+        receipt: dict[str, Any] = {
+            "stores": [await self._erase_in(constellation, erasure) for constellation in constellations]
+        }
         receipt["stores"].append(await self._erase_identities(person))
         await self.erased()
-        words = await self._telling(houses, words)
+        words = await self._telling(constellations, words)
         searched = await byte_search.search_apart(self.folder, words)
         now = self.clock()
         receipt |= {
@@ -166,38 +173,39 @@ class Eraser:
         _log.info("erased", erasure=erasure.id, files=searched.files, left=len(searched.left))
         return Erasure(erasure.id, person, erasure.asked_by, erasure.begun_at, to_text(now), receipt)
 
-    async def _samples(self, houses: Iterable[Constellation], person: PersonId) -> list[str]:
+    async def _samples(self, constellations: Iterable[Constellation], person: PersonId) -> list[str]:
         found: list[str] = []
-        for house in houses:
-            async with self.constellations.use(house.id) as database:
+        for constellation in constellations:
+            async with self.constellations.use(constellation.id) as database:
                 found += await database.read(lambda rows: byte_search.samples(rows, person))
         return list(dict.fromkeys(found))
 
-    async def _telling(self, houses: Iterable[Constellation], words: list[str]) -> list[str]:
+    async def _telling(self, constellations: Iterable[Constellation], words: list[str]) -> list[str]:
         """Without the words that stand in files of ours whoever spoke there, or in what agents begin with."""
         begun = await asyncio.to_thread(beginning_texts)
         others = [word for word in words if word.casefold() not in begun]
         found = await self.constellations.registry.read(lambda rows: byte_search.telling(rows, others))
-        for house in houses:
-            async with self.constellations.use(house.id) as database:
+        for constellation in constellations:
+            async with self.constellations.use(constellation.id) as database:
                 found = await database.read(partial(byte_search.telling, words=found))
         return found
 
-    async def _erase_house(self, house: Constellation, erasure: Erasure) -> dict[str, Any]:
+    async def _erase_in(self, constellation: Constellation, erasure: Erasure) -> dict[str, Any]:
         now = self.clock()
 
         def work(tx: Tx) -> Erased:
             self.unshow(tx, erasure.person, now)
             return erase_here(tx, erasure.id, erasure.person, now)
 
-        async with self.constellations.use(house.id) as database:
+        async with self.constellations.use(constellation.id) as database:
             erased = await database.write(_ERASE, work, durable=True)
-            self.moved(house.id, erased.moved)
-            self.deliver()
+            self.moved(constellation.id, erased.moved)
+            if await database.read(outbox.open_places):
+                self.deliver(constellation.id)
             await _rewritten(database)
-        file = house.path.relative_to(self.folder).as_posix()
+        file = constellation.path.relative_to(self.folder).as_posix()
         counts = {"before": erased.before, "after": erased.after, "answers": erased.answers}
-        return {"name": house.name, "file": file, **counts}
+        return {"name": constellation.name, "file": file, **counts}
 
     async def _erase_identities(self, person: PersonId) -> dict[str, Any]:
         registry = self.constellations.registry
@@ -218,9 +226,9 @@ class Eraser:
     async def _described(self, left: byte_search.Left, words: Sequence[str]) -> dict[str, Any]:
         """A file with words in it; of a constellation in use also the tables, as rows of others may say the same."""
         found: dict[str, Any] = asdict(left)
-        for house in self.constellations.all():
-            if not left.copy and (self.folder / left.file) == house.path:
-                async with self.constellations.use(house.id) as database:
+        for constellation in self.constellations.all():
+            if not left.copy and (self.folder / left.file) == constellation.path:
+                async with self.constellations.use(constellation.id) as database:
                     found["tables"] = await database.read(lambda rows: byte_search.holding(rows, words))
         return found
 

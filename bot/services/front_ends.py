@@ -17,17 +17,24 @@ from memory.store.ids import PlaceId
 
 
 @dataclass(frozen=True)
+class FrontEndStates:
+    """How the front ends of the service are doing; each adds its own when it is connected."""
+
+    words: dict[str, Callable[[], str]] = field(default_factory=dict)
+    """For a person, by the name of each."""
+    ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    """Whether people are heard there."""
+
+
+@dataclass(frozen=True)
 class FrontEnds:
-    """Of one constellation."""
+    """What front ends ask of one constellation."""
 
     database: Database
     marks: Constellations
     clock: Clock
     typing: TypingPeople
-    states: dict[str, Callable[[], str]] = field(default_factory=dict)
-    """Words on how each front end is doing, by its name; each adds its own when it is connected."""
-    ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
-    """Whether people are heard there."""
+    connected: FrontEndStates
 
     async def blocks(self, asker: Asker) -> list[tuple[Agent, list[Block]]]:
         """Every agent's blocks that the asker may see here."""

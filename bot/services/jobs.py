@@ -1,7 +1,7 @@
 """Scheduled jobs: kept while the service runs; listed, run now, paused and resumed by command."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar
 
@@ -20,9 +20,8 @@ from memory.jobs import Job, NewJob, Status
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId
 from scheduler import triggers
-from scheduler.runner import Runner
+from scheduler.jobs import Kinds
 from scheduler.triggers import Trigger
 
 _CHANGE = commit_point("job.change")
@@ -34,7 +33,7 @@ _log = structlog.get_logger("bot.services.jobs")
 
 @dataclass(frozen=True)
 class Standing:
-    """A job of the house's own, which is there in every constellation; its id is its kind."""
+    """A job of Carina's own, which is there in every constellation; its id is its kind."""
 
     kind: str
     trigger: Trigger
@@ -81,25 +80,23 @@ class JobRow(Row):
 
 @dataclass(frozen=True)
 class Schedule:
-    """The jobs of one constellation. What `runner` knows how to do is added to its kinds before it runs."""
+    """The jobs of one constellation. What is known how to be done is added to `kinds`."""
 
     titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
 
     database: Database
-    house: ConstellationId
     clock: Clock
-    runner: Runner
+    changed: Callable[[], None]
+    """A job was made or moved: look at it now."""
+    queued: Callable[[], None]
+    """Something was queued to be said by a command: have it said."""
+    kinds: Kinds = field(default_factory=Kinds)
     standing: Sequence[Standing] = ()
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
     """Keeps the jobs that agents have by their settings."""
 
-    async def run(self) -> None:
-        """Keep the house's own jobs, then run whatever is due until cancelled."""
-        await self.prepare()
-        await self.runner.run()
-
     async def prepare(self) -> None:
-        """Keep the house's own jobs; one whose time was changed is planned anew, one that is paused stays so."""
+        """Keep Carina's own jobs; one whose time was changed is planned anew, one that is paused stays so."""
         now = self.clock()
 
         def work(tx: Tx) -> None:
@@ -115,14 +112,6 @@ class Schedule:
         """An agent's tool may have made or moved a job."""
         if isinstance(event, ToolCallCompleted) and event.ok:
             self.changed()
-
-    def queued(self) -> None:
-        """Something was queued to be said by a command: have it said."""
-        self.runner.queued(self.house)
-
-    def changed(self) -> None:
-        """A job was made or moved: look at it now."""
-        self.runner.changed(self.house)
 
     @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS, Told(file_name="jobs.md"))
     async def list_jobs(self, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:

@@ -1,4 +1,4 @@
-"""The house's own upkeep as scheduled jobs: full-text indexes, and rows whose time is over."""
+"""Carina's own upkeep as scheduled jobs: full-text indexes, and rows whose time is over."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from bot.agents.groups.sleeptime import look_all
 from bot.agents.notices import Notices
 from bot.agents.patrols import Patrols
 from bot.config import Config
-from bot.secrets import Redactor
 from bot.services.approvals import Approvals
 from bot.services.backups import BACKUP, Backups
 from bot.services.jobs import Schedule, Standing
@@ -27,12 +26,10 @@ from memory.knowledge import items
 from memory.knowledge.archival import journal
 from memory.people.privacy import Choice
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
-from memory.store.ids import ConstellationId, PersonId
+from memory.store.ids import PersonId
 from memory.store.plurals import many
 from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
-from scheduler.runner import Runner
 from scheduler.triggers import Cron
 
 _TIDY_AFTER = timedelta(days=90)
@@ -46,7 +43,7 @@ _SWEPT = 500  # rows in one transaction
 
 
 def standing(zone: str, *, summaries: bool = True) -> tuple[Standing, ...]:
-    """The house's own jobs, at night on the clocks of its zone; `summaries`: also those that tell things in short."""
+    """Carina's own jobs, at night on the clocks of its zone; `summaries`: also those that tell things in short."""
     told = (Standing(OF_AGENTS, Cron("5 * * * *", zone)), Standing(OF_DAYS, Cron("0 4 * * *", zone)))
     return (
         *(told if summaries else ()),
@@ -109,35 +106,29 @@ def open_reminders(
         return chosen is not None and chosen[0] is Choice.OPTED_OUT
 
     reminding = Reminding(notices, zone, opted_out, people.selves)
-    reminding.add(schedule.runner.kinds)
-    Announcing(reminding).add(schedule.runner.kinds)
-    ConsentRequests(reminding).add(schedule.runner.kinds)
+    reminding.add(schedule.kinds)
+    Announcing(reminding).add(schedule.kinds)
+    ConsentRequests(reminding).add(schedule.kinds)
 
 
 def open_backups(config: Config, approvals: Approvals, schedule: Schedule) -> Backups:
     """The backups of the data folder, made daily by the schedule."""
     made = Backups(config.home, approvals.clock, config.schedule.backups_kept)
-    made.add(schedule.runner.kinds)
+    made.add(schedule.kinds)
     return made
 
 
-def open_schedule(
-    config: Config,
-    constellations: Constellations,
-    house: ConstellationId,
-    approvals: Approvals,
-    queued: Callable[[ConstellationId], None],
-) -> Schedule:
-    """The schedule of one constellation with its own upkeep; other kinds are added to its runner's."""
-    runner = Runner(constellations, Kinds(), approvals.clock, queued, Redactor(config.secrets()).text)
+def open_schedule(config: Config, approvals: Approvals, changed: Callable[[], None]) -> Schedule:
+    """The schedule of one constellation with its own upkeep; other kinds are added to it."""
     zone = config.schedule.zone_name()
-    Upkeep(approvals.clock, zone).add(runner.kinds)
-    jobs_of_the_house = standing(zone, summaries=config.schedule.summaries)
 
     def plan(tx: Tx, now: datetime) -> None:
         patrols.plan(tx, zone, now)
 
-    return Schedule(approvals.database, house, approvals.clock, runner, jobs_of_the_house, plan)
+    own = standing(zone, summaries=config.schedule.summaries)
+    schedule = Schedule(approvals.database, approvals.clock, changed, approvals.resume, standing=own, plan=plan)
+    Upkeep(approvals.clock, zone).add(schedule.kinds)
+    return schedule
 
 
 def open_patrols(config: Config, approvals: Approvals, schedule: Schedule, side: OwnersSide) -> None:
@@ -145,4 +136,4 @@ def open_patrols(config: Config, approvals: Approvals, schedule: Schedule, side:
     terms = approvals.broker.terms
     owners = terms.people.owner
     owner = next((each for each in owners if terms.private(each) == side.place), owners[0])
-    Patrols(config.home, owner, side.quiet).add(schedule.runner.kinds)
+    Patrols(config.home, owner, side.quiet).add(schedule.kinds)

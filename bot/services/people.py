@@ -1,18 +1,23 @@
-"""The parts that are about people: who is let in, which accounts are one person's, what is kept of them."""
+"""The parts that are about people, whichever constellation they talk to: which accounts are one person's, what is kept
+of them. Who is let in is decided in each constellation.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from bot.agents.permissions.broker import Broker
 from bot.config import Config
 from bot.runtime.intake import AudienceResolver
 from bot.services.access import Access, configured_rules
 from bot.services.accounts import Accounts
 from bot.services.approvals import Approvals
-from bot.services.erasure import Eraser
+from bot.services.erasure import Eraser, Reloaded
 from bot.services.privacy import Choices, Privacy
+from memory.store.clock import Clock
 from memory.store.constellation import Constellations
+from memory.store.database import Database
 from memory.store.ids import ConstellationId, TurnId
 
 Settle: TypeAlias = Callable[[], Awaitable[None]]
@@ -22,56 +27,67 @@ Moved: TypeAlias = Callable[[ConstellationId, Sequence[TurnId]], None]
 
 
 @dataclass(frozen=True)
-class Community:
-    """All of them, with what they know read from the store."""
+class Running:
+    """What of the running service an erasure needs.
 
-    access: Access
+    `settle` waits until what was heard before is stored; `moved` tells running turns to look again; `deliver` sees to
+    what was queued in a constellation; `reloaded` has what is kept in memory read again.
+    """
+
+    settle: Settle
+    moved: Moved
+    deliver: Callable[[ConstellationId], None]
+    reloaded: Reloaded
+
+
+@dataclass(frozen=True)
+class Community:
+    """All of them."""
+
     accounts: Accounts
     privacy: Privacy
+
+    @classmethod
+    def of(
+        cls,
+        broker: Broker,
+        data: tuple[Constellations, Path],
+        clock: Clock,
+        guards: tuple[Choices, AudienceResolver],
+        running: Running,
+    ) -> "Community":
+        """For one data folder."""
+        (constellations, folder), (choices, audience), people = data, guards, broker.terms.people
+        accounts = Accounts(constellations, people, audience, clock, running.settle, running.moved)
+
+        async def erased() -> None:
+            await running.reloaded()
+            await accounts.load()
+
+        after = running.settle, running.moved, erased, broker.erased, running.deliver
+        eraser = Eraser(constellations, folder, clock, *after)
+        return cls(accounts, Privacy(constellations, people, choices, eraser, clock))
+
+    async def load(self) -> None:
+        """Read what was chosen and linked before; to be done before anything is heard."""
+        await self.accounts.load()
+        await self.privacy.choices.load()
 
     @property
     def services(self) -> tuple[object, ...]:
         """What people call of them."""
-        return self.access, self.accounts, self.privacy
+        return self.accounts, self.privacy
+
+    async def follow(self, constellation: ConstellationId, database: Database) -> None:
+        """Let a constellation that is opened know what was chosen and unlinked while it was not."""
+        await self.privacy.choices.follow(database)
+        await self.accounts.narrow_here(constellation, database)
 
 
-async def at_rest() -> None:
-    """For a command on files that no service uses: there nothing is heard."""
-
-
-def nobody(_house: ConstellationId, _turns: Sequence[TurnId]) -> None:
-    """The same: there no turn runs."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What these stand on, made before them: what people chose and who hears what also guards the intake.
-
-    `settle` waits until what was heard before is stored; `moved` tells running turns to look again.
-    """
-
-    constellations: Constellations
-    folder: Path
-    choices: Choices
-    audience: AudienceResolver
-    settle: Settle
-    moved: Moved
-
-
-async def open_community(config: Config, approvals: Approvals, ground: Ground) -> Community:
-    """Make them for one constellation, with what was decided before."""
-    constellations, people, clock = ground.constellations, approvals.people, approvals.clock
-    terms = approvals.broker.terms
-    access = Access(approvals.database, terms, clock, approvals.resume, configured_rules(config))
-    accounts = Accounts(constellations, people, ground.audience, clock, ground.settle, ground.moved)
-
-    async def erased() -> None:
-        await access.load()
-        await accounts.load()
-
-    await erased()
-    await accounts.narrow()
-    await ground.choices.load()
-    after = (ground.settle, ground.moved, erased, approvals.broker.erased, approvals.resume)
-    eraser = Eraser(constellations, ground.folder, clock, *after)
-    return Community(access, accounts, Privacy(constellations, people, ground.choices, eraser, clock))
+async def open_access(config: Config, approvals: Approvals) -> Access:
+    """Who is let in to one constellation, with what was decided before."""
+    made = Access(
+        approvals.database, approvals.broker.terms, approvals.clock, approvals.resume, configured_rules(config)
+    )
+    await made.load()
+    return made

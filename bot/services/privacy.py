@@ -24,7 +24,7 @@ from memory.people import privacy, unshown
 from memory.people.privacy import Choice
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
-from memory.store.database import Rows, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 
@@ -59,7 +59,6 @@ class Choices:
     async def load(self) -> None:
         """Read what was chosen before; to be done before anything is heard."""
         self._held = await self._registry.read(privacy.choices)
-        await self._follow()
 
     def withheld(self, person: PersonId | None) -> bool:
         """Whether nothing that this person says is stored or answered."""
@@ -87,12 +86,15 @@ class Choices:
         await self._follow()
 
     async def _follow(self) -> None:
-        """Let every constellation know whose words are not shown to others."""
+        for each in self._constellations.all():
+            async with self._constellations.use(each.id) as database:
+                await self.follow(database)
+
+    async def follow(self, database: Database) -> None:
+        """Let a constellation know whose words are not shown to others."""
         chosen = {person: since for person, (_, since) in self._held.items()}
-        for house in self._constellations.all():
-            async with self._constellations.use(house.id) as database:
-                if await database.read(unshown.chosen) != chosen:
-                    await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
+        if await database.read(unshown.chosen) != chosen:
+            await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
 
 
 _Person = Annotated[
@@ -144,9 +146,9 @@ class Privacy:
             }
 
         found = {}
-        for house in self.constellations.all():
-            async with self.constellations.use(house.id) as database:
-                found[house.name] = await database.read(read)
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
+                found[each.name] = await database.read(read)
         _log.info("exported", person=person, by=caller.person, door=caller.approver.door)
         about = {"person": person, "exported_at": to_text(self.clock()), **await self._global(person)}
         about["erasures"] = [each.data() for each in about["erasures"]]
@@ -211,9 +213,9 @@ class Privacy:
             return {store: sum(counts[store] for counts in found) for store in found[0]}
 
         counts = {}
-        for house in self.constellations.all():
-            async with self.constellations.use(house.id) as database:
-                counts[house.name] = await database.read(read)
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
+                counts[each.name] = await database.read(read)
         return Seen(person=person, stores=counts, yours=yours, **await self._global(person))
 
     async def _global(self, person: PersonId) -> dict[str, Any]:

@@ -223,9 +223,9 @@ def open_upkeep(
     background = Background(thinking.choose, budgets, approvals.clock, redact, config.limits.turn_seconds)
     means = Means(background, config.dreams, folder)
     upkeep = UpkeepRun(approvals.database, means, busy)
-    upkeep.add(schedule.runner.kinds)
-    EvaluationJob(means).add(schedule.runner.kinds)
-    ExpansionJob(means, busy).add(schedule.runner.kinds)
+    upkeep.add(schedule.kinds)
+    EvaluationJob(means).add(schedule.kinds)
+    ExpansionJob(means, busy).add(schedule.kinds)
     return Upkeep(approvals.database, approvals.people, approvals.clock, upkeep, approvals.resume)
 
 

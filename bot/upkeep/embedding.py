@@ -185,15 +185,29 @@ def _batch(found: Sequence[Embeddable], *, alone: bool) -> list[Embeddable]:
     return batch
 
 
+@dataclass(frozen=True)
+class SharedEmbedder:
+    """The embedder of a process, which all constellations share."""
+
+    embedder: GuardedEmbedder | None
+    questions: Questions
+    unusable: str
+    redact: Callable[[str], str]
+
+    def of(self, database: Database) -> Embedding:
+        """For the rows of one constellation."""
+        return Embedding(database, self.embedder, self.questions, self.unusable, self.redact)
+
+
 @asynccontextmanager
-async def open_embedding(config: Config, database: Database) -> AsyncIterator[Embedding]:
+async def open_embedder(config: Config) -> AsyncIterator[SharedEmbedder]:
     """Make what the configuration asks for; an embedder that cannot be used here is no error, it is said."""
     redact = Redactor(config.secrets()).text
     made, unusable = _made(config.embedder())
     guarded = GuardedEmbedder(made, lambda health: _tell(health, redact)) if made is not None else None
     questions = Questions(guarded)
     try:
-        yield Embedding(database, guarded, questions, unusable, redact)
+        yield SharedEmbedder(guarded, questions, unusable, redact)
     finally:
         await questions.aclose()
         if guarded is not None:

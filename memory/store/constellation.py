@@ -92,6 +92,10 @@ class Constellations:
     def all(self) -> list[Constellation]:
         return sorted(self._known.values(), key=lambda constellation: constellation.name)
 
+    def of(self, identifier: ConstellationId) -> Constellation:
+        """A constellation by its id. Raises KeyError."""
+        return self._known[identifier]
+
     def named(self, name: str) -> Constellation | None:
         return next((known for known in self._known.values() if known.name == name), None)
 

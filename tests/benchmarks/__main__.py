@@ -19,7 +19,7 @@ BENCHMARKS = {
     "past": "pasts",
     "flow": "flow",
     "start": "starting",
-    "houses": "houses",
+    "constellations": "constellations",
     "search": "searching",
     "locomo": "recalls",
     "embedding": "embedding",

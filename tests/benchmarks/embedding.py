@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.config import load_config
-from bot.upkeep.embedding import open_embedding
+from bot.upkeep.embedding import open_embedder
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.queue.messages import Heard
@@ -153,12 +153,13 @@ async def _backfill(folder: Path, texts: int, words: Words) -> float:
     """Texts a second, through the task of the service; a message has two."""
     config = load_config({"CARINA_HOME": str(folder)}, folder)
     async with Constellations.open(folder, utc_now) as constellations:
-        house = await constellations.ensure("home", PersonId("bench:owner"))
+        home = await constellations.ensure("home", PersonId("bench:owner"))
         async with (
-            constellations.use(house.id) as file,
-            open_embedding(config, file) as made,
+            constellations.use(home.id) as file,
+            open_embedder(config) as shared,
             asyncio.TaskGroup() as tasks,
         ):
+            made = shared.of(file)
             await file.write(_FILL, lambda tx: _talk(tx, texts // 2, words))
             assert made.embedder is not None
             await made.embedder.embed(["warm"], 60)

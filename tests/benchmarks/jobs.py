@@ -18,6 +18,7 @@ from scheduler.runner import Runner
 from scheduler.triggers import At, Every, dump
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Measure, Report, at_most, percentile
+from tests.scheduler.parts import alike
 
 _FILL = commit_point("bench.fill_jobs")
 
@@ -35,14 +36,15 @@ def _fill(tx: Tx, count: int) -> None:
 async def _round(folder: Path, count: int) -> tuple[float, float, float]:
     async with Constellations.open(folder, utc_now) as constellations:
         house = (await constellations.ensure("bench", PersonId("terminal:owner"))).id
-        runner = Runner(constellations, Kinds(), utc_now, lambda _house: None, str)
+        kinds = Kinds()
+        runner = Runner(constellations, alike(constellations, kinds), utc_now, lambda _id: None, str)
         fired: list[str] = []
 
         def note(_tx: Tx, firing: Firing) -> Done:
             fired.append(firing.job.id)
             return Done()
 
-        runner.kinds.add(Queueing("note", note))
+        kinds.add(Queueing("note", note))
         async with constellations.use(house) as database:
             await database.write(_FILL, lambda tx: _fill(tx, count))
             runner.changed(house)

@@ -16,17 +16,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.config import load_config
-from bot.runtime.bootstrap import open_constellation
 from memory import agents
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import PlaceId
 from tests.benchmarks.options import Options
 from tests.benchmarks.process import ROOT, resident_mib, stopped, until_ready
 from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_blocks, fill_messages
 from tests.benchmarks.words import Words
+from tests.bot.seeding import seeded
 from tests.wire.discord import DiscordServer
 from tests.wire.model import Answer, ModelServer
 
@@ -89,8 +89,8 @@ async def _fill(folder: Path, place: PlaceId) -> None:
     """
     words, config = Words(7), load_config({"CARINA_HOME": str(folder / "data")}, folder)
     async with Constellations.open(folder / "data", utc_now) as constellations:
-        house, _ = await open_constellation(config, constellations, PersonId("bench:owner"), utc_now)
-        async with constellations.use(house) as database:
+        home, _ = await seeded(config, constellations)
+        async with constellations.use(home) as database:
             agent = (await database.read(agents.agents))[0]
             await database.write(_FILL, lambda tx: fill_blocks(tx, agent.id, 100, words))
             await database.write(_FILL, lambda tx: fill_messages(tx, agent.id, 10_000, 2_000, words, here_is=place))

@@ -72,7 +72,7 @@ async def _talk(folder: Path, every: int) -> list[_Prompt]:
             heard = said(0, 0, words.sentence(20), serial)
             world.router.receive(heard)
             await world.endpoint.until(serial + 1)
-            await world.router.delivered(heard.place.id)
+            await world.runtime.delivered(heard.place.id)
     return [_prompt(request) for request in model.requests]
 
 

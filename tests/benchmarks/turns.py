@@ -107,7 +107,7 @@ async def _turns(world: World, spans: Spans, words: Words, count: int) -> None:
         accepted = time.perf_counter()
         world.router.receive(heard)
         await world.endpoint.until(world.endpoint.count + 1)
-        await world.router.delivered(heard.place.id)
+        await world.runtime.delivered(heard.place.id)
         while spans.ended.get("outbox.sent", 0.0) < accepted:  # a reader may see it before who wrote it is told
             await asyncio.sleep(0)
         spans.add("whole", accepted)
@@ -127,7 +127,7 @@ async def _round(folder: Path, options: Options) -> tuple[Spans, Spans]:
             fill_blocks(tx, world.agent.id, BLOCKS, words)
             fill_messages(tx, world.agent.id, MESSAGES, HERE, words)
 
-        await world.database.write(_FILL, fill)
+        await world.runtime.database.write(_FILL, fill)
         with timed_writes(plain):
             await _turns(world, plain, words, _WARM)
             plain.forget()

@@ -18,12 +18,14 @@ from bot.agents.permissions.policy import People
 from bot.agents.tools import make_tools
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
-from bot.runtime.bootstrap import open_constellation
+from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundings
 from bot.runtime.conversation import Patience
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import Gate
-from bot.runtime.router import House, Router
+from bot.runtime.intake import Gate, Intake
+from bot.runtime.open_constellations import OpenConstellations
+from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
+from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from memory import agents
 from memory.agents import Agent
@@ -45,6 +47,7 @@ from sources.base import (
     PlaceKind,
     Speaker,
 )
+from tests.bot.seeding import seeded
 
 SOURCE = "bench"
 GUILD = Audience("guild:bench:1")
@@ -121,13 +124,12 @@ class Sink:
 
 @dataclass(frozen=True)
 class World:
-    """A running router with one house."""
+    """A running router with one constellation."""
 
     constellations: Constellations
-    house: ConstellationId
+    runtime: ConstellationRuntime
     group: GroupId
     agent: Agent
-    database: Database
     router: Router
     endpoint: Sink
 
@@ -148,20 +150,26 @@ async def open_world(making: Making) -> AsyncIterator[World]:
     config = load_config({"CARINA_HOME": str(making.folder)}, making.folder)
     endpoint = Sink()
     async with Constellations.open(making.folder, utc_now) as constellations:
-        house_id, answering = await open_constellation(config, constellations, PersonId("bench:owner"), utc_now)
+        home, routing = await seeded(config, constellations)
         turn_deps = make_kit(making.model, endpoint, making.watch)
-        house = House(house_id, answering, turn_deps, Notices(PlaceId("bench:owner"), SOURCE))
-        router = Router(
-            constellations,
-            {house_id: house},
-            house_id,
-            {SOURCE: endpoint},
-            lambda _: Patience(merge=0),
-            open_gate(constellations),
-        )
-        async with constellations.use(house_id) as database, running(router):
-            agent = (await database.read(agents.agents))[0]
-            yield World(constellations, house_id, answering.default, agent, database, router, endpoint)
+
+        @asynccontextmanager
+        async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
+            async with constellations.use(identifier) as file:
+                answering = Answering(routing, turn_deps, Notices(PlaceId("bench:owner"), SOURCE), {SOURCE: endpoint})
+                yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
+
+        around = surroundings(constellations)
+        opened = OpenConstellations(make, around.workers)
+        router = Router(constellations, opened, home, around)
+        async with opened.use(home) as runtime, running(router):
+            agent = (await runtime.database.read(agents.agents))[0]
+            yield World(constellations, runtime, routing.default, agent, router, endpoint)
+
+
+def surroundings(constellations: Constellations) -> Surroundings:
+    """Nobody waits here for whether another message follows."""
+    return Surroundings(lambda _: Patience(merge=0), open_gate(constellations), Workers(), Intake())
 
 
 def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwatched) -> TurnDeps:

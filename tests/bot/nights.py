@@ -95,7 +95,7 @@ class House:
         await self.idling.look()
         await self.runner.tick()
         await self.runner.settled()
-        self.service.router.resume(self.service.house)
+        self.service.resume()
         await self.service.settled()
         due = await self.runner.tick()
         await self.runner.settled()
@@ -127,12 +127,13 @@ async def living(
     """The service in a folder with some of the house's own jobs."""
     async with running(folder, setting) as service:
         clock = service.clock
-        runner = Runner(service.constellations, Kinds(), clock, service.router.resume, str)
-        Upkeep(clock).add(runner.kinds)
-        turn_deps = service.router._houses[service.house].turn_deps
-        SummaryJob(Background.of(turn_deps), zone, upkeep_model).add(runner.kinds)
+        kinds = Kinds()
+        runner = service.runner(kinds)
+        Upkeep(clock).add(kinds)
+        turn_deps = service.runtime.turn_deps
+        SummaryJob(Background.of(turn_deps), zone, upkeep_model).add(kinds)
         kept = [each for each in standing(zone) if each.kind in jobs]
-        schedule = Schedule(service.database, service.house, clock, runner, kept)
+        schedule = service.schedule(runner, kinds, kept)
         await schedule.prepare()
         idling = IdleMonitor(service.database, clock, None, schedule.changed)
         try:

@@ -27,18 +27,22 @@ from bot.agents.permissions.policy import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
-from bot.config import load_config
+from bot.config import Config, load_config
 from bot.config.tables import TOOLS
 from bot.models.base import Model
-from bot.runtime.bootstrap import RoutingTable, open_constellation
+from bot.runtime.bootstrap import configured_constellation, seeded_routing
+from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundings
 from bot.runtime.conversation import ConversationWorker, Patience
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import AudienceResolver, Gate
-from bot.runtime.router import House, Router
+from bot.runtime.intake import AudienceResolver, Gate, Intake
+from bot.runtime.open_constellations import OpenConstellations
+from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
+from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.approvals import Approvals
 from bot.services.erasure import Eraser
+from bot.services.jobs import Schedule, Standing
 from bot.services.privacy import Choices, Privacy
 from bot.services.status import StatusSources
 from bot.upkeep.compaction import Compactor
@@ -52,8 +56,11 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Row, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
+from scheduler.jobs import Kinds
+from scheduler.runner import Runner
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
+from tests.scheduler.parts import alike
 from tests.wire import PATIENCE
 
 T = TypeVar("T")
@@ -106,10 +113,11 @@ class Setting:
 
 @dataclass
 class Service:
-    """The running service with its fakes; the first constellation is `house`."""
+    """The running service with its fakes; the first constellation is `home`."""
 
     constellations: Constellations
-    houses: tuple[ConstellationId, ...]
+    ids: tuple[ConstellationId, ...]
+    """Of its constellations."""
     database: Database
     """Of the first one."""
     router: Router
@@ -136,8 +144,35 @@ class Service:
         return self.setting.clock
 
     @property
-    def house(self) -> ConstellationId:
-        return self.houses[0]
+    def home(self) -> ConstellationId:
+        return self.ids[0]
+
+    @property
+    def runtime(self) -> ConstellationRuntime:
+        """Of the first one."""
+        found = self.router.opened.get(self.home)
+        assert found is not None
+        return found
+
+    def resume(self) -> None:
+        """See to whatever waits in the first one."""
+        self.router.resume(self.home)
+
+    def runner(self, kinds: Kinds) -> Runner:
+        """Runs jobs, of these kinds, in every constellation."""
+        opening = alike(self.constellations, kinds)
+        return Runner(self.constellations, opening, self.clock, self.router.resume, str)
+
+    def schedule(
+        self,
+        runner: Runner,
+        kinds: Kinds,
+        kept: Sequence[Standing] = (),
+        plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None,
+    ) -> Schedule:
+        """The jobs of the first constellation."""
+        changed = functools.partial(runner.changed, self.home)
+        return Schedule(self.database, self.clock, changed, self.resume, kinds, kept, plan)
 
     def hear(self, *notifications: Notification) -> None:
         for notification in notifications:
@@ -151,25 +186,25 @@ class Service:
     async def settled(self, seconds: float = PATIENCE) -> None:
         """Wait until nothing waits for an answer and nothing for delivery."""
 
-        await self.router._queue.join()
+        await self.router._intake.emptied()
 
         async def idle() -> bool:
-            opened = [await self.read(functools.partial(_open, now=self.clock()), house) for house in self.houses]
+            opened = [await self.read(functools.partial(_open, now=self.clock()), each) for each in self.ids]
             return not any(opened)
 
         await until(idle, seconds)
         await self.compactor.idle()
 
-    async def read(self, work: Callable[[Rows], T], house: ConstellationId | None = None) -> T:
-        async with self.constellations.use(house or self.house) as database:
+    async def read(self, work: Callable[[Rows], T], of: ConstellationId | None = None) -> T:
+        async with self.constellations.use(of or self.home) as database:
             return await database.read(work, indexed=True)
 
-    async def write(self, work: Callable[[Tx], T], house: ConstellationId | None = None) -> T:
-        async with self.constellations.use(house or self.house) as database:
+    async def write(self, work: Callable[[Tx], T], of: ConstellationId | None = None) -> T:
+        async with self.constellations.use(of or self.home) as database:
             return await database.write(SETUP, work)
 
-    async def rows(self, sql: str, *values: Any, house: ConstellationId | None = None) -> list[Row]:
-        return await self.read(lambda rows: rows.all(sql, values), house)
+    async def rows(self, sql: str, *values: Any, of: ConstellationId | None = None) -> list[Row]:
+        return await self.read(lambda rows: rows.all(sql, values), of)
 
     async def column(self, sql: str, *values: Any) -> list[Any]:
         return [row[0] for row in await self.rows(sql, *values)]
@@ -224,17 +259,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         logs = stack.enter_context(capture_logs())
         constellations = await stack.enter_async_context(Constellations.open(folder, made.clock))
         compactors = list[Compactor]()
-        turn_deps, houses = _deps(made, platform, events, compactors), dict[ConstellationId, House]()
-        for name, places in {"home": (), **made.more}.items():
-            identifier, answering = await _open_house(folder, name, made, constellations)
-            by_state = functools.partial(answering.by_state, selves=turn_deps.broker.terms.people.selves)
-            houses[identifier] = House(identifier, answering, turn_deps, Notices(OWNERS_PLACE.id, SOURCE), by_state)
-            for place in places:
-                await constellations.bind(place, identifier, "test")
-        default = next(iter(houses))
-        database = await stack.enter_async_context(constellations.use(default))
-        compactors.append(Compactor(database, turn_deps))
-        endpoints = {SOURCE: platform, "bluesky": platform}
+        turn_deps = _deps(made, platform, events, compactors)
         people = turn_deps.broker.terms.people
         choices = Choices(constellations, made.clock, people.selves)
         await choices.load()
@@ -243,8 +268,34 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         if made.halted:
             halt.begin("a test")
         gate = Gate(halt, AudienceResolver(people).heard_by, choices.withheld, lambda _source: False)
-        router = Router(constellations, houses, default, endpoints, lambda _source: made.patience, gate)
-        approvals = Approvals(database, turn_deps.broker, made.clock, lambda: router.resume(default))
+        around = Surroundings(lambda _source: made.patience, gate, Workers(), Intake())
+        endpoints = {SOURCE: platform, "bluesky": platform}
+        configs = {}
+        for name, places in {"home": (), **made.more}.items():
+            config = _config(folder, name, made)
+            found = await configured_constellation(config, constellations, OLGA.id)
+            configs[found.id] = config
+            for place in places:
+                await constellations.bind(place, found.id, "test")
+
+        @asynccontextmanager
+        async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
+            async with constellations.use(identifier) as file:
+                routing = await seeded_routing(configs.get(identifier, configs[default]), file, made.clock)
+                await choices.follow(file)
+                by_state = functools.partial(routing.by_state, selves=people.selves)
+                notices = Notices(OWNERS_PLACE.id, SOURCE)
+                answering = Answering(routing, turn_deps, notices, endpoints, by_state)
+                yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
+
+        default = next(iter(configs))
+        opened = OpenConstellations(make, around.workers)
+        router = Router(constellations, opened, default, around)
+        stack.push_async_callback(opened.close)
+        runtime = await stack.enter_async_context(opened.use(default))
+        database = runtime.database
+        compactors.append(Compactor(database, turn_deps))
+        approvals = Approvals(database, turn_deps.broker, made.clock, runtime.resume)
         eraser = replace(
             Eraser.at_rest(constellations, folder, made.clock),
             settle=functools.partial(router.taken_in, 5),
@@ -253,7 +304,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         privacy = Privacy(constellations, approvals.people, choices, eraser, made.clock)
         service = Service(
             constellations,
-            tuple(houses),
+            tuple(configs),
             database,
             router,
             halt,
@@ -268,7 +319,9 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         )
         async with _tasks() as tasks:
             await privacy.eraser.take_up()
-            await router.start(Supervisor(tasks, tell, router.unstored))
+            await router.start(Supervisor(tasks, tell, router.workers.unstored))
+            for identifier in configs:
+                router.resume(identifier)
             compacting = tasks.create_task(compactors[0].run())
             try:
                 yield service
@@ -294,13 +347,10 @@ async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
         raise
 
 
-async def _open_house(
-    folder: Path, name: str, setting: Setting, constellations: Constellations
-) -> tuple[ConstellationId, RoutingTable]:
+def _config(folder: Path, name: str, setting: Setting) -> Config:
     path = folder / f"{name}.toml"
     path.write_text(f'{setting.toml}\n[constellation]\nname = "{name}"\n')
-    config = load_config({"CARINA_HOME": str(folder), "CARINA_CONFIG": str(path)}, folder)
-    return await open_constellation(config, constellations, OLGA.id, setting.clock)
+    return load_config({"CARINA_HOME": str(folder), "CARINA_CONFIG": str(path)}, folder)
 
 
 def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> TurnDeps:

@@ -12,7 +12,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
-from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
+from scheduler.jobs import Done, Firing, Kinds, Open, Opened, Queueing, Working
 from scheduler.runner import Runner
 from scheduler.triggers import Trigger, dump, next_run
 
@@ -35,8 +35,9 @@ class Ground:
     """One constellation, its runner, and what ran."""
 
     constellations: Constellations
-    house: ConstellationId
+    home: ConstellationId
     runner: Runner
+    kinds: Kinds
     clock: Clock
     fired: list[Firing] = field(default_factory=list)
     again: datetime | None = None
@@ -57,12 +58,12 @@ class Ground:
     async def put(self, identifier: str, trigger: Trigger, kind: str = "note", grace: timedelta | None = None) -> None:
         first = next_run(trigger, self.clock() - timedelta(microseconds=1)) or self.clock()
         new = NewJob(identifier, kind, dump(trigger), first, grace=grace)
-        async with self.constellations.use(self.house) as database:
+        async with self.constellations.use(self.home) as database:
             await database.write(PUT, lambda tx: jobs.put(tx, new, self.clock()))
-        self.runner.changed(self.house)
+        self.runner.changed(self.home)
 
     async def job(self, identifier: str) -> Job:
-        async with self.constellations.use(self.house) as database:
+        async with self.constellations.use(self.home) as database:
             found = await database.read(lambda rows: jobs.get(rows, identifier))
         assert found is not None
         return found
@@ -84,6 +85,17 @@ class Ground:
         return [firing for firing in self.fired if firing.job.id == identifier]
 
 
+def alike(constellations: Constellations, kinds: Kinds) -> Open:
+    """Opens constellations that all know how to do the same."""
+
+    @asynccontextmanager
+    async def opening(identifier: ConstellationId) -> AsyncIterator[Opened]:
+        async with constellations.use(identifier) as database:
+            yield Opened(database, kinds)
+
+    return opening
+
+
 SECRET = "hunter2-hunter2"
 """What the runner of these tests keeps out of what it writes down."""
 
@@ -93,11 +105,11 @@ async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Grou
     """The ground in a folder; again in the same folder, it is another process's."""
     clock = clock or Clock()
     async with Constellations.open(folder, clock) as constellations:
-        house = await constellations.ensure("home", PersonId("terminal:owner"))
-        runner = Runner(
-            constellations, Kinds(), clock, lambda _house: None, lambda text: text.replace(SECRET, "[secret]")
-        )
-        made = Ground(constellations, house.id, runner, clock)
-        runner.kinds.add(Queueing("note", made.note))
-        runner.kinds.add(Working("work", made.work))
+        home = await constellations.ensure("home", PersonId("terminal:owner"))
+        kinds = Kinds()
+        opening = alike(constellations, kinds)
+        runner = Runner(constellations, opening, clock, lambda _id: None, lambda text: text.replace(SECRET, "[secret]"))
+        made = Ground(constellations, home.id, runner, kinds, clock)
+        kinds.add(Queueing("note", made.note))
+        kinds.add(Working("work", made.work))
         yield made

@@ -90,7 +90,7 @@ async def test_work_that_was_cut_off_is_done_again_when_its_lease_is_over(tmp_pa
     clock = Clock()
     async with ground(tmp_path, clock) as one:
         await one.put("w", At(NOON), "work")
-        async with one.constellations.use(one.house) as database:
+        async with one.constellations.use(one.home) as database:
             await database.write(PUT, lambda tx: jobs.claim(tx, "w", "somebody who died", NOON, NOON + LEASE))
         await one.runner.tick()
         await one.runner.settled()
@@ -145,7 +145,7 @@ async def test_one_that_fails_keeps_no_other_from_running(here: Ground) -> None:
     def fail(_tx: Tx, _firing: Firing) -> Done:
         raise ValueError("no such thing")
 
-    here.runner.kinds.add(Queueing("broken", fail))
+    here.kinds.add(Queueing("broken", fail))
     await here.put("a", At(NOON), "broken")
     await here.put("b", At(NOON))
     await here.runner.tick()
@@ -158,7 +158,7 @@ async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
     job = await here.job("strange")
     assert (job.status, job.held_until) == (Status.ACTIVE, NOON + HOUR)
     assert "nothing here knows how" in job.last_detail
-    here.runner.kinds.add(Queueing("of another version", here.note))
+    here.kinds.add(Queueing("of another version", here.note))
     await here.pass_by(HOUR, HOUR)
     assert len(here.fired) == 1
 
@@ -180,12 +180,12 @@ async def test_a_handler_may_want_to_be_asked_again(here: Ground, kind: str) -> 
 
 async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Ground) -> None:
     await here.put("hourly", Every(HOUR, NOON + HOUR))
-    async with here.constellations.use(here.house) as database:
+    async with here.constellations.use(here.home) as database:
         await database.write(PUT, lambda tx: jobs.pause(tx, "hourly"))
         await here.pass_by(5 * HOUR, HOUR)
         assert here.fired == []
         await database.write(PUT, lambda tx: jobs.ask(tx, "hourly", here.clock()))
-    here.runner.changed(here.house)
+    here.runner.changed(here.home)
     await here.runner.tick()
     (firing,) = here.fired
     assert firing.asked
@@ -203,13 +203,13 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
         await go_on.wait()
         return "worked"
 
-    here.runner.kinds.add(Working("long", work))
+    here.kinds.add(Working("long", work))
     await here.put("w", At(NOON), "long")
     await here.runner.tick()
     await begun.wait()
-    async with here.constellations.use(here.house) as database:
+    async with here.constellations.use(here.home) as database:
         await database.write(PUT, lambda tx: jobs.ask(tx, "w", here.clock()))
-    here.runner.changed(here.house)
+    here.runner.changed(here.home)
     await here.runner.tick()
     go_on.set()
     await here.runner.settled()
@@ -219,9 +219,9 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
 
 async def test_one_that_is_asked_for_keeps_its_plan(here: Ground) -> None:
     await here.put("daily", Every(DAY, NOON + HOUR))
-    async with here.constellations.use(here.house) as database:
+    async with here.constellations.use(here.home) as database:
         await database.write(PUT, lambda tx: jobs.ask(tx, "daily", here.clock()))
-    here.runner.changed(here.house)
+    here.runner.changed(here.home)
     await here.runner.tick()
     assert len(here.fired) == 1
     assert (await here.job("daily")).next_at == NOON + HOUR
@@ -282,9 +282,9 @@ async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
     opened: list[ConstellationId] = []
     use = here.constellations.use
 
-    def watched(house: ConstellationId) -> object:
-        opened.append(house)
-        return use(house)
+    def watched(home: ConstellationId) -> object:
+        opened.append(home)
+        return use(home)
 
     monkeypatch.setattr(here.constellations, "use", watched)
     await here.pass_by(DAY, HOUR)
@@ -293,4 +293,4 @@ async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
 
 def test_a_kind_is_known_once(here: Ground) -> None:
     with pytest.raises(ValueError, match="already"):
-        here.runner.kinds.add(Queueing("note", here.note))
+        here.kinds.add(Queueing("note", here.note))

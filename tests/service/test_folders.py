@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from bot.config import load_config
-from bot.runtime.bootstrap import open_constellation
 from bot.services.caller import owner_at_terminal
 from bot.services.folders import Folders
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
-from sources.terminal import PERSON
+from tests.bot.seeding import seeded
 from tests.service.live_service import Live, live_service
 from tests.services.calling import registry
 from tests.wire.discord import Message
@@ -40,8 +39,8 @@ async def prepared(t: Live, folder: Path) -> None:
     (papers / "b.txt").write_text("red")
     config = load_config({"CARINA_HOME": str(t.service.home)}, folder)
     async with Constellations.open(config.home, utc_now) as constellations:
-        house, _answering = await open_constellation(config, constellations, PERSON, utc_now)
-        async with constellations.use(house) as database:
+        home, _answering = await seeded(config, constellations)
+        async with constellations.use(home) as database:
             made, owner = registry(Folders(database, config.home, utc_now)), owner_at_terminal()
             await made.call("folder.create", owner, {"name": "papers", "path": str(papers)})
             await made.call("folder.attach", owner, {"name": "papers", "agent": "Carina"})

@@ -1,6 +1,5 @@
 """The inbox by command: what arrived without words that its caller may not read, and what was given up tried again."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ async def call(
     service: Service, name: str, caller: Caller | None = None, wake: Wake | None = None, **given: Any
 ) -> Any:
     """What a call gives to a program."""
-    inbox = Inbox(service.database, wake or partial(service.router.answer, service.house))
+    inbox = Inbox(service.database, wake or service.runtime.answer)
     offered = registry(inbox, Databases(service.constellations), people=IN_CHARGE)
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()
 
@@ -111,7 +110,7 @@ async def test_vacuum_gives_pages_back_while_the_service_runs(tmp_path: Path) ->
         await service.heard(said("x" * 200_000, 1, answer=False))
         await service.write(lambda tx: tx.run("DELETE FROM messages"))
         done = await call(service, "db.vacuum")
-        assert [row["file"] for row in done] == [f"constellations/{service.house}/carina.db", "global.db"]
+        assert [row["file"] for row in done] == [f"constellations/{service.home}/carina.db", "global.db"]
         assert done[0]["bytes_after"] < done[0]["bytes_before"] - 100_000
         await service.heard(said("still there?", 2))
         assert service.platform.texts() == ["Yes."]

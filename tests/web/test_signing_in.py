@@ -65,7 +65,7 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(tmp_path
         assert len(await s.call("dashboard.sessions")) == 1
         await s.call("dashboard.sign-out", session="all")
         assert (await s.get("/")).status_code == 303
-        registry = s.app.constellations.registry
+        registry = s.app.served.shared.constellations.registry
         old = utc_now() - timedelta(days=31)
         secret = await registry.write(_AGE, lambda tx: web_keys.add(tx, Kind.SESSION, KeyScope.ADMIN, "old", old))
         async with client(s.address, cookies={"carina_session": secret}) as late:

@@ -25,11 +25,11 @@ async def serve(config: Config) -> None:
                 logs.log.info("not_configured", part=part, setting=setting)
             await _report_differences(app.services.registry)
             logs.ready("terminal")
-            await _either(stop, app.services.restart.wanted)
+            await _either(stop, app.restart.wanted)
 
         await app.run(until_stopped)
     logs.stopped()
-    if app.services.restart.wanted.is_set() and not stop.is_set():
+    if app.restart.wanted.is_set() and not stop.is_set():
         logs.log.info("starts_again")
         begin_anew()
 

@@ -19,9 +19,9 @@ from bot.interfaces.discord.entries import entry_form, hear_entry_form
 from bot.interfaces.discord.forms import Opening
 from bot.interfaces.discord.general import Tree, install
 from bot.interfaces.discord.why import VIEWS, install_why
-from bot.interfaces.frontends import Services
 from bot.secrets import Redactor
 from bot.services import titles
+from bot.services.composition import Services
 from memory.people.access import Rule
 from memory.store.clock import Clock
 from memory.store.ids import PersonId, PlaceId
@@ -39,7 +39,7 @@ _BEGUN = "discord.begun"
 
 def connect(config: Config, services: Services, clock: Clock) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
-    front_ends, community, places = services.front_ends, services.community, services.places
+    front_ends, community, places, access = services.front_ends, services.community, services.places, services.access
     withheld, keeps = community.privacy.choices.withheld, keeping(services.registry)
 
     async def recent(place: PlaceId) -> Sequence[Known]:
@@ -56,7 +56,7 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
 
     async def never_wrote() -> Mapping[PersonId, datetime | None]:
         """Whose direct channel is opened to look: the owner, the admins, and who was let in by name or by a code."""
-        rules = community.access.rules
+        rules = access.rules
         allowed = {*settings.allow.persons, *_persons(rules, Rule.ALLOW)} - set(_persons(rules, Rule.DENY))
         in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
         others = sorted(map(str, allowed)) if settings.direct is not Direct.OFF else []
@@ -78,7 +78,7 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
             cleaned=Redactor(config.secrets()).clean,
         ),
         withheld=withheld,
-        knocks=lambda who, place: None if places.deaf("discord") else community.access.knocks(who, place),
+        knocks=lambda who, place: None if places.deaf("discord") else access.knocks(who, place),
         clock=clock,
         deaf=functools.partial(places.deaf, "discord"),
         types=front_ends.typing.types,
@@ -86,11 +86,13 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
     )
     settings = replace(
         settings_of(config),
-        decided=Decided(community.access.rules, places.modes, community.accounts.audience.other_audiences),
+        decided=Decided(access.rules, places.modes, community.accounts.audience.other_audiences),
     )
     source = DiscordSource(settings, wiring)
     places.resumed["discord"] = source.read_back
-    front_ends.states["discord"] = lambda: "; ".join(filter(None, (_words(source.status), places.state("discord"))))
+    front_ends.connected.words["discord"] = lambda: "; ".join(
+        filter(None, (_words(source.status), places.state("discord")))
+    )
     return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
 
 

@@ -20,8 +20,8 @@ async def alive(_request: Request) -> Response:
 async def ready(ctx: Context) -> Response:
     """Whether the database takes writes and every front end hears; only names and yes or no."""
     front_ends = ctx.web.services.front_ends
-    parts = {name: is_ready() for name, is_ready in front_ends.ready.items()}
-    parts["database"] = not ctx.web.talk.router.unstored.words()
+    parts = {name: is_ready() for name, is_ready in front_ends.connected.ready.items()}
+    parts["database"] = not ctx.web.talk.router.workers.unstored.words()
     return JSONResponse({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
 
@@ -29,7 +29,7 @@ async def metrics(ctx: Context) -> Response:
     """In the text format of Prometheus."""
     front_ends = ctx.web.services.front_ends
     found = await ctx.web.talk.database.read(lambda rows: stored.counted(rows, front_ends.clock()))
-    up = [({"source": name}, int(is_ready())) for name, is_ready in front_ends.ready.items()]
+    up = [({"source": name}, int(is_ready())) for name, is_ready in front_ends.connected.ready.items()]
     lines = [*_family("carina_source_up", "gauge", "Whether a front end hears", up)]
     halted = int(bool(ctx.web.services.halt.since))
     lines += _family("carina_halted", "gauge", "Whether everything is halted", [({}, halted)])

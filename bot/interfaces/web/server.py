@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import structlog
 
 from bot.config import Config
-from bot.interfaces.frontends import Services
 from bot.interfaces.web.pulse import Pulse
 from bot.interfaces.web.talk import Talk
+from bot.services.composition import Services
 from bot.services.web_access import WebAccess
 from memory.store.clock import Clock
-from memory.store.constellation import Constellations
 from sources.api import ApiEndpoint, ApiSource
 from sources.base import Front
 from sources.terminal import PERSON, local_name
@@ -42,20 +41,18 @@ class Listening:
 
 @dataclass(frozen=True)
 class WebParts:
-    """What of the web is made before everything else: who gets in, and how agents are spoken to."""
+    """What of the web is made before everything else: how agents are spoken to, and where it answers."""
 
-    access: WebAccess
     front: Front
     source: ApiSource
     listening: Listening
 
     @classmethod
-    def open(cls, config: Config, constellations: Constellations, clock: Clock) -> "WebParts":
-        """For one data folder."""
+    def open(cls, config: Config, clock: Clock) -> "WebParts":
+        """For one service."""
         listening = Listening(problem="" if config.web.server.listen else "off ([web.server] listen is empty)")
-        access = WebAccess(constellations.registry, clock, lambda: listening.address)
         source = ApiSource(PERSON, config.constellation.owner or local_name(), clock)
-        return cls(access, Front(source, ApiEndpoint()), source, listening)
+        return cls(Front(source, ApiEndpoint()), source, listening)
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,7 @@ class WebServer:
 
     config: Config
     parts: WebParts
+    access: WebAccess
     talk: Talk
     services: Services
     clock: Clock

@@ -21,7 +21,7 @@ async def login(ctx: Context) -> Response:
         return _page(ctx, signed_in=ctx.request.state.key is not None)
     if attempts.blocked(client):
         return Refusal(429, "Too many wrong codes came from this address; wait five minutes.").response("/login")
-    secret = await ctx.web.parts.access.sign_in(code, _browser(ctx.request.headers.get("user-agent", "")))
+    secret = await ctx.web.access.sign_in(code, _browser(ctx.request.headers.get("user-agent", "")))
     if secret is None:
         attempts.note(client)
         log.warning("web_sign_in_failed", client=client)
@@ -36,7 +36,7 @@ async def logout(ctx: Context) -> Response:
     """End this session, here and in the store."""
     if ctx.request.method != "POST":
         raise Refusal(405, "Sign out with the button.")
-    await ctx.web.parts.access.drop(ctx.request.state.key.id)
+    await ctx.web.access.drop(ctx.request.state.key.id)
     page = _page(ctx, signed_out=True)
     page.headers["set-cookie"] = session_cookie("", secure=False)
     return page

@@ -67,7 +67,7 @@ def application(web: WebServer) -> ASGIApp:
         *(page(path, handler) for path, handler in PAGES),
     ]
     app = Starlette(routes=routes, exception_handlers={404: lost, 405: lost})
-    return Guarded(app, web.parts.access, web.config.web.server.public_url)
+    return Guarded(app, web.access, web.config.web.server.public_url)
 
 
 async def _favicon(_request: Request) -> Response:

@@ -8,11 +8,10 @@ from datetime import datetime
 
 from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
 from bot.errors import UserError
-from bot.interfaces.frontends import Services
 from bot.interfaces.group_requests import LONGEST, said_because
 from bot.runtime.router import Router
-from bot.runtime.turn_watchers import Broadcast
 from bot.services.chat import Addressee
+from bot.services.composition import Services
 from memory import agents
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox
@@ -21,7 +20,7 @@ from memory.queue.messages import Message
 from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId, snowflakes
 from sources.api import SOURCE, ApiSource, place_of
-from sources.base import Place
+from sources.base import Notification, Place
 from sources.terminal import PERSON
 
 _LOOK_SECONDS = 2.0  # between looks at a row whose turn says nothing, as while it waits for somebody's yes
@@ -76,11 +75,13 @@ class Line:
 class Talk:
     """Conversations over HTTP in one constellation."""
 
-    database: Database
+    services: Services
     router: Router
     source: ApiSource
-    events: Broadcast
-    services: Services
+
+    @property
+    def database(self) -> Database:
+        return self.services.database
 
     async def names(self) -> list[str]:
         """Whom one can talk to: agents that answer, then groups of other names."""
@@ -112,16 +113,19 @@ class Talk:
             raise UserError(words)
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
         heard = self.source.hear(text, said, to.place, to.to.group)
-        self.router.receive(replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard)
+        self._receive(replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard)
         await self.router.taken_in(_STORED_SECONDS)
-        if refused := self.router.unstored.words():
+        if refused := self.router.workers.unstored.words():
             raise UserError(f"This waits and is answered later: the database {refused}.")
         return said
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
         """Take something back that was said, which stops its answer where there is none yet."""
-        self.router.receive(self.source.unsay(external_id, to.place))
+        self._receive(self.source.unsay(external_id, to.place))
         await self.router.taken_in(_STORED_SECONDS)
+
+    def _receive(self, heard: Notification) -> None:
+        self.router.receive(heard, self.services.runtime.id)
 
     async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[Writing | Doing | Answer]:
         """How something that was said is answered, to its end; also after the answer, and after a restart."""
@@ -131,7 +135,7 @@ class Talk:
             if event.place == place:
                 queue.put_nowait(_told(event))
 
-        with self.events.listen(watch):
+        with self.services.events.listen(watch):
             while True:
                 row = await self.database.read(lambda rows: inbox.by_external(rows, SOURCE, external_id))
                 if row is None:
@@ -150,7 +154,7 @@ class Talk:
     async def _answer(self, place: PlaceId, row: InRow) -> Answer:
         if row.status is Status.DEAD:
             return Answer((), f"It could not be answered: {row.last_error}.")
-        await self.router.delivered(place)
+        await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: said_because(rows, row, place))
         return Answer(tuple(each.content for each in said if each.status is not outbox.Status.WITHDRAWN))
 

@@ -42,14 +42,14 @@ async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path
 
         await service.approvals.answer(request, OWNER, Verdict.ONCE)
         await until(lambda: _stored(halt))
-        assert service.router.halted
+        assert service.halt.halted
         assert await service.constellations.position("halt") == halt.since
         service.hear(said("anybody there?", 2))
 
         await halt.release(owner_at_terminal(), NoArguments())
         await service.settled()
         assert service.platform.texts()[-2:] == ["Back again.", "Hello."]
-        assert not service.router.halted
+        assert not service.halt.halted
         *_, (text, ok) = results(service.model.requests[-2])
         assert not ok
         assert "interrupted" in text

@@ -29,6 +29,7 @@ from sources.terminal import PERSON
 from tests.bot.agents.test_working_memory import keep
 from tests.bot.parts import HALL, NOON, OLGA, MovableClock, ScriptedModel, call, results, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
+from tests.scheduler.parts import alike
 
 TOML = """
 [[agents]]
@@ -76,14 +77,15 @@ class Watch:
 @asynccontextmanager
 async def watch(folder: Path, toml: str = TOML, **more: Any) -> AsyncIterator[Watch]:
     async with running(folder, Setting(toml=toml, **more)) as service:
-        runner = Runner(service.constellations, Kinds(), service.clock, service.router.resume, str)
+        kinds = Kinds()
+        runner = Runner(
+            service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
+        )
         people = replace(service.approvals.people, owner=(OLGA.id, PERSON))  # the terminal is the owner's
-        Patrols(folder, OLGA.id, quiet_hours(people, "UTC")).add(runner.kinds)
-        schedule = Schedule(
-            service.database,
-            service.house,
-            service.clock,
+        Patrols(folder, OLGA.id, quiet_hours(people, "UTC")).add(kinds)
+        schedule = service.schedule(
             runner,
+            kinds,
             plan=lambda tx, now: patrols.plan(tx, "UTC", now),
         )
         await schedule.prepare()

@@ -48,7 +48,7 @@ async def test_an_answer_that_was_overtaken_was_never_said(tmp_path: Path) -> No
         service.hear(said("one", 1))
         await held.begun.wait()
         service.hear(said("two", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert [text for _role, text, _tool in await batch(service)] == ["one", "two", "Both."]
@@ -84,7 +84,7 @@ async def test_an_agent_whose_name_is_shown_speaks_under_it_and_has_no_preview(t
         service.hear(said("one", 1))
         await held.begun.wait()
         (turn,) = await service.column("SELECT id FROM turns")
-        assert await service.router.preview(TurnId(turn), HALL.id, "Hel") == ""
+        assert await service.runtime.preview(TurnId(turn), HALL.id, "Hel") == ""
         held.free.set()
         await service.settled()
         assert [delivery.speaker for delivery in service.platform.sends] == ["Star"]
@@ -96,7 +96,7 @@ async def test_the_reply_is_to_the_newest_message_that_still_stands(tmp_path: Pa
         service.hear(said("one", 1))
         await held[0].begun.wait()
         service.hear(said("two", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held[0].free.set()
         await held[1].begun.wait()
         await service.heard(deleted(2))

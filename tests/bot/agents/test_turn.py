@@ -131,7 +131,7 @@ async def test_of_two_messages_one_may_be_deleted_and_the_other_is_answered(tmp_
         service.hear(said("one", 1))
         await held[0].begun.wait()
         service.hear(said("two", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held[0].free.set()
         await held[1].begun.wait()
         await service.heard(deleted(2))
@@ -228,7 +228,7 @@ async def test_tries_that_end_with_the_process_count_and_a_deadly_message_is_giv
             if life >= 5:
                 await until(lambda: put_off(service))
                 clock.forward(7_200)
-                service.router.resume(service.house)
+                service.resume()
             await held.begun.wait()
             service.crash()
     model = ScriptedModel()

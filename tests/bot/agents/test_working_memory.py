@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from tests.bot.parts import (
     says,
 )
 from tests.bot.stage import Service, Setting, running
+from tests.scheduler.parts import alike
 
 GUILD = guild("guild")
 ANNEX, ABROAD, ATTIC = channel("annex"), channel("port", of="abroad"), private("attic")
@@ -283,10 +285,15 @@ async def test_who_has_not_the_tool_is_shown_nothing_of_it(tmp_path: Path) -> No
 async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.services.maintenance._SWEPT", 5)
     async with running(tmp_path) as service:
-        runner = Runner(service.constellations, Kinds(), service.clock, service.router.resume, str)
-        Upkeep(service.clock).add(runner.kinds)
+        kinds = Kinds()
+        runner = Runner(
+            service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
+        )
+        Upkeep(service.clock).add(kinds)
         kept = standing("UTC")
-        await Schedule(service.database, service.house, service.clock, runner, kept).prepare()
+        await Schedule(
+            service.database, service.clock, partial(runner.changed, service.home), service.resume, kinds, kept
+        ).prepare()
         for number in range(12):
             await service.write(keep("session/a", str(number), ttl=timedelta(minutes=5)))
         await service.write(keep("session/a", "stays"))

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from bot.config import load_config
-from bot.runtime.bootstrap import RoutingTable, open_constellation
+from bot.runtime.bootstrap import RoutingTable
 from memory.people.audience import OWNER, Trust
 from memory.queue import inbox
 from memory.queue.inbox import Arrival, Heard
@@ -23,6 +23,7 @@ from memory.store.ids import AgentId, InboxId, RequestId
 from sources.terminal import PERSON, PLACE
 from tests.bot.command_line import Here, front_door
 from tests.bot.requests import asked
+from tests.bot.seeding import seeded
 
 T = TypeVar("T")
 SETUP = commit_point("test_cli_words.setup")
@@ -77,8 +78,8 @@ def dead(tmp_path: Path) -> InboxId:
 async def _in_house(folder: Path, work: Callable[[Tx, RoutingTable], T]) -> T:
     config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
     async with Constellations.open(config.home, utc_now) as constellations:
-        house, answering = await open_constellation(config, constellations, PERSON, utc_now)
-        async with constellations.use(house) as database:
+        home, answering = await seeded(config, constellations)
+        async with constellations.use(home) as database:
             return await database.write(SETUP, lambda tx: work(tx, answering))
 
 

@@ -14,7 +14,6 @@ from bot.agents.permissions.policy import People
 from bot.config import load_config
 from bot.interfaces.discord.commands import Commands as Slash
 from bot.interfaces.discord.general import Tree, install
-from bot.runtime.bootstrap import open_constellation
 from bot.services import titles
 from bot.services.blocks import Blocks
 from bot.services.search import Search
@@ -30,6 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import GuildId, PersonId, PlaceId
 from sources.discord.client import Commands, make_client
 from sources.discord.settings import DiscordSettings
+from tests.bot.seeding import seeded
 from tests.services.calling import registry
 
 SETUP = commit_point("tests.discord_ui")
@@ -81,8 +81,8 @@ async def live_service(folder: Path) -> AsyncIterator[Live]:
     config = load_config({"CARINA_HOME": str(folder)}, folder)
     settings = DiscordSettings(token=SecretStr("not-a-token"), owner_id=OWNER_ID)
     async with Constellations.open(folder, utc_now) as constellations:
-        house, _answering = await open_constellation(config, constellations, PersonId("terminal:owner"), utc_now)
-        async with constellations.use(house) as database:
+        home, _answering = await seeded(config, constellations)
+        async with constellations.use(home) as database:
 
             async def never_synced() -> str | None:
                 return None

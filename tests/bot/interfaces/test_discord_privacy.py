@@ -17,7 +17,6 @@ from bot.config import load_config
 from bot.interfaces.discord import questions, responses
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.questions import Asked, Questions
-from bot.runtime.bootstrap import open_constellation
 from bot.services.erasure import Eraser
 from bot.services.privacy import Choices, Privacy, Whose
 from memory.people.audience import Audience, Trust, guild_audience, person_audience
@@ -30,6 +29,7 @@ from memory.store.ids import ConstellationId, GuildId, PersonId, PlaceId
 from sources.discord.client import Commands as Offered
 from sources.discord.client import make_client
 from sources.discord.settings import DiscordSettings
+from tests.bot.seeding import seeded
 from tests.services.calling import registry, somebody
 
 SETUP = commit_point("tests.discord_privacy")
@@ -38,8 +38,8 @@ SETUP = commit_point("tests.discord_privacy")
 class Home:
     """A guild with a channel, two people, and the commands."""
 
-    def __init__(self, env: Env, privacy: Privacy, house: ConstellationId) -> None:
-        self.env, self.privacy, self._house = env, privacy, house
+    def __init__(self, env: Env, privacy: Privacy, home: ConstellationId) -> None:
+        self.env, self.privacy, self._home = env, privacy, home
         self.guild = env.create_guild("Home")
         self.hall = self.guild.create_text_channel("hall")
         self.ana = self.guild.add_member(env.create_user("ana"))
@@ -65,11 +65,11 @@ class Home:
         def work(tx: Tx) -> None:
             messages.add_heard(tx, heard)
 
-        async with self.privacy.constellations.use(self._house) as database:
+        async with self.privacy.constellations.use(self._home) as database:
             await database.write(SETUP, work)
 
     async def kept(self) -> list[str]:
-        async with self.privacy.constellations.use(self._house) as database:
+        async with self.privacy.constellations.use(self._home) as database:
             found = await database.read(lambda rows: rows.all("SELECT content FROM messages ORDER BY id"))
         return [row["content"] for row in found]
 
@@ -79,7 +79,7 @@ async def connected(folder: Path, asked: Questions | None = None) -> AsyncIterat
     config = load_config({"CARINA_HOME": str(folder)}, folder)
     settings = DiscordSettings(token=SecretStr("not-a-token"))
     async with Constellations.open(folder, utc_now) as constellations:
-        house, _answering = await open_constellation(config, constellations, PersonId("terminal:owner"), utc_now)
+        home, _answering = await seeded(config, constellations)
         choices, eraser = (
             Choices(constellations, utc_now, lambda person: (person,)),
             Eraser.at_rest(constellations, folder, utc_now),
@@ -96,7 +96,7 @@ async def connected(folder: Path, asked: Questions | None = None) -> AsyncIterat
         installed = Offered(offered.install, never_synced, forget)
         client = make_client(settings, lambda _event, _args: None, installed, left_out=frozenset(), sharded=False)
         async with simcord.run(client) as env:
-            yield Home(env, privacy, house)
+            yield Home(env, privacy, home)
 
 
 def shown(result: Any) -> list[Any]:

@@ -14,7 +14,6 @@ from bot.agents.permissions.policy import People
 from bot.config import load_config
 from bot.interfaces.discord.commands import Commands as Slash
 from bot.interfaces.discord.why import MENU, PICK, VIEWS, Tree, install_why
-from bot.runtime.bootstrap import open_constellation
 from bot.services.why import Why
 from memory import agents
 from memory.knowledge import archival
@@ -30,6 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import GuildId, PersonId, PlaceId, TurnId, snowflakes
 from sources.discord.client import Commands, make_client
 from sources.discord.settings import DiscordSettings
+from tests.bot.seeding import seeded
 from tests.services.calling import registry
 
 SETUP = commit_point("tests.why_ui")
@@ -93,8 +93,8 @@ async def room(folder: Path) -> AsyncIterator[Room]:
     config = load_config({"CARINA_HOME": str(folder)}, folder)
     settings = DiscordSettings(token=SecretStr("not-a-token"), owner_id=999)
     async with Constellations.open(folder, utc_now) as constellations:
-        house, _answering = await open_constellation(config, constellations, PersonId("terminal:owner"), utc_now)
-        async with constellations.use(house) as database:
+        home, _answering = await seeded(config, constellations)
+        async with constellations.use(home) as database:
             people = People((PersonId("discord:999"),))
             answers = registry(Why(database, people, utc_now), people=people)
 

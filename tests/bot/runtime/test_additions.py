@@ -75,7 +75,7 @@ async def test_what_comes_after_two_interruptions_joins_at_the_next_step(tmp_pat
             service.hear(said(f"part {number}", number))
             await begun(each)
         service.hear(said("part 3", 3))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         assert len(model.requests) == 3
         held[2].free.set()
         await service.settled()
@@ -91,7 +91,7 @@ async def test_what_others_say_meanwhile_interrupts_nothing(tmp_path: Path) -> N
         service.hear(said("one", 1))
         await begun(held)
         service.hear(said("two", 2, speaker=BOB))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["For Ann.", "For Bob."]
@@ -105,7 +105,7 @@ async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Pat
         service.hear(said("ring", 1))
         await begun(held)
         service.hear(said("and tell me", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert (bell.rung, service.platform.texts()) == (["one"], ["Both."])
@@ -138,7 +138,7 @@ async def test_where_words_are_read_as_they_come_the_answer_goes_on(tmp_path: Pa
         service.hear(said("one", 1))
         await until(lambda: asyncio.sleep(0, any(getattr(each, "text", "") == "Words." for each in service.events)))
         service.hear(said("two", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         assert len(model.requests) == 1
         go_on.set()
         await service.settled()

@@ -220,7 +220,7 @@ async def test_a_dead_row_that_is_revived_is_answered(tmp_path: Path) -> None:
         row = await service.write(lambda tx: inbox.revive(tx, InboxId(identifier)))
         assert row is not None
         assert row.group is not None
-        service.router.answer(service.house, row.place, row.group)
+        service.runtime.answer(row.place, row.group)
         await service.settled()
         assert service.platform.texts() == [GIVEN_UP, "Now it works."]
 
@@ -237,7 +237,7 @@ async def test_joined_rows_run_one_by_one_after_two_failures(tmp_path: Path) -> 
         service.hear(said("fine", 1))
         await held.begun.wait()
         service.hear(said("poison", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert await states(service) == ["done", "dead"]
@@ -254,7 +254,7 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
         service.hear(said("from Ann", 1))
         await held.begun.wait()
         service.hear(said("from Bob", 2, speaker=BOB))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["To Ann.", "To Bob."]
@@ -270,7 +270,7 @@ async def test_what_the_same_person_adds_joins_at_the_next_step_and_both_are_ans
         service.hear(said("one", 1))
         await held.begun.wait()
         service.hear(said("two", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["Both."]
@@ -286,7 +286,7 @@ async def test_what_arrives_while_the_answer_is_written_is_answered_by_it_too(tm
         service.hear(said("one", 1))
         await held.begun.wait()
         service.hear(said("two", 2))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["Both."]
@@ -299,7 +299,7 @@ async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:
     patience = replace(AT_ONCE, merge=0.05)
     async with running(tmp_path, Setting(model, patience=patience)) as service:
         service.hear(said("one", 1), said("two", 2), said("other", 3, speaker=BOB))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         service.clock.forward(1)
         await service.settled()
         assert service.platform.texts() == ["Yes.", "Yes."]

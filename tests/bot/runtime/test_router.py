@@ -25,6 +25,7 @@ from scheduler.triggers import At
 from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
 from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts, words_of
 from tests.bot.stage import SETUP, Setting, running, until
+from tests.scheduler.parts import alike
 
 ATTIC = channel("attic")
 ABROAD = channel("port", of="abroad")
@@ -63,7 +64,7 @@ async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_ti
     model = ScriptedModel(held, says("Abroad."))
     setting = Setting(model, more={"abroad": ["discord:guild:abroad"]})
     async with running(tmp_path, setting) as service:
-        home, abroad = service.houses
+        home, abroad = service.ids
         service.hear(said("here", 1))
         await held.begun.wait()
         service.hear(said("there", 2, ABROAD))
@@ -71,7 +72,7 @@ async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_ti
         held.free.set()
         await service.settled()
         found = [
-            [row["content"] for row in await service.rows("SELECT content FROM messages ORDER BY id", house=house)]
+            [row["content"] for row in await service.rows("SELECT content FROM messages ORDER BY id", of=house)]
             for house in (home, abroad)
         ]
     assert found == [["here", "At home."], ["there", "Abroad."]]
@@ -84,7 +85,7 @@ async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay
     held = [Held(says("Yes.")) for _ in numbers]
     more = {f"number {number}": [f"discord:guild:of{number}"] for number in numbers}
     async with running(tmp_path, Setting(ScriptedModel(*held), more=more)) as service:
-        service.constellations._limit = 4
+        service.constellations._limit = service.router.opened.most = 4
         service.hear(*(said(f"hello {number}", number, hall) for number, hall in halls.items()))
         for each in held:
             await each.begun.wait()  # all of them at the same time
@@ -93,18 +94,22 @@ async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay
         await service.settled()
         for number, hall in halls.items():
             assert service.platform.texts(hall.id) == ["Yes."]
-            (heard,) = await service.rows(
-                "SELECT content FROM messages WHERE role = 'user'", house=service.houses[number]
-            )
+            (heard,) = await service.rows("SELECT content FROM messages WHERE role = 'user'", of=service.ids[number])
             assert heard["content"] == f"hello {number}"
-        await until(lambda: _true(lambda: len(service.constellations.open_now()) <= 4))
+        await until(lambda: _true(lambda: all(runtime.idle for runtime in service.router.opened)))
+        await service.router.opened.close_idle()
+        assert len(list(service.router.opened)) <= 4
+        assert len(service.constellations.open_now()) <= 4
 
 
-async def test_what_a_job_queues_in_a_constellation_that_nobody_serves_is_no_error(tmp_path: Path) -> None:
+async def test_what_a_job_queues_in_a_constellation_opens_it(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         other = await service.constellations.ensure("summer", ANN.id)
-        runner = Runner(service.constellations, Kinds(), service.clock, service.router.resume, str)
-        runner.kinds.add(Queueing("note", lambda _tx, _firing: Done("noted")))
+        kinds = Kinds()
+        runner = Runner(
+            service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
+        )
+        kinds.add(Queueing("note", lambda _tx, _firing: Done("noted")))
         async with service.constellations.use(other.id) as database:
             soon = NewJob("soon", "note", triggers.dump(At(service.clock())), service.clock(), {})
             await database.write(SETUP, lambda tx: jobs.put(tx, soon, service.clock()))
@@ -113,6 +118,7 @@ async def test_what_a_job_queues_in_a_constellation_that_nobody_serves_is_no_err
             done = await database.read(lambda rows: jobs.get(rows, "soon"))
         assert done is not None
         assert done.last_detail == "noted"
+        await until(lambda: _true(lambda: service.router.opened.get(other.id) is not None))
         assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == []
         await service.heard(said("hello", 1))
         assert service.platform.texts() == ["Yes."]
@@ -122,7 +128,7 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
     held = Held(says("x"))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         service.hear(*(said(f"line {number}", number) for number in range(1, 301)))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         stored = await service.column("SELECT content FROM messages ORDER BY id")
         assert stored == [f"line {number}" for number in range(1, 301)]
         assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "300"}
@@ -167,11 +173,11 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
         service.hear(said("one", 2), said("two", 3, speaker=BOB))
         await until(lambda: _true(lambda: any(log["event"] == "not_stored_yet" for log in service.logs)))
         service.hear(said("three", 4, ATTIC))
-        await until(lambda: _true(lambda: "3 not stored of what arrived" in service.router.unstored.words()))
+        await until(lambda: _true(lambda: "3 not stored of what arrived" in service.router.workers.unstored.words()))
         other.execute("ROLLBACK")
         other.close()
         await service.settled()
-        assert service.router.unstored.words() == ""
+        assert service.router.workers.unstored.words() == ""
         assert service.platform.texts() == ["Yes."] * 3
         assert service.platform.texts(ATTIC.id) == ["Yes."]
         assert await service.column("SELECT content FROM messages WHERE role = 'user'") == [
@@ -193,11 +199,11 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
         other.execute("BEGIN IMMEDIATE")
         held.free.set()
         await until(lambda: _true(lambda: sum(log["event"] == "waits_for_database" for log in service.logs) > 6))
-        await until(lambda: _true(lambda: "turns wait" in service.router.unstored.words()))
+        await until(lambda: _true(lambda: "turns wait" in service.router.workers.unstored.words()))
         other.execute("ROLLBACK")
         other.close()
         await service.settled()
-        assert service.router.unstored.words() == ""
+        assert service.router.workers.unstored.words() == ""
         assert service.platform.texts() == ["At last."]
         assert await service.column("SELECT status FROM inbox") == ["done"]
 
@@ -210,9 +216,11 @@ async def test_what_is_taken_up_while_the_database_cannot_be_read_is_taken_up_la
     async with running(tmp_path) as service:
         service.halt.begin("a test")
         service.hear(said("hello", 1))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         refusals = Refusals(3)
-        monkeypatch.setattr("bot.runtime.router.inbox.open_conversations", refusals.around(inbox.open_conversations))
+        monkeypatch.setattr(
+            "bot.runtime.constellation.inbox.open_conversations", refusals.around(inbox.open_conversations)
+        )
         await service.halt.end()
         service.router.release()
         await service.settled()
@@ -255,9 +263,9 @@ async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(tmp_pat
         service.platform.fates.append(DeliveryFailed("nobody there", retry_after=86_400))
         service.hear(said("hello", 1))
         await until(lambda: _waits(service))
-        await service.router.delivered(HALL.id)  # it has to wait: nobody waits for it here
+        await service.runtime.delivered(HALL.id)  # it has to wait: nobody waits for it here
         assert service.platform.texts() == []
-        await service.router.reachable(HALL.id)
+        await service.runtime.reachable(HALL.id)
         await service.settled()
         assert service.platform.texts() == ["Yes."]
 
@@ -273,13 +281,13 @@ async def test_a_beginning_is_shown_and_becomes_the_answer(tmp_path: Path) -> No
         service.hear(said("a story", 1))
         await held.begun.wait()
         (turn,) = await service.column("SELECT id FROM turns")
-        assert await service.router.preview(turn, HALL.id, "Once …") == "post-1"
-        assert await service.router.preview(turn, HALL.id, "Once upon …") == "post-1"  # it has one already
+        assert await service.runtime.preview(turn, HALL.id, "Once …") == "post-1"
+        assert await service.runtime.preview(turn, HALL.id, "Once upon …") == "post-1"  # it has one already
         assert service.platform.texts() == ["Once …"]
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["Once upon a time."]
-        assert await service.router.preview(turn, HALL.id, "too late") == ""
+        assert await service.runtime.preview(turn, HALL.id, "too late") == ""
 
 
 async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_time(tmp_path: Path) -> None:
@@ -344,7 +352,7 @@ async def test_a_row_without_a_group_that_exists_is_given_up_and_the_conversatio
         lost = GroupId("grp_lost")
         arrival = to_arrival(said("to nobody", 1), lost)
         await service.write(lambda tx: inbox.accept(tx, arrival, service.clock()))
-        service.router.answer(service.house, HALL.id, lost)
+        service.runtime.answer(HALL.id, lost)
         await service.heard(said("hello", 2))
         assert await service.column("SELECT status FROM inbox ORDER BY id") == ["dead", "done"]
         assert sorted(service.platform.texts()) == [GIVEN_UP, "Yes."], "two conversations, in whatever order"

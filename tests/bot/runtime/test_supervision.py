@@ -12,15 +12,15 @@ from structlog.testing import capture_logs
 
 from bot import storage_retry
 from bot.errors import ConfigError
-from bot.runtime import conversation, delivery, follow_ups, router, supervision
+from bot.runtime import constellation, conversation, delivery, follow_ups, router, supervision
 from bot.runtime.arrivals import to_arrival
+from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.conversation import GIVEN_UP
-from bot.runtime.router import House, Router
+from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import LONGEST_PAUSE, Supervisor, pause_after
 from memory.queue import outbox
 from memory.queue.inbox import Arrival
 from memory.queue.outbox import Status
-from memory.store.constellation import Constellations
 from memory.store.errors import DatabaseFull, EntryNotFound
 from memory.store.ids import ConstellationId, GroupId, PlaceId
 from sources.base import DeliveryFailed, Kind, Notification
@@ -41,7 +41,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.002)
     monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.2)
     monkeypatch.setattr(delivery, "_FIRST_BROKEN", 0.001)
-    monkeypatch.setattr(router, "_STORE_AGAIN", (0.001, 0.001))
+    monkeypatch.setattr(constellation, "_STORE_AGAIN", (0.001, 0.001))
     monkeypatch.setattr(router, "LOOK_SECONDS", 0.01)
     with capture_logs():
         yield
@@ -72,8 +72,9 @@ async def test_an_exception_at_any_await_of_the_routers_tasks_costs_no_message(
         await service.settled()
         assert (service.platform.texts(HALL.id), service.platform.texts(ATTIC.id)) == (["Yes."], ["Yes."])
         seen = set(injection.kept)
-    on_trouble = {"notification", "take up", "follow-ups"}
-    expected = {kind_of(name) for name in named_in_code("bot/runtime/router.py", "keep", "_spawn")}
+    on_trouble = {"notification", "take up", "follow-ups", "open"}
+    code = ("bot/runtime/router.py", "spawn"), ("bot/runtime/constellation.py", "_spawn")
+    expected = {kind_of(name) for each in code for name in named_in_code(*each)}
     assert on_trouble < expected
     assert seen | on_trouble == expected, "every kind of task was begun"
     if at == 0:
@@ -149,7 +150,7 @@ async def test_a_notification_that_cannot_be_stored_is_given_up_with_a_word_to_t
             raise KeyError("odd")
         return really(notification, group)
 
-    monkeypatch.setattr(router, "to_arrival", broken)
+    monkeypatch.setattr(constellation, "to_arrival", broken)
     async with running(tmp_path) as service:
         service.hear(said("hello", 1), said("hello", 2, ATTIC))
 
@@ -172,7 +173,7 @@ async def test_one_that_can_be_stored_at_the_second_try_is_answered(
             raise KeyError("odd")
         return really(notification, group)
 
-    monkeypatch.setattr(router, "to_arrival", broken)
+    monkeypatch.setattr(constellation, "to_arrival", broken)
     async with running(tmp_path) as service:
         service.hear(said("hello", 1))
         await until(lambda: _answered(service.platform))
@@ -190,12 +191,12 @@ async def test_what_changes_a_message_that_could_not_be_stored_yet_follows_it(
             raise KeyError("odd")
         return really(notification, group)
 
-    monkeypatch.setattr(router, "to_arrival", broken)
-    monkeypatch.setattr(router, "_STORE_AGAIN", (0.05,) * 100)
+    monkeypatch.setattr(constellation, "to_arrival", broken)
+    monkeypatch.setattr(constellation, "_STORE_AGAIN", (0.05,) * 100)
     async with running(tmp_path) as service:
         service.hear(said("hello", 1, answer=False))
         service.hear(change)
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         assert await service.column("SELECT content FROM messages") == []
         refusing[0] = False
 
@@ -206,7 +207,7 @@ async def test_what_changes_a_message_that_could_not_be_stored_yet_follows_it(
             return [row["deleted_at"] is not None and row["content"] == "" for row in found] == [True]
 
         await until(follows)
-        assert service.router._late._changes == {}
+        assert service.runtime._late._changes == {}
 
 
 @pytest.mark.parametrize("what", ["follow", "take_up_follow_ups"])
@@ -217,9 +218,9 @@ async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
         await service.heard(said("the crane is back", 1))
         with monkeypatch.context() as patched:
             patched.setattr(follow_ups, "follow", _odd)
-            patched.setattr(router, "follow", _odd)
+            patched.setattr(constellation, "follow", _odd)
             service.hear(edited("the heron is back", 1))
-            await service.router._queue.join()
+            await service.router._intake.emptied()
             service.crash()
     failures = list[str]()
     really = getattr(follow_ups, what)
@@ -230,7 +231,7 @@ async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
             raise KeyError("odd")
         return await really(*given)
 
-    for module in (router, follow_ups):
+    for module in (constellation, follow_ups):
         monkeypatch.setattr(module, what, odd)
     async with running(tmp_path) as service:
 
@@ -258,8 +259,8 @@ async def test_what_could_not_be_stored_at_once_is_stored_although_everything_wa
             raise KeyError("odd")
         return really(notification, group)
 
-    monkeypatch.setattr(router, "to_arrival", broken)
-    monkeypatch.setattr(router, "_STORE_AGAIN", (0.05,))
+    monkeypatch.setattr(constellation, "to_arrival", broken)
+    monkeypatch.setattr(constellation, "_STORE_AGAIN", (0.05,))
     async with running(tmp_path) as service:
         service.hear(said("hello", 1))
         await until(lambda: _true(bool(failed)))
@@ -274,19 +275,19 @@ async def test_what_could_not_be_stored_at_once_is_stored_although_everything_wa
 async def test_what_arrives_while_the_file_cannot_be_opened_is_answered_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really, refusing = Constellations.use, [False]
+    really, refusing = OpenConstellations.use, [False]
 
-    def use(self: Constellations, constellation: ConstellationId) -> Any:
+    def use(self: OpenConstellations, identifier: ConstellationId) -> Any:
         if refusing[0]:
             raise DatabaseFull("too many files are open")
-        return really(self, constellation)
+        return really(self, identifier)
 
-    monkeypatch.setattr(Constellations, "use", use)
+    monkeypatch.setattr(OpenConstellations, "use", use)
     monkeypatch.setattr(storage_retry, "RETRY_SECONDS", 0.01)
     async with running(tmp_path) as service:
         refusing[0] = True
         service.hear(said("hello", 1), said("hello", 2, ATTIC))
-        await until(lambda: _true(bool(service.router.unstored.words())))
+        await until(lambda: _true(bool(service.router.workers.unstored.words())))
         refusing[0] = False
         await until(lambda: _answered(service.platform))
         await until(lambda: _true(service.platform.texts(ATTIC.id) == ["Yes."]))
@@ -310,7 +311,7 @@ async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
             return service.platform.texts(HALL.id) == [GIVEN_UP]
 
         await until(is_told)
-        assert service.router.unstored.words() == ""
+        assert service.router.workers.unstored.words() == ""
         assert await service.column("SELECT status FROM inbox") == ["dead"]
     assert len(tries) < 10
 
@@ -324,17 +325,17 @@ async def test_what_fails_in_one_constellation_is_done_in_another(
 ) -> None:
     monkeypatch.setattr(supervision, "FIRST_PAUSE", 60.0)
     monkeypatch.setattr(supervision, "LONGEST_PAUSE", 60.0)
-    really, failed = Router._run_delivery, list[ConstellationId]()
+    really, failed = ConstellationRuntime._run_delivery, list[ConstellationId]()
 
-    async def run(self: Router, house: House, place: PlaceId, source: str) -> None:
-        if house.id == home:
-            failed.append(house.id)
+    async def run(self: ConstellationRuntime, place: PlaceId, source: str) -> None:
+        if self.id == home:
+            failed.append(self.id)
             raise KeyError("odd")
-        await really(self, house, place, source)
+        await really(self, place, source)
 
-    monkeypatch.setattr(Router, "_run_delivery", run)
+    monkeypatch.setattr(ConstellationRuntime, "_run_delivery", run)
     async with running(tmp_path, Setting(more={"abroad": ["discord:guild:abroad"]})) as service:
-        home, abroad = service.houses
+        home, abroad = service.ids
         row = outbox.NewRow("pair/1", HALL.id, SOURCE, "Hello.", HALL.audience)
         for house in (home, abroad):
             await service.write(lambda tx: outbox.add(tx, row, service.clock()), house)
@@ -355,7 +356,7 @@ async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_com
     platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
     async with running(tmp_path, setting) as service:
         service.hear(said("hello", 1))
-        await until(lambda: _waits(service.router))
+        await until(lambda: _waits(service.runtime))
         assert platform.texts(HALL.id) == []
         setting.clock.forward(4_001)
         await until(lambda: _answered(platform))
@@ -367,15 +368,15 @@ async def test_it_is_made_after_a_restart_as_well(tmp_path: Path) -> None:
     platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
     async with running(tmp_path, setting) as service:
         service.hear(said("hello", 1))
-        await until(lambda: _waits(service.router))
+        await until(lambda: _waits(service.runtime))
     async with running(tmp_path, setting) as service:
-        await until(lambda: _waits(service.router))
+        await until(lambda: _waits(service.runtime))
         assert platform.texts(HALL.id) == []
         setting.clock.forward(4_001)
         await until(lambda: _answered(platform))
 
 
-async def _waits(of: router.Router) -> bool:
+async def _waits(of: ConstellationRuntime) -> bool:
     return bool(of._later)
 
 

@@ -44,7 +44,7 @@ async def switch(service: Service) -> Switch:
 
 
 async def stored(service: Service, count: int) -> None:
-    await service.router._queue.join()
+    await service.router._intake.emptied()
     assert len(await service.rows("SELECT 1 FROM inbox")) == count
 
 
@@ -100,7 +100,7 @@ async def test_nobody_else_halts_or_releases(tmp_path: Path) -> None:
         await halt.halt()
         with pytest.raises(UserError):
             await halt.release(somebody(BOB.id))
-        assert service.router.halted
+        assert service.halt.halted
 
 
 @pytest.mark.parametrize("words", ["stop everything", "  Stop   EVERYTHING!! "])
@@ -156,7 +156,7 @@ async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_ask
         halt = await switch(service)
         with Locked(service), pytest.raises(UserError, match="could not be saved"):
             await halt.halt()
-        assert service.router.halted
+        assert service.halt.halted
         assert await service.constellations.position("halt") is None
         assert "Halted" in await halt.halt()
         assert await service.constellations.position("halt") == halt.since
@@ -169,7 +169,7 @@ async def test_a_release_that_cannot_be_stored_releases_nothing(tmp_path: Path) 
         since = halt.since
         with Locked(service), pytest.raises(UserError, match="still halted"):
             await halt.release()
-        assert service.router.halted
+        assert service.halt.halted
         assert halt.since == since == await service.constellations.position("halt")
         assert "Released" in await halt.release()
         assert await service.constellations.position("halt") == ""
@@ -181,7 +181,7 @@ async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(tmp_p
         halt = await switch(service)
         with Locked(service):
             service.hear(said("stop everything", 1, HALL, OLGA))
-            assert service.router.halted
+            assert service.halt.halted
             await until(lambda: _logged(service, "waits_for_database"))
             assert await service.rows("SELECT 1 FROM inbox") == []
         await stored(service, 1)

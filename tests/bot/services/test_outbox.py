@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +177,7 @@ async def test_what_is_not_there_is_said(post: Counter, number: int) -> None:
 
 
 def door(service: Service) -> Registry:
-    deliver = partial(service.router.resume, service.house)
+    deliver = service.resume
     return registry(Outbox(service.database, deliver), people=People((OLGA.id, PersonId(PERSON))))
 
 

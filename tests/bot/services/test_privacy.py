@@ -80,7 +80,7 @@ async def lived(service: Service) -> None:
 
 
 async def messages_of(service: Service, house: ConstellationId | None = None) -> list[str]:
-    rows = await service.rows("SELECT content FROM messages ORDER BY id", house=house)
+    rows = await service.rows("SELECT content FROM messages ORDER BY id", of=house)
     return [row["content"] for row in rows if row["content"]]
 
 
@@ -234,7 +234,7 @@ async def test_a_choice_holds_in_every_constellation(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
         await told(service, "pause")
         await service.heard(said("here", 1), said("there", 2, far))
-        assert [await messages_of(service, house) for house in service.houses] == [[], []]
+        assert [await messages_of(service, house) for house in service.ids] == [[], []]
 
 
 def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(tm
         receipt = await asked(service, "erase")
         assert receipt["stores"][0]["before"]["turns"] > 0
         async with asyncio.timeout(5):  # though the model never answers
-            while service.router._work[service.house].conversations:
+            while service.runtime.conversations:
                 await asyncio.sleep(0.001)
         assert service.platform.texts() == []
         assert bytes_with(tmp_path, WORD) == []
@@ -339,7 +339,7 @@ async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(tmp
         await service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
         await asked(service, "erase")
         async with asyncio.timeout(5):
-            while service.router._work[service.house].conversations:
+            while service.runtime.conversations:
                 await asyncio.sleep(0.001)
         assert len(service.model.requests) == 1
 
@@ -351,7 +351,7 @@ async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(
         service.hear(said("what did she say?", 2, speaker=BOB))
         await held.begun.wait()
         (turn,) = await service.column("SELECT id FROM turns")
-        runner = TurnRunner(service.database, service.router._houses[service.house].turn_deps, turn, TurnControl())
+        runner = TurnRunner(service.database, service.runtime.turn_deps, turn, TurnControl())
         material, _move, _more = await service.database.read(runner._look)
         await asked(service, "erase")
         with pytest.raises(TurnMoved):

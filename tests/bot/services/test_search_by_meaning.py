@@ -40,7 +40,7 @@ async def service(folder: Path, model: str) -> AsyncIterator[App]:
         await ended.wait()
 
     async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
-        app.embedding.questions._seconds = 30  # the first question loads the model
+        app.services.embedding.questions._seconds = 30  # the first question loads the model
         running = tasks.create_task(app.run(until_ended))
         try:
             yield app
@@ -56,7 +56,7 @@ async def say(app: App, text: str) -> None:
     async def done() -> bool:
         return not (await status(app)).waiting
 
-    await app.router._queue.join()
+    await app.served.router._intake.emptied()
     await until(done, 30)
 
 
@@ -114,7 +114,7 @@ async def test_what_comes_to_mind_is_found_by_meaning_too(tmp_path: Path) -> Non
     async with service(tmp_path, "packaged") as app:
         await say(app, KEPT)
         await embedded(app)
-        meaning = await app.embedding.meaning(ASKED)
+        meaning = await app.services.embedding.meaning(ASKED)
         assert meaning is not None
         now = utc_now()
 

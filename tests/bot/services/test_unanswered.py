@@ -20,7 +20,7 @@ from tests.services.calling import registry, somebody
 def offered(service: Service) -> Registry:
     """The operation, for people as they are here."""
     people = service.approvals.people
-    unanswered = Unanswered(service.database, people, service.clock, lambda: service.router.resume(service.house))
+    unanswered = Unanswered(service.database, people, service.clock, service.resume)
     return registry(unanswered, people=people)
 
 

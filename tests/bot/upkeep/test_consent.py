@@ -48,7 +48,7 @@ async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> Done:
         assert job is not None
         assert job.next_at is not None
         now = g.service.clock() + timedelta(hours=hours)
-        return ConsentRequests(reminding).ask(tx, Firing(job, g.service.house, job.next_at, now))
+        return ConsentRequests(reminding).ask(tx, Firing(job, g.service.home, job.next_at, now))
 
     return await g.service.write(work)
 

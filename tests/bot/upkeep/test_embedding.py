@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from bot.config import load_config
 from bot.errors import ConfigError
 from bot.upkeep import embedding
-from bot.upkeep.embedding import Embedding, missing_words, open_embedding
+from bot.upkeep.embedding import Embedding, missing_words, open_embedder
 from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
@@ -56,12 +56,13 @@ async def running(folder: Path, **environ: str) -> AsyncIterator[tuple[Embedding
     """The task of one constellation, at work."""
     config = load_config({"CARINA_HOME": str(folder), **environ}, folder)
     async with Constellations.open(folder, utc_now) as constellations:
-        house = await constellations.ensure("home", PersonId("owner"))
+        home = await constellations.ensure("home", PersonId("owner"))
         async with (
-            constellations.use(house.id) as file,
-            open_embedding(config, file) as made,
+            constellations.use(home.id) as file,
+            open_embedder(config) as shared,
             asyncio.TaskGroup() as tasks,
         ):
+            made = shared.of(file)
             made.settle = 0.0
             task = tasks.create_task(made.run(lambda: False))
             yield made, file
@@ -243,10 +244,11 @@ async def test_what_was_queued_while_nothing_ran_is_done_at_the_start(tmp_path: 
 
 
 async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: EmbeddingServer) -> None:
-    async with running(tmp_path, EMBEDDING_MODEL="none") as (made, file):
+    async with running(tmp_path, EMBEDDING_MODEL="none") as (_made, file):
         await said(file, "a")
         config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
-        async with open_embedding(config, made.database) as other:
+        async with open_embedder(config) as shared:
+            other = shared.of(file)
             assert other.embedder is not None
             assert await other._step(file, other.embedder, lambda: False) == 0.0
             await said(file, "b")

@@ -39,7 +39,7 @@ async def judge(g: Ground) -> str:
         return jobs.get(tx, EVALUATE)
 
     job, now = await g.service.write(work), g.service.clock()
-    return await EvaluationJob(g.means).fire(g.service.database, Firing(job, g.service.house, now, now))
+    return await EvaluationJob(g.means).fire(g.service.database, Firing(job, g.service.home, now, now))
 
 
 async def kept(g: Ground) -> list[tuple[Any, ...]]:

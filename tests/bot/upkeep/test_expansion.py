@@ -35,6 +35,7 @@ from scheduler.runner import Runner
 from tests.bot.agents.test_tools import Scene, insert, only
 from tests.bot.parts import ANN, Held, MovableClock, Platform, ScriptedModel, call, deleted, direct, guild, says
 from tests.bot.stage import Service, Setting, running
+from tests.scheduler.parts import alike
 
 MODEL = "scripted:two"
 NOTE = "Ann works at Blue Bakery and her cat Tom is 9."
@@ -74,7 +75,7 @@ class Ground:
     async def run(self, **later: float) -> None:
         """Whatever is due runs."""
         self.service.clock.forward(timedelta(**later).total_seconds())
-        self.runner.changed(self.service.house)
+        self.runner.changed(self.service.home)
         await self.runner.tick()
         await self.runner.settled()
 
@@ -114,8 +115,9 @@ async def ground(
             return model
 
         means = Means(Background(choose, kept, clock, str, 180), given, folder / "directives")
-        runner = Runner(service.constellations, Kinds(), clock, lambda _house: None, str)
-        ExpansionJob(means).add(runner.kinds)
+        kinds = Kinds()
+        runner = Runner(service.constellations, alike(service.constellations, kinds), clock, lambda _id: None, str)
+        ExpansionJob(means).add(kinds)
         yield Ground(service, Scene(service), model, runner)
 
 
@@ -387,7 +389,7 @@ async def test_what_changed_while_the_model_thought_is_not_written_out_from_its_
     async with ground(tmp_path, held) as g:
         await g.save()
         (identifier,) = await g.service.column("SELECT id FROM archival_entries")
-        g.runner.changed(g.service.house)
+        g.runner.changed(g.service.home)
         await g.runner.tick()
         await held.begun.wait()
         if change == "delete":

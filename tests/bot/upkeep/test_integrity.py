@@ -1,6 +1,5 @@
 """The owner is told of blocks that were found damaged, once."""
 
-import functools
 from pathlib import Path
 
 from bot.agents.notices import Notices
@@ -13,7 +12,7 @@ from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 
 def watch(service: Service) -> IntegrityMonitor:
-    resume = functools.partial(service.router.resume, service.house)
+    resume = service.resume
     notices = Notices(OWNERS_PLACE.id, SOURCE)
     return IntegrityMonitor(service.database, notices, service.clock, resume)
 

@@ -380,7 +380,7 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
     model, busy = Teller(), [True, True, False]
     async with living(tmp_path, setting(model)) as house:
         await house.say("the boat is called Ada")
-        turn_deps = house.service.router._houses[house.service.house].turn_deps
+        turn_deps = house.service.runtime.turn_deps
         asked: list[bool] = []
 
         def is_busy() -> bool:

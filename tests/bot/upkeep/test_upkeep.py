@@ -418,7 +418,7 @@ async def fired(g: Ground, *, asked: bool = False) -> str:
         return found
 
     return await g.dreaming.fire(
-        g.service.database, Firing(await g.service.write(work), g.service.house, now, now, asked=asked)
+        g.service.database, Firing(await g.service.write(work), g.service.home, now, now, asked=asked)
     )
 
 

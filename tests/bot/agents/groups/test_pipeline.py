@@ -92,7 +92,7 @@ async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path)
         service.hear(said("tell them", 1))
         await held.begun.wait()
         service.hear(edited("tell them all", 1))
-        await service.router._queue.join()
+        await service.router._intake.emptied()
         held.free.set()
         await service.settled()
         assert service.platform.texts().count("On it.") == 1
@@ -265,7 +265,7 @@ async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path:
     async with running(tmp_path, Setting(model, toml=stages(("a", "Ant", ""), ("b", "Bee", "")))) as service:
         service.hear(said("go", 1))
         await held.begun.wait()
-        service.router.moved(service.house, await service.write(erase))
+        service.runtime.moved(await service.write(erase))
         await service.settled()
         assert service.platform.texts() == ["Bee here."]
         assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]

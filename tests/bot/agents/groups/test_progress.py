@@ -73,14 +73,14 @@ async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_pat
         service.hear(said("hello", 1))
         await held.begun.wait()
         (turn,) = await service.column("SELECT turn_id FROM group_runs")
-        shown = await service.router.preview(turn, HALL.id, "Team is working", queue_progress)
-        assert await service.router.preview(turn, HALL.id, "other words", queue_progress) == shown
+        shown = await service.runtime.preview(turn, HALL.id, "Team is working", queue_progress)
+        assert await service.runtime.preview(turn, HALL.id, "other words", queue_progress) == shown
         assert service.platform.texts() == ["Team is working"]
         held.free.set()
         await service.settled()
         await until(lambda: _gone(service))
         assert service.platform.texts() == ["the answer"]
-        assert await service.router.preview(turn, HALL.id, "too late", queue_progress) == ""
+        assert await service.runtime.preview(turn, HALL.id, "too late", queue_progress) == ""
 
 
 async def _gone(service: Service) -> bool:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,6 @@ from memory.queue.talk_times import Spoken
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from scheduler.jobs import Kinds
-from scheduler.runner import Runner
 from tests.bot.agents.groups.parts import Cast, agents, told
 from tests.bot.parts import (
     ANN,
@@ -148,7 +148,7 @@ def test_a_number_is_read_from_the_lines_of_a_block() -> None:
 async def ticked(service: Service) -> list[str]:
     """What fires at one look of the house's own job; what follows is done then."""
     fired = await service.write(lambda tx: look_all(tx, service.clock()))
-    service.router.resume(service.house)
+    service.resume()
     await service.settled()
     return fired
 
@@ -157,10 +157,13 @@ async def test_the_house_s_own_job_looks_every_five_minutes(tmp_path: Path) -> N
     clock = MovableClock()
     setting = Setting(Cast(), clock, Platform(clock), toml=agents("Ant", "Bee") + NIGHT)
     async with running(tmp_path, setting) as service:
-        runner = Runner(service.constellations, Kinds(), clock, service.router.resume, str)
-        Upkeep(clock).add(runner.kinds)
+        kinds = Kinds()
+        runner = service.runner(kinds)
+        Upkeep(clock).add(kinds)
         kept = standing("UTC")
-        await Schedule(service.database, service.house, clock, runner, kept).prepare()
+        await Schedule(
+            service.database, clock, partial(runner.changed, service.home), service.resume, kinds, kept
+        ).prepare()
         clock.forward(300)
         await runner.tick()
         row = "SELECT last_outcome, last_detail FROM jobs WHERE id = 'sleeptime'"
@@ -219,7 +222,7 @@ async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
 
     async def looked(service: Service) -> list[str]:
         fired = await service.write(lambda tx: look_all(tx, clock(), zone))
-        service.router.resume(service.house)
+        service.resume()
         await service.settled()
         return fired
 

@@ -6,15 +6,18 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.agents.notices import Notices
 from bot.config import Config, load_config
-from bot.runtime.bootstrap import RoutingTable, open_constellation
-from bot.runtime.conversation import Patience
-from bot.runtime.router import House, Router
+from bot.runtime.bootstrap import RoutingTable
+from bot.runtime.constellation import Answering, ConstellationRuntime
+from bot.runtime.open_constellations import OpenConstellations
+from bot.runtime.router import Router
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
@@ -26,39 +29,40 @@ from tests.benchmarks.process import ROOT, resident_mib, threads
 from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_messages
 from tests.benchmarks.words import Words
-from tests.benchmarks.world import SOURCE, EchoModel, Sink, make_kit, open_gate, running, said
+from tests.benchmarks.world import SOURCE, EchoModel, Sink, make_kit, running, said, surroundings
+from tests.bot.seeding import seeded
 
-_FILL = commit_point("bench.fill_houses")
+_FILL = commit_point("bench.fill_constellations")
 
-HOUSES, ACTIVE = 1_000, 50
+CONSTELLATIONS, ACTIVE = 1_000, 50
 _MESSAGES = 500  # stored in each active one before it is measured
 _SAID = 20  # notifications to each active one while it is measured
 _OPEN = 64  # what the service keeps open
 
 
 def _named(config: Config, number: int) -> Config:
-    constellation = config.constellation.model_copy(update={"name": f"house {number}"})
+    constellation = config.constellation.model_copy(update={"name": f"number {number}"})
     return config.model_copy(update={"constellation": constellation})
 
 
-async def _measure(folder: Path, houses: int, active: int) -> dict[str, float]:
+async def _measure(folder: Path, count: int, active: int) -> dict[str, float]:
     config = load_config({"CARINA_HOME": str(folder)}, folder)
     found = {"MiB at the beginning": resident_mib()["VmRSS"]}
     begin = time.perf_counter()
     ids: list[ConstellationId] = []
     groups: dict[ConstellationId, GroupId] = {}
     async with Constellations.open(folder, utc_now, _OPEN) as constellations:
-        for number in range(houses):
+        for number in range(count):
             owner = PersonId("bench:owner")
             if number < active:
-                identifier, answering = await open_constellation(_named(config, number), constellations, owner, utc_now)
+                identifier, answering = await seeded(_named(config, number), constellations)
                 groups[identifier] = answering.default
                 async with constellations.use(identifier) as database:
                     await database.write(_FILL, _talk)
             else:
-                identifier = (await constellations.ensure(f"house {number}", owner)).id
+                identifier = (await constellations.ensure(f"number {number}", owner)).id
             ids.append(identifier)
-    found["ms to make one"] = 1000 * (time.perf_counter() - begin) / houses
+    found["ms to make one"] = 1000 * (time.perf_counter() - begin) / count
     begin = time.perf_counter()
     async with Constellations.open(folder, utc_now, _OPEN) as constellations:
         found["ms to open the registry of all"] = 1000 * (time.perf_counter() - begin)
@@ -78,10 +82,16 @@ async def _serve(
     endpoint, found = Sink(), dict[str, float]()
     turn_deps = make_kit(EchoModel(), endpoint)
     notices = Notices(PlaceId(f"{SOURCE}:owner"), SOURCE)
-    houses = {each: House(each, RoutingTable({}, groups.get(each, GroupId(""))), turn_deps, notices) for each in ids}
-    router = Router(
-        constellations, houses, ids[0], {SOURCE: endpoint}, lambda _: Patience(merge=0), open_gate(constellations)
-    )
+
+    @asynccontextmanager
+    async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
+        async with constellations.use(identifier) as file:
+            routing = RoutingTable({}, groups.get(identifier, GroupId("")))
+            answering = Answering(routing, turn_deps, notices, {SOURCE: endpoint})
+            yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
+
+    around = surroundings(constellations)
+    router = Router(constellations, OpenConstellations(make, around.workers), ids[0], around)
     opened = []
     for each in groups:
         begin = time.perf_counter()
@@ -90,7 +100,7 @@ async def _serve(
     found |= {"ms to open one, p50": percentile(opened, 0.5), "ms to open one, p99": percentile(opened, 0.99)}
     begin = time.perf_counter()
     async with running(router):
-        found["s for the router to look through all"] = time.perf_counter() - begin
+        found["s for the router to begin"] = time.perf_counter() - begin
         found["MiB after that"] = resident_mib()["VmRSS"]
         for number, each in enumerate(groups):
             await constellations.bind(f"bench:g{number}", each, "configuration")
@@ -107,29 +117,29 @@ async def _serve(
     return found
 
 
-def _heard(house: int, serial: int) -> Notification:
-    notification = said(house, serial, f"number {serial}", serial)
+def _heard(number: int, serial: int) -> Notification:
+    notification = said(number, serial, f"number {serial}", serial)
     place = type(notification.place)(
-        notification.place.id, notification.place.kind, notification.place.audience, bindings=(f"bench:g{house}",)
+        notification.place.id, notification.place.kind, notification.place.audience, bindings=(f"bench:g{number}",)
     )
     return type(notification)(**{**vars(notification), "place": place})
 
 
-def child(houses: int, active: int) -> None:
+def child(count: int, active: int) -> None:
     """Measure in this process; the result goes to standard output."""
     with TemporaryDirectory() as folder:
-        sys.stdout.write(json.dumps(asyncio.run(_measure(Path(folder), houses, active))))
+        sys.stdout.write(json.dumps(asyncio.run(_measure(Path(folder), count, active))))
 
 
 def run(options: Options) -> Report:
-    houses, active = options.scaled(HOUSES), options.scaled(ACTIVE)
+    count, active = options.scaled(CONSTELLATIONS), options.scaled(ACTIVE)
     loaded = "import bot.interfaces.cli.long_running, bot.interfaces.discord.frontend"
-    code = f"from tests.benchmarks.houses import child; {loaded}; child({houses}, {active})"
+    code = f"from tests.benchmarks.constellations import child; {loaded}; child({count}, {active})"
     rounds: list[dict[str, Any]] = []
     for _ in range(options.rounds):
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
         rounds.append(json.loads(done.stdout))
-    report = Report(f"{houses:,} constellations on disk, {active} active (each with {_MESSAGES} messages and turns)")
+    report = Report(f"{count:,} constellations on disk, {active} active (each with {_MESSAGES} messages and turns)")
     for what in rounds[0]:
         unit, _, words = what.partition(" ") if what.split(" ")[0] in ("MiB", "ms", "s") else ("", "", what)
         target = at_most(400) if what == "MiB with all active" else None

@@ -1,0 +1,408 @@
+"""The runtime of one open constellation: its database, who answers where, its workers and its background work.
+
+Nothing of another constellation can be reached from here. It is made by composition, begun when it is opened, and
+closed when nothing is left to be done in it (`bot.runtime.open_constellations`).
+"""
+
+import asyncio
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeAlias
+
+import structlog
+
+from bot.agents import feedback
+from bot.agents.deps import TurnDeps
+from bot.agents.notices import Notices
+from bot.agents.patrols import is_patrol
+from bot.agents.transcript import queue_preview
+from bot.runtime.arrivals import ByState, no_states, settled, to_arrival, with_reaction, without_secrets
+from bot.runtime.conversation import ConversationWorker, OpenPlaces, Patience, Written
+from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
+from bot.runtime.follow_ups import follow, followed, take_up_follow_ups
+from bot.runtime.intake import Gate, Intake
+from bot.runtime.late_arrivals import LateArrivals, tell_lost
+from bot.runtime.supervision import Work
+from bot.runtime.workers import Workers
+from bot.storage_retry import until_stored
+from memory import groups
+from memory.queue import inbox, outbox
+from memory.queue.inbox import Accepted, Arrival
+from memory.store.constellation import Constellation
+from memory.store.database import Database, Tx
+from memory.store.errors import DatabaseRefused
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, GroupId, OutboxId, PlaceId, TurnId, place_source
+from sources.base import Endpoint, Kind, Notification, Place
+
+_ACCEPT = commit_point("inbox.accept")
+_PREVIEW = commit_point("outbox.preview")
+_RELEASE = commit_point("outbox.release")
+
+_STORE_AGAIN = (1.0, 5.0, 20.0)  # seconds before each further try to store what could not be stored
+_FOLLOW_SECONDS = 1.0  # between looks at what is to be tried again
+
+_log = structlog.get_logger("bot.runtime.constellation")
+
+ChooseGroup: TypeAlias = Callable[[Place, str], GroupId]
+"""Which group answers what is said in a place; the words are empty where nobody said any."""
+Queue: TypeAlias = Callable[[Tx, TurnId, str, datetime], OutboxId | None]
+"""Makes the outbox row of a running turn that says these words meanwhile, or finds it; None when it is to have none."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What constellations of one service share: how messages come in, and who runs the work."""
+
+    patience: Callable[[str], Patience]
+    gate: Gate
+    workers: Workers
+    intake: Intake
+
+
+@dataclass(frozen=True)
+class Answering:
+    """How a constellation answers: which group, with what, and where its owner is told things."""
+
+    choose: ChooseGroup
+    turn_deps: TurnDeps
+    notices: Notices
+    endpoints: Mapping[str, Endpoint]
+    """Who speaks, by source."""
+    by_state: ByState = no_states
+
+    def group_of(self, notification: Notification) -> GroupId:
+        """Who is to answer: the group that is talked to by name, else the one of the place."""
+        if notification.to:
+            return GroupId(notification.to)
+        return self.choose(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
+
+
+class ConstellationRuntime:
+    """One constellation while it is open."""
+
+    def __init__(
+        self,
+        constellation: Constellation,
+        database: Database,
+        answering: Answering,
+        surroundings: Surroundings,
+    ) -> None:
+        self.constellation = constellation
+        self.database = database
+        self.turn_deps, self.notices = answering.turn_deps, answering.notices
+        self.conversations: dict[tuple[PlaceId, GroupId], ConversationWorker] = {}
+        self._deliveries: dict[PlaceId, DeliveryWorker] = {}
+        self._answering = answering
+        self._endpoints = answering.endpoints
+        self._patience = surroundings.patience
+        self._gate = surroundings.gate
+        self._workers = surroundings.workers
+        self._intake = surroundings.intake
+        self._background: dict[str, Work] = {}
+        self._later: dict[PlaceId, tuple[datetime, str]] = {}
+        """What waits for so long that nobody stands by: when each place is to be looked at again, and its source."""
+        self._late = LateArrivals()
+        self._following = False
+        """Whether something that follows an edit or a deletion is tried again."""
+        self._working: set[asyncio.Task[None]] = set()
+        self._lasting: set[asyncio.Task[None]] = set()
+
+    @property
+    def id(self) -> ConstellationId:
+        return self.constellation.id
+
+    # ------------------------------------------------------------------ its life
+
+    def keep(self, name: str, work: Work) -> None:
+        """Have something go on in the background for as long as this is open, from `begin` on."""
+        self._background[name] = work
+
+    async def begin(self) -> None:
+        """Take up what was left by the last run, and begin what goes on in the background."""
+        for name, work in self._background.items():
+            self._spawn(name, work, self._lasting, halts=False)
+        await self._follow(started=True)
+        await self._take_up()
+
+    async def close(self) -> None:
+        """End all that runs here; its rows are taken up when it is opened again."""
+        ending = (*self._working, *self._lasting)
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is done here that closing would cut off."""
+        return not self._working
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a turn or a delivery is under way."""
+        return bool(self.conversations) or any(not delivery.waiting for delivery in self._deliveries.values())
+
+    def stop_turns(self) -> None:
+        """Let each turn return at its next stored step."""
+        for conversation in self.conversations.values():
+            conversation.stop()
+
+    # ------------------------------------------------------------------ what others ask for
+
+    def resume(self) -> None:
+        """Something was queued by other hands than a turn's: see to whatever waits."""
+        self._spawn(f"take up {self.id}", self._take_up)
+
+    def answer(self, place: PlaceId, group: GroupId) -> None:
+        """Something waits in a conversation."""
+        if (place, group) in self.conversations:
+            self.conversations[place, group].arrived()
+        elif not (self._workers.stopping or self._halted or self._gate.deaf(place_source(place))):
+            run = functools.partial(self._run_conversation, place, group)
+            self._spawn(f"conversation {self.id} {place} {group}", run)
+
+    def moved(self, turns: Collection[TurnId]) -> None:
+        """Other hands ended these turns or began them again: they look again, and so does whatever waits."""
+        for conversation in self.conversations.values():
+            for turn in turns:
+                conversation.changed(turn)
+
+    def ring(self) -> None:
+        """Look at each place again for which something had to wait until now."""
+        for place, (due, source) in list(self._later.items()):
+            if due <= self.turn_deps.clock():
+                del self._later[place]
+                self._deliver(place, source)
+
+    async def delivered(self, place: PlaceId) -> None:
+        """Wait until nothing is left to be sent to a place, or it has to wait for another time."""
+        while found := await self.database.read(lambda rows: outbox.open_rows(rows, place)):
+            delivery, due = self._deliveries.get(place), found[0].next_attempt_at
+            if (delivery is not None and delivery.waiting) or (due is not None and due > self.turn_deps.clock()):
+                return
+            if delivery is None:
+                self._deliver(place, place_source(place))
+            await self._workers.settled.wait()
+
+    async def showing(self, turn: TurnId, place: PlaceId) -> bool:
+        """Words of a turn's answer are about to be shown there; False when they are not to be."""
+        found = [conversation for (of, _group), conversation in self.conversations.items() if of == place]
+        return any([await each.showing(turn) for each in found])
+
+    async def preview(self, turn: TurnId, place: PlaceId, text: str, queue: Queue = queue_preview) -> str:
+        """Show the beginning of an answer, or what `queue` makes a row of; the message's id, empty when it failed."""
+        if not any(of == place for of, _group in self.conversations):
+            return ""
+        now = self.turn_deps.clock()
+        row = await self.database.write(_PREVIEW, lambda tx: queue(tx, turn, text, now))
+        if row is None:
+            return ""
+        while True:
+            found = await self.database.read(lambda rows: outbox.get(rows, row))
+            if found is None or found.status not in (outbox.Status.PENDING, outbox.Status.SENDING):
+                return found.external_id if found is not None else ""
+            self._deliver(place, place_source(place))
+            await self._workers.settled.wait()
+
+    async def reachable(self, place: PlaceId) -> None:
+        """A place that could not be reached can be now: send what waits for it."""
+        await self.database.write(_RELEASE, lambda tx: outbox.release(tx, place))
+        for source in await self.database.read(lambda rows: [s for s, p in outbox.open_places(rows) if p == place]):
+            self._deliver(place, source)
+
+    # ------------------------------------------------------------------ intake
+
+    async def accept(self, found: Sequence[Notification]) -> None:
+        """Store them, all or none. What cannot be stored is tried again by itself, also where the file is shut."""
+        if not (found := [each for each in found if not self._late.follows(each)]):
+            return
+        try:
+            await self._accept(found)
+        except Exception:
+            if len(found) > 1:
+                for notification in found:
+                    await self.accept([notification])
+                self.resume()  # some may have been stored by the first try, and then wait
+                return
+            _log.exception("not_stored", source=found[0].source, external_id=found[0].external_id)
+            self._late.add(found[0])
+            again = functools.partial(self._accept_later, found[0])
+            self._spawn(f"notification {self.id} {found[0].external_id}", again, halts=False)
+
+    async def _accept_later(self, notification: Notification) -> None:
+        """Try one that could not be stored some more times, or give it up; then take in what changed it meanwhile."""
+        if not await self._stored_at_last(notification):
+            await tell_lost(self.database, self.notices, notification, self.turn_deps.clock())
+            self.resume()
+        await self.accept(self._late.pop(notification))
+
+    async def _stored_at_last(self, notification: Notification) -> bool:
+        for pause in _STORE_AGAIN:
+            await asyncio.sleep(pause)
+            try:
+                await self._accept([notification])
+            except DatabaseRefused:
+                raise
+            except Exception:
+                _log.exception("not_stored", source=notification.source, external_id=notification.external_id)
+            else:
+                return True
+        return False
+
+    async def _accept(self, found: Sequence[Notification]) -> None:
+        """Store them; while the database refuses, keep them and try again. Whatever else is wrong passes on."""
+        found = [without_secrets(each, self.turn_deps.redact) for each in found]
+        heard = [replace(each, place=self._gate.heard_by(each.place)) for each in found]
+        arrivals = [to_arrival(notification, self._answering.group_of(notification)) for notification in heard]
+        clock, broker = self.turn_deps.clock, self.turn_deps.broker
+
+        def take(tx: Tx) -> tuple[list[Accepted | None], bool]:
+            taken, queued = [], False
+            for arrival, notification in zip(arrivals, found, strict=True):
+                if arrival.kind == Kind.DELETE:
+                    queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
+                decided = settled(tx, with_reaction(tx, arrival), notification, self._answering.by_state)
+                accepted = self._take(tx, decided, clock())
+                feedback.note_arrival(tx, arrival, accepted, clock())
+                taken.append(accepted)
+            return taken, queued
+
+        accepted, queued = await self._workers.unstored.take_in(
+            lambda: len(arrivals) + self._intake.waiting(), lambda: self.database.write(_ACCEPT, take, durable=True)
+        )
+        if any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals):
+            await self._follow()
+        for row in accepted:
+            if row is not None:
+                self._wake(row)
+        if queued:
+            self.resume()
+
+    def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
+        """Take an arrival in; of somebody who is not to be heard no more than how far the place was read."""
+        if arrival.kind in (Kind.MESSAGE, Kind.REACTION):
+            if self._gate.deaf(arrival.source):
+                return None  # not even how far the place was read: it is read from there when the source is resumed
+            if self._gate.withheld(arrival.person):
+                inbox.note_place(tx, arrival, now)
+                return None
+        return inbox.accept(tx, arrival, now)
+
+    def _wake(self, row: Accepted) -> None:
+        if row.turn is not None:
+            for (place, _group), conversation in self.conversations.items():
+                if place == row.place:
+                    conversation.changed(row.turn)
+        if row.group is not None:
+            self.answer(row.place, row.group)
+
+    async def _follow(self, *, started: bool = False) -> None:
+        """Do what follows edits and deletions; what fails is tried again beside everything else."""
+        deps = self.turn_deps
+        done = await followed(self.database, deps.clock, deps.redact, self.notices, started=started)
+        if not done and not self._following:
+            self._following = True
+            again = functools.partial(self._follow_later, started=started)
+            self._spawn(f"follow-ups {self.id}", again, halts=False)
+        self.resume()
+
+    async def _follow_later(self, *, started: bool) -> None:
+        try:
+            self._following = True  # it may have been begun again
+            if started:
+                await take_up_follow_ups(self.database, self.turn_deps.clock())
+            while await follow(self.database, self.turn_deps.clock, self.turn_deps.redact, self.notices):
+                self.resume()
+                await asyncio.sleep(_FOLLOW_SECONDS)
+        finally:
+            self._following = False
+
+    # ------------------------------------------------------------------ conversations and deliveries
+
+    @property
+    def _halted(self) -> bool:
+        return self._gate.halt.halted
+
+    def _spawn(
+        self, name: str, work: Work, among: set[asyncio.Task[None]] | None = None, *, halts: bool = True
+    ) -> None:
+        task, kept = self._workers.spawn(name, work, halts=halts), self._working if among is None else among
+        if task is not None:
+            kept.add(task)
+            task.add_done_callback(kept.discard)
+
+    async def _take_up(self) -> None:
+        """See to whatever waits."""
+        conversations = await self.database.read(
+            lambda rows: inbox.open_conversations(rows) + groups.listening_conversations(rows)
+        )
+        places = await self.database.read(outbox.open_places)
+        for place, group in conversations:
+            if place_source(place) in self._endpoints or is_patrol(place):
+                self.answer(place, group)
+            else:
+                _log.warning("waits_for_front_end", place=place, hint="its front end is not configured any more")
+        self._see_to(places, ())
+
+    async def _run_conversation(self, place: PlaceId, group: GroupId) -> None:
+        if (place, group) in self.conversations:  # another task was faster
+            self.conversations[place, group].arrived()
+            return
+        conversation = ConversationWorker(
+            self.database,
+            (place, group),
+            self.turn_deps,
+            self._patience(place_source(place)),
+            self.notices,
+            self._see_to,
+        )
+        self.conversations[place, group] = conversation
+        self._workers.conversations.add(conversation)
+        try:
+            await until_stored(f"conversation {place}", conversation.run, self._workers.unstored)
+        except Exception:
+            self.resume()  # what it had stored may wait to be delivered
+            raise
+        finally:
+            del self.conversations[place, group]
+            self._workers.conversations.discard(conversation)
+            self._workers.settled.pulse()
+        waiting = await self.database.read(lambda rows: inbox.head(rows, place, group, self.turn_deps.clock()))
+        if waiting is not None and not self._workers.stopping:
+            self.answer(place, group)
+
+    def _see_to(self, places: OpenPlaces, conversations: Written) -> None:
+        """Wake a delivery where something is to be sent, a conversation where agents wrote: a turn may do both."""
+        for source, place in places:
+            self._deliver(place, source)
+        for place, group in conversations:
+            self.answer(place, group)
+
+    def _deliver(self, place: PlaceId, source: str) -> None:
+        if place in self._deliveries:
+            self._deliveries[place].wake()
+        elif source in self._endpoints and not self._halted:
+            run = functools.partial(self._run_delivery, place, source)
+            self._spawn(f"delivery {self.id} {place}", run)
+
+    async def _run_delivery(self, place: PlaceId, source: str) -> None:
+        if place in self._deliveries:
+            self._deliveries[place].wake()
+            return
+        broker, pulse = self.turn_deps.broker, self._workers.settled.pulse
+        deps = DeliveryDeps(self.turn_deps.clock, self.notices, pulse, self.resume, broker.lost, broker.sent)
+        delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
+
+        async def run() -> None:
+            """What must wait for long is looked at again when its time has come."""
+            if (due := await delivery.run()) is not None:
+                self._later[place] = due, source
+
+        self._deliveries[place] = delivery
+        try:
+            await until_stored(f"delivery {place}", run, self._workers.unstored)
+        finally:
+            del self._deliveries[place]
+            pulse()

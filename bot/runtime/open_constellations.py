@@ -1,0 +1,130 @@
+"""The constellations that are open in this process: each is opened when something is to be done there, and closed when
+it has been idle for a while, or when too many are open."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+import structlog
+
+from bot.runtime.constellation import ConstellationRuntime
+from bot.runtime.workers import Workers
+from memory.store.ids import ConstellationId
+
+_LOOK_SECONDS = 15.0
+_log = structlog.get_logger("bot.runtime.open_constellations")
+
+Make: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[ConstellationRuntime]]
+"""Makes the runtime of a constellation, which lasts until the context ends."""
+
+
+_Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[ConstellationRuntime]]
+
+
+class _Slot:
+    """One constellation; the lock keeps two tasks from opening or closing it at once."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._stack = AsyncExitStack()
+        self._users = 0
+        self.runtime: ConstellationRuntime | None = None
+        self.used = 0.0
+        """When it was used last."""
+
+    @property
+    def idle(self) -> bool:
+        return self.runtime is not None and self._users == 0 and self.runtime.idle
+
+    @asynccontextmanager
+    async def use(self, opening: _Opening) -> AsyncIterator[ConstellationRuntime]:
+        self._users += 1
+        try:
+            async with self._lock:
+                if self.runtime is None:
+                    async with AsyncExitStack() as stack:
+                        opened = await stack.enter_async_context(opening())
+                        self.runtime, self._stack = opened, stack.pop_all()
+                runtime = self.runtime
+            yield runtime
+        finally:
+            self._users -= 1
+            self.used = time.monotonic()
+
+    async def close(self, *, idle: bool) -> None:
+        """Close it; with `idle` only where it is still idle then."""
+        async with self._lock:
+            if self.runtime is not None and (self.idle or not idle):
+                self.runtime = None
+                await self._stack.aclose()
+
+
+@dataclass
+class OpenConstellations:
+    """At most `most` stay open while they are idle, each for `seconds`; none in which something is done is closed."""
+
+    make: Make
+    workers: Workers
+    most: int = 32
+    seconds: float = 600.0
+    _slots: dict[ConstellationId, _Slot] = field(default_factory=dict, init=False)
+
+    def __iter__(self) -> Iterator[ConstellationRuntime]:
+        """Those that are open."""
+        return iter([slot.runtime for slot in self._slots.values() if slot.runtime is not None])
+
+    def get(self, identifier: ConstellationId) -> ConstellationRuntime | None:
+        """A constellation, if it is open."""
+        slot = self._slots.get(identifier)
+        return None if slot is None else slot.runtime
+
+    @asynccontextmanager
+    async def use(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
+        """A constellation, opened where it is not, and kept open while the context lasts."""
+        slot = self._slots.setdefault(identifier, _Slot())
+        try:
+            async with slot.use(partial(self._opened, identifier)) as runtime:
+                yield runtime
+        finally:
+            await self.close_idle()
+
+    @asynccontextmanager
+    async def _opened(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
+        async with self.make(identifier) as runtime:
+            try:
+                if self.workers.started:
+                    await runtime.begin()
+                    _log.info("constellation_opened", constellation=runtime.constellation.name)
+                yield runtime
+            finally:
+                await runtime.close()
+                if self.workers.started:
+                    _log.info("constellation_closed", constellation=runtime.constellation.name)
+
+    async def begin(self) -> None:
+        """Begin the work of those that are open already: the service starts."""
+        for runtime in self:
+            await runtime.begin()
+
+    async def run(self) -> None:
+        """Close what is idle for long, until cancelled."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            await self.close_idle()
+
+    async def close_idle(self) -> None:
+        """Close those that were idle for long, and the ones that were used least lately of too many."""
+        idle = sorted((slot for slot in self._slots.values() if slot.idle), key=lambda slot: slot.used)
+        old, spare = time.monotonic() - self.seconds, len(list(self)) - self.most
+        for number, slot in enumerate(idle):
+            if number < spare or slot.used < old:
+                await slot.close(idle=True)
+
+    async def close(self) -> None:
+        """Close all: the service ends."""
+        for slot in self._slots.values():
+            await slot.close(idle=False)

@@ -1,0 +1,403 @@
+"""Makes one constellation: what answers in it, and every service that people can ask in it.
+
+What the constellations of a process share is made once by `bot.app`, or by a command that works on the files, and
+comes here as `Shared`.
+"""
+
+import functools
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from bot.agents.additions import TypingPeople
+from bot.agents.answers import package, too_long
+from bot.agents.deps import Limits, OwnersSide, TurnDeps
+from bot.agents.mcp.startup import Servers
+from bot.agents.notices import owner_notices
+from bot.agents.patrols import quiet_hours
+from bot.agents.permissions.broker import Broker
+from bot.agents.rate_limits import Rates
+from bot.agents.tools import make_tools, web_tools
+from bot.agents.tools.halt import EmergencyHaltTool
+from bot.agents.tools.recall import RecallTool
+from bot.config import Config
+from bot.models.selection import ModelSelection
+from bot.runtime.bootstrap import RoutingTable, known_routing, seeded_routing
+from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundings
+from bot.runtime.halt import HaltState
+from bot.runtime.intake import AudienceResolver
+from bot.runtime.open_constellations import OpenConstellations
+from bot.runtime.previews import Previews
+from bot.runtime.progress import Progress
+from bot.runtime.router import Router
+from bot.runtime.supervision import Work
+from bot.runtime.turn_watchers import Broadcast, Typing
+from bot.secrets import Redactor
+from bot.services.access import Access
+from bot.services.agents import Agents
+from bot.services.approvals import Approvals
+from bot.services.budgets import configured_budgets, open_spending
+from bot.services.build import build_registry
+from bot.services.chat import Talking
+from bot.services.configuration import ConfigurationFile
+from bot.services.databases import Databases
+from bot.services.doctor import Doctor
+from bot.services.folders import Folders
+from bot.services.front_ends import FrontEnds, FrontEndStates
+from bot.services.gaps import Gaps
+from bot.services.groups import Groups
+from bot.services.halt import Halt
+from bot.services.inbox import Inbox
+from bot.services.jobs import Schedule
+from bot.services.maintenance import open_backups, open_patrols, open_reminders, open_schedule
+from bot.services.outbox import Outbox
+from bot.services.people import Community, Running, open_access
+from bot.services.permits import Permits
+from bot.services.places import Places, open_places
+from bot.services.privacy import Choices
+from bot.services.registry import Registry
+from bot.services.restart import Restart
+from bot.services.search import Search
+from bot.services.status import Status, StatusSources
+from bot.services.upkeep import open_upkeep
+from bot.services.web_access import WebAccess
+from bot.upkeep import expansion
+from bot.upkeep.background_calls import Background
+from bot.upkeep.compaction import Compactor
+from bot.upkeep.embedding import Embedding, SharedEmbedder
+from bot.upkeep.idle import IdleMonitor
+from bot.upkeep.integrity import IntegrityMonitor
+from bot.upkeep.summaries import SummaryJob
+from memory.queue.place_settings import Setting
+from memory.store.clock import Clock
+from memory.store.constellation import Constellation, Constellations
+from memory.store.database import Database
+from memory.store.folder import DataFolder
+from memory.store.ids import ConstellationId
+from scheduler.jobs import Opened
+from scheduler.runner import Runner
+from sources.base import Endpoint
+from sources.terminal import SOURCE, Journal, TerminalEndpoint, TerminalSource
+
+SETTLE_SECONDS = 5.0  # for what was heard before to be stored
+_MEANING_SECONDS = 3.0  # for a question of a command: it may have to load the model first, which a service did long ago
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all constellations of a process share."""
+
+    config: Config
+    clock: Clock
+    folder: DataFolder
+    constellations: Constellations
+    configured: ConstellationId
+    """The constellation of the configuration, where everything belongs that no other one has."""
+    surroundings: Surroundings
+    endpoints: Mapping[str, Endpoint]
+    """By source, without the terminal, which each constellation has for itself; front ends come later."""
+    models: ModelSelection
+    embedder: SharedEmbedder
+    mcp: Servers
+    halt: HaltState
+    broker: Broker
+    choices: Choices
+    audience: AudienceResolver
+    journal: Journal
+    restart: Restart
+    web_access: WebAccess
+    started: datetime
+    at_rest: bool = False
+    """For a command on files that no service uses: nothing is made, planned or begun."""
+    fronts: FrontEndStates = field(default_factory=FrontEndStates)
+    typing: TypingPeople = field(default_factory=TypingPeople)
+
+
+@dataclass(frozen=True)
+class Services:
+    """What can be asked and answered in one open constellation."""
+
+    runtime: ConstellationRuntime
+    events: Broadcast
+    terminal: tuple[TerminalSource, TerminalEndpoint]
+    approvals: Approvals
+    access: Access
+    places: Places
+    schedule: Schedule
+    front_ends: FrontEnds
+    embedding: Embedding
+    talking: Talking
+    gaps: Gaps
+    registry: Registry
+    community: Community
+    halt: HaltState
+
+    @property
+    def database(self) -> Database:
+        return self.runtime.database
+
+
+class ServedConstellations:
+    """The constellations of a data folder, each opened with its services when something is to be done there."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        constellations, clock, around = shared.constellations, shared.clock, shared.surroundings
+        self._open: dict[ConstellationId, Services] = {}
+        self.opened = OpenConstellations(self.make, around.workers)
+        self.router = Router(constellations, self.opened, shared.configured, around)
+        redact = Redactor(shared.config.secrets()).text
+        self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact)
+        settle = functools.partial(self.router.taken_in, SETTLE_SECONDS)
+        running = Running(settle, self.router.moved, self.router.resume, self.reload)
+        guards = shared.choices, shared.audience
+        self.people = Community.of(shared.broker, (constellations, shared.folder.path), clock, guards, running)
+
+    def open_now(self) -> list[Services]:
+        """Those that are open."""
+        return list(self._open.values())
+
+    @asynccontextmanager
+    async def use(self, identifier: ConstellationId) -> AsyncIterator[Services]:
+        """The services of one constellation, which stays open while the context lasts."""
+        async with self.opened.use(identifier):
+            yield self._open[identifier]
+
+    async def reload(self) -> None:
+        """Read again what is kept in memory of what was decided: an erasure may have changed it."""
+        for services in self.open_now():
+            await services.access.load()
+
+    @asynccontextmanager
+    async def jobs(self, identifier: ConstellationId) -> AsyncIterator[Opened]:
+        """What runs the jobs of one constellation."""
+        async with self.use(identifier) as services:
+            yield Opened(services.database, services.schedule.kinds)
+
+    @asynccontextmanager
+    async def make(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
+        """Open a constellation with all that belongs to it."""
+        shared, constellation = self.shared, self.shared.constellations.of(identifier)
+        async with shared.constellations.use(identifier) as database:
+            with ExitStack() as stack:
+                services = await _Maker(self, constellation, database, stack).services()
+                self._open[identifier] = services
+                try:
+                    yield services.runtime
+                finally:
+                    del self._open[identifier]
+
+
+@dataclass
+class _Maker:
+    """Makes the parts of one constellation."""
+
+    served: ServedConstellations
+    constellation: Constellation
+    database: Database
+    stack: ExitStack
+    events: Broadcast = field(default_factory=Broadcast, init=False)
+
+    @property
+    def shared(self) -> Shared:
+        return self.served.shared
+
+    async def services(self) -> Services:
+        """All of it, with what was decided before read from the store."""
+        shared, config, clock = self.shared, self.shared.config, self.shared.clock
+        answers = await self._answers()
+        runtime, deps, places = answers.runtime, answers.turn_deps, answers.places
+        approvals, access = answers.approvals, await open_access(config, answers.approvals)
+        spending = await open_spending(approvals, deps.budgets, at_start=not shared.at_rest)
+        await self.served.people.follow(self.constellation.id, self.database)
+        schedule = self._schedule(approvals, deps)
+        seconds = _MEANING_SECONDS if shared.at_rest else None
+        understood = functools.partial(answers.embedding.understood, seconds=seconds)
+        front_ends = FrontEnds(self.database, shared.constellations, clock, shared.typing, shared.fronts)
+        agents, groups = Agents(config, approvals, answers.routing, runtime.moved), Groups(config, approvals, places)
+        ready = (
+            *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
+            *(Search(self.database, approvals.people, clock, self._zone, understood), Doctor()),
+            *(Folders(self.database, shared.folder.path, clock), Inbox(self.database, runtime.answer)),
+            open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
+            *(Databases(shared.constellations), open_backups(config, approvals, schedule), shared.restart),
+            *(Halt(shared.halt, self.served.router.release), Permits(approvals, deps.tools)),
+            *(agents, groups, ConfigurationFile(config.file, agents, groups)),
+            *(self._status(front_ends, answers.embedding), shared.web_access),
+        )
+        if not shared.at_rest:
+            await schedule.prepare()
+            self._keep_up(answers, schedule)
+            self._go_on(runtime, "strangers", access.run)
+        settle = functools.partial(self.served.router.taken_in, SETTLE_SECONDS)
+        receive = functools.partial(self.served.router.receive, constellation=self.constellation.id)
+        return Services(
+            runtime=runtime,
+            events=self.events,
+            terminal=answers.terminal,
+            approvals=approvals,
+            access=access,
+            places=places,
+            schedule=schedule,
+            front_ends=front_ends,
+            embedding=answers.embedding,
+            talking=Talking(approvals, places, receive),
+            gaps=Gaps("discord", self.database, clock, settle),
+            registry=build_registry(config, approvals, schedule, self.served.people.privacy.choices, ready),
+            community=self.served.people,
+            halt=shared.halt,
+        )
+
+    async def _answers(self) -> "_Answers":
+        """What answers here."""
+        shared, config = self.shared, self.shared.config
+        routing, embedding = await self._routing(), shared.embedder.of(self.database)
+        terminal = TerminalSource(config.constellation.owner, shared.clock), TerminalEndpoint(shared.journal)
+        endpoints = _Endpoints(terminal[1], shared.endpoints)
+        turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
+        compactor = Compactor(self.database, turn_deps)
+        turn_deps = replace(turn_deps, shrink=compactor.shrink)
+        paused: dict[str, Setting] = {}
+        by_state = functools.partial(routing.by_state, selves=shared.broker.terms.people.selves)
+        around = shared.surroundings
+        runtime = ConstellationRuntime(
+            self.constellation,
+            self.database,
+            Answering(routing, turn_deps, owner_notices(config), endpoints, by_state),
+            replace(around, gate=replace(around.gate, deaf=paused.__contains__)),
+        )
+        approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
+        places = await open_places(config, approvals, routing, paused)
+        return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, endpoints, approvals, places)
+
+    async def _routing(self) -> RoutingTable:
+        """Who answers where. What the configuration names is made where it is the one that is configured, or new."""
+        shared, known = self.shared, await self.database.read(lambda rows: known_routing(rows, self.shared.config))
+        if shared.at_rest or (known.groups and self.constellation.id != shared.configured):
+            return known
+        return await seeded_routing(shared.config, self.database, shared.clock)
+
+    def _schedule(self, approvals: Approvals, turn_deps: TurnDeps) -> Schedule:
+        config, changed = self.shared.config, functools.partial(self.served.runner.changed, self.constellation.id)
+        schedule = open_schedule(config, approvals, changed)
+        open_reminders(config, approvals, schedule, self.served.people.privacy.choices, owner_notices(config))
+        open_patrols(config, approvals, schedule, turn_deps.owner)
+        summaries = SummaryJob(Background.of(turn_deps), self._zone, config.model.upkeep, self._busy)
+        replace(summaries, enabled=config.schedule.summaries).add(schedule.kinds)
+        return schedule
+
+    def _keep_up(self, answers: "_Answers", schedule: Schedule) -> None:
+        """Have the background work of the constellation done, and its turns watched."""
+        shared, runtime = self.shared, answers.runtime
+        notices, resume = runtime.notices, runtime.resume
+        idling = IdleMonitor(self.database, shared.clock, shared.config.activity.kept(), schedule.changed)
+        damage = IntegrityMonitor(self.database, notices, shared.clock, resume)
+        self._go_on(runtime, "expiry of requests", answers.approvals.watch)
+        self._go_on(runtime, "embedding", functools.partial(answers.embedding.run, self._busy))
+        self._go_on(runtime, "damage", damage.run)
+        self._go_on(runtime, "compaction", answers.compactor.run)
+        self._go_on(runtime, "idle agents", idling.run)
+        workers = shared.surroundings.workers
+        for watch in (
+            Typing(answers.endpoints, workers),
+            Previews(runtime, answers.endpoints, workers),
+            Progress(runtime, answers.endpoints, workers),
+            answers.compactor.watch,
+            schedule.watch,
+        ):
+            self.stack.enter_context(self.events.listen(watch))
+
+    def _go_on(self, runtime: ConstellationRuntime, name: str, work: Work) -> None:
+        """Have it done for as long as the constellation is open."""
+        here = self.constellation
+        runtime.keep(name if here.id == self.shared.configured else f"{name} of {here.name}", work)
+
+    def _status(self, front_ends: FrontEnds, embedding: Embedding) -> Status:
+        shared, config = self.shared, self.shared.config
+        sources = StatusSources(
+            standings=shared.models.standings,
+            halted=lambda: shared.halt.since,
+            unstored=shared.surroundings.workers.unstored.words,
+            embedding=embedding.words,
+            mcp=shared.mcp.states,
+            unset=config.unset(),
+        )
+        return Status(front_ends, self.constellation.name, config.model.default, shared.started, sources)
+
+    def _busy(self) -> bool:
+        return self.shared.surroundings.workers.busy
+
+    @property
+    def _zone(self) -> str:
+        return self.shared.config.schedule.zone_name()
+
+
+class _Endpoints(Mapping[str, Endpoint]):
+    """Who speaks for a constellation: at the terminal for itself, elsewhere as for all."""
+
+    def __init__(self, terminal: Endpoint, others: Mapping[str, Endpoint]) -> None:
+        self._terminal, self._others = terminal, others
+
+    def __getitem__(self, source: str) -> Endpoint:
+        return self._terminal if source == SOURCE else self._others[source]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({SOURCE: None, **dict.fromkeys(self._others)})
+
+    def __len__(self) -> int:
+        return len({SOURCE, *self._others})
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What answers in a constellation."""
+
+    runtime: ConstellationRuntime
+    turn_deps: TurnDeps
+    routing: RoutingTable
+    embedding: Embedding
+    compactor: Compactor
+    terminal: tuple[TerminalSource, TerminalEndpoint]
+    endpoints: Mapping[str, Endpoint]
+    approvals: Approvals
+    places: Places
+
+
+def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoints: Mapping[str, Endpoint]) -> TurnDeps:
+    config, limits, broker = shared.config, shared.config.limits, shared.broker
+    budgets, zone, people = configured_budgets(config), config.schedule.zone_name(), broker.terms.people
+    stop = EmergencyHaltTool(None if shared.at_rest else shared.halt.stop)
+    return TurnDeps(
+        model=shared.models.choose,
+        tools=make_tools(
+            endpoints,
+            *(stop, *web_tools(config.web)),
+            zone=zone,
+            selves=people.selves,
+            foreign=shared.mcp.tools,
+            recall=RecallTool(functools.partial(expansion.plan, config.dreams, budgets)),
+        ),
+        ready=shared.mcp.ready,
+        package=lambda source, text: package(text, endpoints[source].split, endpoints[source].form),
+        too_long=lambda source, text: too_long(text, endpoints[source].split, endpoints[source].form),
+        redact=Redactor(config.secrets()).text,
+        clock=shared.clock,
+        limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
+        broker=broker,
+        budgets=budgets,
+        owner=OwnersSide(owner_notices(config).place, quiet_hours(people, zone)),
+        apology=config.bluesky.apology,
+        rates=_rates(config),
+        watch=events,
+        typing=shared.typing,
+        meaning=embedding.meaning,
+        checkpoints=config.memory.checkpoints(),
+    )
+
+
+def _rates(config: Config) -> Rates:
+    """How often people are answered; in public places more seldom."""
+    limits, bluesky = config.limits, config.bluesky
+    public = Rates(bluesky.person_per_hour, 0, limits.all_per_hour, bluesky.thread_per_hour, quiet=True)
+    return Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour, sources={"bluesky": public})

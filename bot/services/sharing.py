@@ -1,0 +1,121 @@
+"""Makes what the constellations of a process share, holding its data folder: for the service, and for commands."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+from bot.agents.mcp.startup import NoServers, open_servers
+from bot.agents.permissions.broker import Broker
+from bot.config import Config
+from bot.errors import ConfigError, UserError
+from bot.models.selection import open_models
+from bot.runtime.bootstrap import configured_constellation
+from bot.runtime.constellation import Surroundings
+from bot.runtime.conversation import Patience
+from bot.runtime.halt import HaltState
+from bot.runtime.intake import AudienceResolver, Gate, Intake
+from bot.runtime.workers import Workers
+from bot.secrets import Redactor
+from bot.services.approvals import approval_terms
+from bot.services.composition import ServedConstellations, Shared
+from bot.services.privacy import Choices
+from bot.services.restart import Restart
+from bot.services.web_access import WebAccess
+from bot.upkeep.embedding import open_embedder
+from memory.store.clock import Clock
+from memory.store.constellation import Constellation, Constellations
+from memory.store.errors import StoreError
+from memory.store.folder import DataFolder
+from memory.store.ids import PersonId
+from sources.base import Endpoint
+from sources.terminal import PERSON, Journal
+
+_OPEN_FILES = 64
+
+
+@asynccontextmanager
+async def open_shared(
+    config: Config,
+    clock: Clock,
+    endpoints: Mapping[str, Endpoint],
+    restart: Restart,
+    web_address: Callable[[], str],
+    *,
+    at_rest: bool = False,
+) -> AsyncIterator[ServedConstellations]:
+    """Make it for a configuration. `at_rest`: for a command, which makes no constellation and begins nothing.
+
+    Raises ConfigError, FolderLocked, and UserError where a command finds no constellation.
+    """
+    async with AsyncExitStack() as stack:
+        folder, redact = open_folder(config), Redactor(config.secrets()).text
+        stack.enter_context(folder.lock())
+        models = await stack.enter_async_context(open_models(config, clock))
+        constellations = await stack.enter_async_context(Constellations.open(folder.path, clock, _OPEN_FILES))
+        configured = await _configured(config, constellations, at_rest=at_rest)
+        embedder = await stack.enter_async_context(open_embedder(config))
+        halt, broker = HaltState(constellations, clock, config.approvals.halt_phrase), Broker(approval_terms(config))
+        if not at_rest:
+            await halt.restore()
+        people = broker.terms.people
+        choices, audience = Choices(constellations, clock, people.selves), AudienceResolver(people)
+        gate = Gate(halt, audience.heard_by, choices.withheld, lambda _source: False)
+        served = ServedConstellations(
+            Shared(
+                config=config,
+                clock=clock,
+                folder=folder,
+                constellations=constellations,
+                configured=configured.id,
+                surroundings=Surroundings(_patience(config), gate, Workers(), Intake()),
+                endpoints=endpoints,
+                models=models,
+                embedder=embedder,
+                mcp=NoServers() if at_rest else await open_servers(config, redact),
+                halt=halt,
+                broker=broker,
+                choices=choices,
+                audience=audience,
+                journal=Journal(folder.terminal_journal),
+                restart=restart,
+                web_access=WebAccess(constellations.registry, clock, web_address),
+                started=clock(),
+                at_rest=at_rest,
+            )
+        )
+        await served.people.load()
+        stack.push_async_callback(served.opened.close)
+        yield served
+
+
+async def _configured(config: Config, constellations: Constellations, *, at_rest: bool) -> Constellation:
+    """The constellation that is configured. Raises UserError where a command would have to make it."""
+    if not at_rest:
+        return await configured_constellation(config, constellations, PersonId(PERSON))
+    name = config.constellation.name
+    if (found := constellations.named(name)) is not None:
+        return found
+    known = ", ".join(f'"{each.name}"' for each in constellations.all()) or "none"
+    raise UserError(
+        f'there is no constellation "{name}" in {config.home}; known there: {known}. `carina run` makes it, or set '
+        f"constellation.name in {config.file.name} to one that is known"
+    )
+
+
+def open_folder(config: Config) -> DataFolder:
+    """The data folder, made where it is missing. Raises ConfigError where it cannot be made."""
+    folder = DataFolder(config.home)
+    try:
+        folder.prepare()
+    except StoreError as error:
+        raise ConfigError(f"CARINA_HOME: {error}") from error
+    return folder
+
+
+def _patience(config: Config) -> Callable[[str], Patience]:
+    usual = Patience(attempts=config.limits.attempts)
+    special = {
+        "discord": replace(usual, merge=config.discord.merge_seconds),
+        "terminal": replace(usual, streams=True),
+    }
+    return lambda source: special.get(source, usual)

@@ -1,0 +1,15 @@
+"""The constellation of a configuration as the service makes it, for tests that run no service."""
+
+from bot.config import Config
+from bot.runtime.bootstrap import RoutingTable, configured_constellation, seeded_routing
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.ids import ConstellationId
+from sources.terminal import PERSON
+
+
+async def seeded(config: Config, constellations: Constellations) -> tuple[ConstellationId, RoutingTable]:
+    """Make it, with its agents and groups."""
+    found = await configured_constellation(config, constellations, PERSON)
+    async with constellations.use(found.id) as database:
+        return found.id, await seeded_routing(config, database, utc_now)
