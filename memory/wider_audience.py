@@ -15,11 +15,11 @@ from memory.activity import Kind, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, create_block
 from memory.blocks.changes import SYSTEM, Change, person_writer
 from memory.blocks.history import Past
-from memory.blocks.replay import TEXT
 from memory.blocks.revert import Hand
 from memory.blocks.rows import WarmBlocks
 from memory.blocks.schemas import ListSchema, TextSchema
 from memory.blocks.store import open_block
+from memory.blocks.targets import SAVED
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
@@ -82,9 +82,9 @@ def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
     """The text, or the values, of a block as it is."""
     document = open_block(tx, block.id, person_writer(hand.person), hand.now).document
     found = document.parts()
-    if found is None or isinstance(block.schema, TextSchema):
+    if isinstance(block.schema, TextSchema):
         return document.text(), {}
-    if found.values[TEXT]:
+    if found.values[SAVED]:
         raise Refused(f"block {block.label} was damaged: set its fields again, and empty `recovered`, first")
     return "", {"items": found.whole} if isinstance(block.schema, ListSchema) else dict(found.whole)
 

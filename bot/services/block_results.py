@@ -2,18 +2,16 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from pydantic import Field
 
 from bot.services.results import Ink, Listing, Result, Row
-from memory.blocks.changes import EDIT, Change, Deed, Step, Writer, played
+from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.revert import Done
 from memory.blocks.shares import Share
-from memory.blocks.track import text_track
 from memory.store.plurals import many
 
 _EXCERPT = 40
@@ -340,12 +338,16 @@ class CheckRow(Row):
 
 
 def _did(step: Step, before: str, names: Names) -> str:
-    track = text_track(0, before, [replace(step, change=replace(step.change, seq=1, note=EDIT))])
-    added = [str(run.content) for run in track.runs if run.born and run.stands]
-    removed = [str(run.content) for run in track.runs if not run.born and not run.stands]
+    added, removed = list[tuple[int, str]](), list[tuple[int, str]]()
+    for each in step.splices:
+        end = each.place + each.delete
+        added += [(each.place, each.insert)] if each.insert else []
+        removed += [(each.place, before[each.place : end])] if each.delete else []
+        before = before[: each.place] + each.insert + before[end:]
     parts = [_purpose(step.change, names)] if step.change.note.deed is not Deed.EDIT else []
-    parts += [f"+{sum(map(len, added))} “{_excerpt(added)}”"] if added else []
-    parts += [f"-{sum(map(len, removed))} “{_excerpt(removed)}”"] if removed else []
+    for sign, found in (("+", added), ("-", removed)):
+        words = [text for _, text in sorted(found)]
+        parts += [f"{sign}{sum(map(len, words))} “{_excerpt(words)}”"] if words else []
     return ", ".join(parts) or "no change"
 
 

@@ -235,14 +235,11 @@ class Blocks:
         def read(rows: Rows) -> Writable:
             block = find_named(rows, caller.scope, arguments.label).block
             revert.require_hand(self._hand(caller), block)
-            if not field:
-                manual_edits.require_text(block)
-            by_field = field or manual_edits.is_list(block)
             return Writable(
                 id=block.id,
                 field=field_mark(field) if field else "",
                 version=version_of(rows, block.id),
-                text=(text := manual_edits.field_text(rows, block, field) if by_field else block.content),
+                text=(text := manual_edits.text_of(rows, block, field)),
                 mark=field_mark(text),
                 limit=block.char_limit,
             )
@@ -278,12 +275,8 @@ class Blocks:
     ) -> Edited:
         def change(tx: Tx, named: Named, edit: Edit) -> Edited:
             field = field_of(named.block)
-            if field or manual_edits.is_list(named.block):
-                block = manual_edits.write_field(edit, named.block, field, text, mark, seen)
-                merged = manual_edits.kept_more(tx, block, field, text)
-            else:
-                block = revert.write(edit, text, seen)
-                merged = block.content != text
+            block = manual_edits.write(edit, named.block, text, field, mark, seen)
+            merged = manual_edits.kept_more(tx, block, field, text)
             return Edited(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
 
         return await self._change(caller, label, change)

@@ -127,7 +127,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The operations of a change on the parts of a structured block, as Loro's interchange format has them.
+    """The operations of a change, as Loro's interchange format has them.
 
     `peers` are the writers' ids that the operations number.
     """
@@ -136,14 +136,16 @@ class Made:
     changes: Sequence[Mapping[str, Any]]
 
 
+NONE_MADE = Made((), ())
+
+
 @dataclass(frozen=True)
 class Step:
     """A change with its operations, in the order in which they were made; `before` is as in `Shown`."""
 
     change: Change
     splices: tuple[Splice, ...]
-    made: Made | None = field(default=None, compare=False, repr=False)
-    """Of a structured block what `splices` came from."""
+    made: Made = field(default=NONE_MADE, compare=False, repr=False)
 
 
 def played(text: str, steps: Iterable[Step]) -> str:
@@ -259,13 +261,12 @@ def steps_of(updates: str) -> list[Step]:
 
 def _step(peers: list[str], parts: list[dict[str, Any]]) -> Step:
     shown, operations = _shown_of(parts[0]["msg"]), [op for change in parts for op in change["ops"]]
-    made = None if shown is None else Made(peers, parts)
     if shown is None:
         if strange := {op["container"] for op in operations} - {_TEXT}:
             raise BlockCorrupt(f"a change of {min(strange)} does not say what it did to the text that is shown")
         shown = tuple(splice for op in operations for splice in text_splices(op["content"]))
     length = sum(max(splice.delete, len(splice.insert)) for splice in shown)
-    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"], length), shown, made)
+    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"], length), shown, Made(peers, parts))
 
 
 def text_splices(content: Mapping[str, Any]) -> Iterator[Splice]:

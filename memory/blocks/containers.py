@@ -1,10 +1,10 @@
-"""The parts of a structured block in its Loro document, each in a container of its own kind.
+"""The parts of a block in its Loro document, each in a container of its own kind.
 
 Texts are Loro texts, lists movable lists, counters counters, logs lists; numbers, times and yes-or-no stand in a map,
 the last writer winning. All are root containers with fixed names, so that two writers who begin one at the same time
 mean the same. The document carries its own schema: what can be read of it can be shown, whatever became of the row.
-A plain text has none of this. With `memory.blocks.document`, which guards every call in here, this is where loro is
-known.
+A plain text is the one part of its block, and needs none. With `memory.blocks.document`, which guards every call in
+here, this is where loro is known.
 """
 
 import json
@@ -26,10 +26,11 @@ from loro import (
     ValueOrContainer,
 )
 
-from memory.blocks.changes import by_words, difference
-from memory.blocks.replay import TEXT, Held, Plan
+from memory.blocks.changes import Splice, by_words, difference
+from memory.blocks.replay import Held, Plan
 from memory.blocks.schemas import (
     MOST_ITEMS,
+    TEXT,
     CompositeSchema,
     Field,
     FieldType,
@@ -44,16 +45,16 @@ from memory.blocks.schemas import (
     dump_schema,
     parse_schema,
     rendered,
+    require_storable,
 )
-from memory.blocks.targets import Target, every_target, field_target, part_target, section_of
-from memory.blocks.targets import target_of as target_of
+from memory.blocks.targets import PLAIN, Target, every_part, field_target, part_target, section_of
 from memory.blocks.track import Content, Cut, same
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 
 _UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # of items that are the same, and of items: some tens of milliseconds
-_HEAD, _LOST = "schema", "content"
+_HEAD = "schema"
 RECOVERED = "recovered"
 """The name under which text that was saved from a damaged document stands until it is taken away."""
 
@@ -83,7 +84,8 @@ def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
 
 def declare(loro: LoroDoc, schema: Schema) -> None:
     """Make an empty document one of that schema, without any values."""
-    loro.get_map(_HEAD).insert("json", dump_schema(schema))
+    if not isinstance(schema, TextSchema):
+        loro.get_map(_HEAD).insert("json", dump_schema(schema))
 
 
 def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
@@ -102,68 +104,57 @@ def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
             raise Refused(f"a {part.type} begins with no values")
 
 
-def declared(loro: LoroDoc) -> Schema | None:
-    """The document's schema; None when it is a plain text."""
+def schema_of(loro: LoroDoc) -> Schema:
+    """What the document says that it is made of; one that says nothing is a plain text."""
     head = loro.get_map(_HEAD)
     if head.is_empty():
-        return None
+        return TEXT
     held: Any = head.get_value()
     return parse_schema(held["json"])
 
 
-def text_of(loro: LoroDoc) -> str | None:
-    """What a structured document says; None when it is a plain text."""
-    schema = declared(loro)
-    if schema is None:
-        return None
-    lost = loro.get_text(_LOST).to_string()
-    kept = f"{RECOVERED}, as it stood before a damage: set the fields again\n{lost}\n" if lost else ""
+def text_of(loro: LoroDoc) -> str:
+    """What the document says."""
+    schema = schema_of(loro)
+    if isinstance(schema, TextSchema):
+        return loro.get_text(PLAIN.name).to_string()
+    saved = loro.get_text(PLAIN.name).to_string()
+    kept = f"{RECOVERED}, as it stood before a damage: set the fields again\n{saved}\n" if saved else ""
     return rendered(schema, values(loro, schema)) + kept
 
 
-def keep_lost(loro: LoroDoc, text: str) -> None:
-    """Keep beside the fields what a structured document said before it was damaged."""
+def recover(loro: LoroDoc, text: str) -> None:
+    """Let a plain document say this, and a structured one keep it beside its parts, where it says something else."""
     if text_of(loro) != text:
-        write_text(loro.get_text(_LOST), text)
+        write_text(loro.get_text(PLAIN.name), text)
 
 
 def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
     """Everything that stands in the document, as plain data."""
     match schema:
-        case MapSchema():
-            kept: Any = loro.get_map(f"map:{prefix}").get_value()
-            return {field.name: _value(loro, field_target(field, prefix), kept) for field in schema.fields}
-        case ListSchema():
-            return loro.get_movable_list(f"list:{prefix}").get_deep_value()
-        case LogSchema():
-            return loro.get_list(f"log:{prefix}").get_deep_value()
-        case CompositeSchema():
-            return {section.name: values(loro, section.content, section.name) for section in schema.sections}
-        case TextSchema():
-            return loro.get_text(f"text:{prefix}").to_string()
-
-
-def _value(loro: LoroDoc, target: Target, kept: Mapping[str, Any]) -> Any:
-    match target.shape:
-        case Field(type=FieldType.TEXT):
-            return loro.get_text(target.name).to_string() or None
-        case Field(type=FieldType.LIST):
-            return loro.get_movable_list(target.name).get_deep_value()
-        case Field(type=FieldType.COUNTER):
-            return loro.get_counter(target.name).value
-        case Field(name=name):
-            return kept.get(name)
-    raise AssertionError(target)
+        case MapSchema(fields=fields):
+            return {field.name: value_of(loro, field_target(field, prefix)) for field in fields}
+        case CompositeSchema(sections=sections):
+            return {section.name: values(loro, section.content, section.name) for section in sections}
+        case _:
+            return value_of(loro, part_target(schema, "", prefix))
 
 
 def value_of(loro: LoroDoc, target: Target) -> Any:
-    """What a field, a text or a list holds; None for nothing."""
-    if isinstance(target.shape, ListSchema):
-        return loro.get_movable_list(target.name).get_deep_value()
-    if isinstance(target.shape, Field):
-        kept: Any = loro.get_map(target.within).get_value()
-        return _value(loro, target, kept)
-    return loro.get_text(target.name).to_string()
+    """What a part holds; None for nothing."""
+    match target.kind:
+        case "text":
+            text = loro.get_text(target.name).to_string()
+            return text or None if isinstance(target.shape, Field) else text
+        case "list":
+            return loro.get_movable_list(target.name).get_deep_value()
+        case "log":
+            return loro.get_list(target.name).get_deep_value()
+        case "counter":
+            return loro.get_counter(target.name).value
+        case _:
+            kept: Any = loro.get_map(target.within).get_value()
+            return kept.get(_field(target).name)
 
 
 # ------------------------------------------------------------------------------------------------------- changing
@@ -188,6 +179,8 @@ def fitting(target: Target, value: Any) -> Any:
     """A value as a part keeps it: of a text or a list nothing is none. Raises as `set_value`."""
     if isinstance(target.shape, ListSchema):
         return checked_items(target.shape.fields, value or (), target.shape.max_items, "the list")
+    if isinstance(target.shape, TextSchema) and isinstance(value, str):
+        return require_storable(value)
     field = _field(target)
     kept = checked(field, value)
     return kept if kept is not None else {FieldType.TEXT: "", FieldType.LIST: []}.get(field.type)
@@ -239,9 +232,7 @@ def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Cut]:
 
 def add_text(loro: LoroDoc, target: Target, text: str) -> None:
     """Add to the end of a text."""
-    held = _text(loro, target)
-    checked(Field(name="text"), text)
-    held.push_str(text)
+    _text(loro, target).push_str(require_storable(text))
 
 
 def add_line(loro: LoroDoc, target: Target, text: str) -> None:
@@ -255,16 +246,27 @@ def on_its_own_line(standing: str, added: str) -> str:
 
 
 def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
-    """Put `new` in place of every `old` in a text; raises Refused when there is none."""
+    """Put `new` in place of every `old` in a text; raises Refused when there is none.
+
+    Whole words that both have stay whose they were.
+    """
     held = _text(loro, target)
-    checked(Field(name="text"), new)
+    require_storable(new)
+    if not old:
+        raise Refused("the text to be replaced is empty")
     text, places = held.to_string(), list[int]()
-    while old and (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
+    while (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
         places.append(place)
     if not places:
-        raise Refused(f"{old[:80]!r} does not occur there; it must be given exactly as it stands")
+        raise Refused(f"{_excerpt(old)} does not occur there; it must be given exactly as it stands")
+    ways = (by_words(old, new) if new else None) or (Splice(0, len(old), new),)
     for place in reversed(places):
-        held.splice(place, len(old), new)
+        for way in ways:
+            held.splice(place + way.place, way.delete, way.insert)
+
+
+def _excerpt(text: str, limit: int = 80) -> str:
+    return repr(text if len(text) <= limit else text[:limit] + "…")
 
 
 def _text(loro: LoroDoc, target: Target) -> LoroText:
@@ -337,50 +339,32 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
     Raises BlockRefused where what is read only differs, Refused where what is required would be empty.
     """
     now, changed = parts_of(loro), False
-    if now is None:
-        raise Refused("this is a plain text")
-    for path, target in every_target(now.schema).items():
+    for path, target in every_part(now.schema).items():
         if path in before and not same(now.values[path], before[path]):
             if target.read_only:
                 raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
             set_value(loro, target, before[path])
             changed = True
-    if before[TEXT] != now.values[TEXT]:
-        write_text(loro.get_text(_LOST), before[TEXT])
-        changed = True
     return changed
 
 
-def parts_of(loro: LoroDoc) -> Held | None:
-    """What each part holds now, by its path; None when it is a plain text."""
-    schema = declared(loro)
-    if schema is None:
-        return None
-    found: dict[str, Any] = {TEXT: loro.get_text(_LOST).to_string()}
-    for path, target in every_target(schema).items():
-        match target.kind:
-            case "text":
-                found[path] = loro.get_text(target.name).to_string()
-            case "list":
-                found[path] = loro.get_movable_list(target.name).get_deep_value()
-            case "counter":
-                found[path] = loro.get_counter(target.name).value
-            case "value":
-                kept: Any = loro.get_map(target.within).get_value()
-                found[path] = kept.get(path.rpartition(".")[2])
-    return Held(schema, found, values(loro, schema))
+def parts_of(loro: LoroDoc) -> Held:
+    """What each part holds now, by its path."""
+    schema = schema_of(loro)
+    found = {path: value_of(loro, part) for path, part in every_part(schema).items() if not part.is_log}
+    texts = {path: found[path] or "" for path, part in every_part(schema).items() if part.kind == "text"}
+    return Held(schema, found | texts, values(loro, schema))
 
 
 def amend(loro: LoroDoc, plan: Plan) -> None:
     """Change parts as was planned for the document as it is."""
-    schema = declared(loro)
-    targets = {} if schema is None else every_target(schema)
+    parts = every_part(schema_of(loro))
     for path, cuts in plan.sequences.items():
-        make(loro, _LOST if path == TEXT else targets[path].name, cuts)
+        make(loro, parts[path].name, cuts)
     for path, value in plan.values.items():
-        _set(loro.get_map(targets[path].within), path.rpartition(".")[2], value)
+        _set(loro.get_map(parts[path].within), path.rpartition(".")[2], value)
     for path, amount in plan.counters.items():
-        loro.get_counter(targets[path].name).increment(amount)
+        loro.get_counter(parts[path].name).increment(amount)
 
 
 def make(loro: LoroDoc, name: str, cuts: Sequence[Cut]) -> None:
@@ -452,11 +436,6 @@ def _both_begin(one: Any, other: Any) -> int:
     longer = max(one, other, key=len)
     in_word = isinstance(longer, str) and 0 < size < len(longer) and longer[size - 1 : size + 1].isalnum()
     return 0 if in_word or one[:size] != other[:size] else size
-
-
-def drop_recovered(loro: LoroDoc) -> None:
-    """Take away what was saved from a damaged document."""
-    write_text(loro.get_text(_LOST), "")
 
 
 def write_text(held: LoroText, text: str) -> None:

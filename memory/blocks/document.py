@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, VersionRange, VersionVector
+from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, Side, VersionRange, VersionVector
 
 from memory.blocks import containers
-from memory.blocks.changes import CONTAINER, EDIT, Change, Note, Splice, Step, by_words, change_of, difference, steps_of
+from memory.blocks.changes import EDIT, Change, Note, Splice, Step, change_of, difference, steps_of
 from memory.blocks.changes import SYSTEM as SYSTEM
 from memory.blocks.changes import Stamp as Stamp
 from memory.blocks.changes import Writer as Writer
@@ -23,6 +23,7 @@ from memory.blocks.changes import agent_writer as agent_writer
 from memory.blocks.changes import job_writer as job_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.replay import Held
+from memory.blocks.schemas import TextSchema
 from memory.blocks.track import Cut
 from memory.store.errors import BlockCorrupt, Refused, StoreError
 
@@ -87,16 +88,6 @@ class UnsoundBlob(BlockCorrupt):
         self.seq = seq
 
 
-def require_text(text: str) -> None:
-    """Raises Refused for text that cannot be stored: NUL, or half of a surrogate pair."""
-    if "\x00" in text:
-        raise Refused("the text contains a NUL character, which cannot be stored")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Refused("the text contains half of a surrogate pair, which is no character") from None
-
-
 class _Guard:
     """Turns whatever Loro raises, panics too, into BlockCorrupt. The document is not to be used afterwards."""
 
@@ -122,7 +113,6 @@ class BlockDocument:
                 self._loro.peer_id = peer
             self._loro.set_record_timestamp(True)
             self._loro.set_change_merge_interval(_NEVER_MERGE)
-            self._text = self._loro.get_text(CONTAINER)
             # The version vector counts edits that are not committed yet, so it is taken before any is made.
             self._since = self._loro.oplog_vv
         self.base = WHOLE
@@ -130,9 +120,9 @@ class BlockDocument:
         """The number of the last change."""
         self._note = EDIT
         self._before: str | None = None
-        """What a structured block showed before the edits since the last commit; None while there are none."""
-        self._shown: str | None = None
-        """What it shows, as long as nothing changed since it was read: it takes long, and is asked for often."""
+        """What the block said before the edits since the last commit; None while there are none."""
+        self._said: str | None = None
+        """What it says, as long as nothing changed since it was read: it takes long, and is asked for often."""
 
     @classmethod
     def load(cls, checkpoint: Blob | None, updates: Sequence[Blob], peer: int | None = None) -> "BlockDocument":
@@ -160,7 +150,7 @@ class BlockDocument:
         if status.pending is not None:  # Loro does not call this an error
             raise UnsoundBlob(blob.kind, blob.seq, "builds on a change that is missing")
         self.version = blob.seq
-        self._shown = None
+        self._said = None
 
     def act_as(self, peer: int) -> None:
         """Make further edits as this peer; only between commits."""
@@ -169,20 +159,20 @@ class BlockDocument:
 
     def text(self) -> str:
         """The text; of a structured block what is shown of its parts."""
-        with _Guard("reading"):
-            if self._shown is None:
-                self._shown = containers.text_of(self._loro)
-            return self._text.to_string() if self._shown is None else self._shown
+        if self._said is None:
+            self._said = self.look(containers.text_of)
+        return self._said
 
     @property
     def structured(self) -> bool:
         """Whether it has fields, items or sections instead of one text."""
-        with _Guard("reading"):
-            return containers.declared(self._loro) is not None
+        return not isinstance(self.look(containers.schema_of), TextSchema)
 
     def change(self, edit: containers.Edit) -> None:
         """Change the parts by a function of `memory.blocks.containers`."""
-        self._remember()
+        if self._before is None:
+            self._before = self.text()
+        self._said = None
         with _Guard("changing"):
             edit(self._loro)
 
@@ -191,12 +181,12 @@ class BlockDocument:
         with _Guard("reading the parts"):
             return read(self._loro)
 
-    def parts(self, *, at_base: bool = False) -> Held | None:
-        """What each part holds, or held where the history begins; None of a plain text."""
-        if not at_base:
-            return self.look(containers.parts_of)
-        if not self.base.version:
-            return None
+    def parts(self) -> Held:
+        """What each part holds."""
+        return self.look(containers.parts_of)
+
+    def parts_at_base(self) -> Held:
+        """What each part held where the history begins."""
         with _Guard("going back"):
             older = self._copy()
             older.checkout(older.shallow_since_frontiers)
@@ -230,6 +220,25 @@ class BlockDocument:
             mine = containers.cuts_of(branch.diff(now, branch.oplog_frontiers), name)
             return containers.once(self._loro, name, mine, others)
 
+    def place_of(self, version: int, name: str, number: int) -> tuple[int, Any, int | None]:
+        """Of a list at a version: its length, the item of that number, counted from 1, and the number that it has now.
+
+        The last two are None where there was none, the last also where it is gone.
+        """
+        frontiers, _ = self._at(version)
+        with _Guard("looking for an item"):
+            copy = self._copy()
+            copy.checkout(frontiers)
+            items: Any = copy.get_movable_list(name).get_deep_value()
+            cursor = (
+                copy.get_movable_list(name).get_cursor(number - 1, Side.Middle) if 1 <= number <= len(items) else None
+            )
+            if cursor is None:
+                return len(items), None, None
+            copy.checkout_to_latest()
+            now = copy.get_cursor_pos(cursor)
+            return len(items), items[number - 1], None if now.update is not None else now.current.pos + 1
+
     def touched(self, after: int) -> list[tuple[Change, frozenset[str]]]:
         """The changes after a version, each with the names of the containers that it changed."""
         found = json.loads(self.exported(after))["changes"]
@@ -241,55 +250,9 @@ class BlockDocument:
         copy.import_(self._loro.export(ExportMode.Snapshot()))
         return copy
 
-    def append(self, text: str) -> None:
-        """Add to the end. Raises Refused for text that cannot be stored."""
-        require_text(text)
-        with _Guard("appending"):
-            self._text.push_str(text)
-
-    def replace(self, old: str, new: str) -> None:
-        """Put `new` in place of every occurrence of `old`; raises Refused when there is none.
-
-        Whole words that both have stay whose they were.
-        """
-        require_text(new)
-        if not old:
-            raise Refused("the text to be replaced is empty")
-        places = _occurrences(self.text(), old)
-        if not places:
-            raise Refused(f"{_excerpt(old)} does not occur in the block; it must be given exactly as it stands there")
-        ways = (by_words(old, new) if new else None) or (Splice(0, len(old), new),)
-        with _Guard("replacing"):
-            for place in reversed(places):
-                for way in ways:
-                    self._text.splice(place + way.place, way.delete, way.insert)
-
-    def write(self, text: str) -> None:
-        """Make `text` the whole value, in whole words where they are soon found."""
-        require_text(text)
-        if self.structured:
-            self.change(lambda loro: containers.keep_lost(loro, text))
-            return
-        with _Guard("writing"):
-            containers.write_text(self._text, text)
-
-    def splice(self, splices: Sequence[Splice]) -> None:
-        """Make these operations, in order. Raises Refused for text that cannot be stored."""
-        for each in splices:
-            require_text(each.insert)
-        with _Guard("splicing"):
-            for each in splices:
-                self._text.splice(each.place, each.delete, each.insert)
-
     def note(self, note: Note) -> None:
         """Say what the edits since the last commit are for."""
         self._note = note
-
-    def _remember(self) -> None:
-        """Keep what the block shows before it is changed, for the commit to say what became of it."""
-        if self._before is None:
-            self._before = self.text()
-        self._shown = None
 
     def _what_became(self) -> tuple[Splice, ...] | None:
         """What the edits since the last commit did to the text that is shown; None for a plain text."""
@@ -410,18 +373,6 @@ def salvage(checkpoints: Sequence[Blob], updates: Sequence[Blob]) -> Salvage | N
 
 def _name(operation: Mapping[str, Any]) -> str:
     return str(operation["container"]).removeprefix("cid:root-").rpartition(":")[0]
-
-
-def _occurrences(text: str, part: str) -> list[int]:
-    places, place = [], text.find(part)
-    while place >= 0:
-        places.append(place)
-        place = text.find(part, place + len(part))
-    return places
-
-
-def _excerpt(text: str, limit: int = 80) -> str:
-    return repr(text if len(text) <= limit else text[:limit] + "…")
 
 
 if sys.version_info >= (3, 14):

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from memory.blocks import containers
-from memory.blocks.containers import on_its_own_line
 from memory.blocks.document import SYSTEM, BlockDocument, Stamp
 from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
 from memory.blocks.lifecycle import create_block
@@ -23,37 +22,33 @@ from memory.blocks.merge import (
     place_of_item,
     set_seen,
     shown_text,
+    sight_at,
     sight_of,
-    write_known,
-    write_seen,
 )
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation
 from memory.blocks.rows import archives_of
-from memory.blocks.schemas import LogSchema, outline
+from memory.blocks.schemas import CompositeSchema, LogSchema, MapSchema, outline
 from memory.blocks.store import open_block, save_change
-from memory.blocks.targets import Target
+from memory.blocks.targets import PLAIN, Target, target_of
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.plurals import many
 
 
-def append_block(tx: Tx, author: Author, label: str, text: str, own_line: bool = False) -> Block:
-    """Add text to the end of a block, or below its last line (`own_line`).
+def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "", *, own_line: bool = False) -> Block:
+    """Add to the end of a text, which is the block or one of its fields or sections, or below its last line.
 
     Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt.
     """
-
-    def change(document: BlockDocument) -> None:
-        document.append(on_its_own_line(document.text(), text) if own_line else text)
-
-    return edit_text(tx, author, label, Operation.APPEND, change)
+    add = containers.add_line if own_line else containers.add_text
+    return _change(tx, author, label, path, Operation.APPEND, _now(add, text=text))
 
 
-def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str) -> Block:
-    """Put `new` in place of every `old`, which must occur exactly so. Raises as `append_block`."""
-    return edit_text(tx, author, label, Operation.OVERWRITE, lambda document: document.replace(old, new))
+def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str, path: str = "") -> Block:
+    """Put `new` in place of every `old` in a text, which must occur exactly so. Raises as `append_block`."""
+    return _change(tx, author, label, path, Operation.OVERWRITE, _now(containers.replace_text, old=old, new=new))
 
 
 def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None = None) -> Block:
@@ -65,12 +60,10 @@ def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None 
 
     def change(block: Block, document: BlockDocument) -> None:
         _require_text(block)
-        if seen is not None:
-            write_seen(document, text, seen)
-            return
-        if block.id in author.shown and block.shown != block.content:
+        if seen is None and block.id in author.shown and block.shown != block.content:
             raise Refused(f"you see some lines of block {block.address} alone: {_NOT_WHOLE}")
-        write_known(document, text, sight(author, block, document))
+        known = sight(author, block, document) if seen is None else sight_at(document, seen)
+        set_seen(document, PLAIN, text, known)
 
     return edit_block(tx, author, label, Operation.OVERWRITE, change)
 
@@ -89,7 +82,7 @@ def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: 
         shown = shown_text(document, known, lambda: archives_of(tx, block.id))
         if known is not None and not known.others and last > len(shown.splitlines()):
             shown = document.text()
-        document.write(_spliced(shown, document.text(), first, last, text))
+        set_seen(document, PLAIN, _spliced(shown, document.text(), first, last, text), None)
 
     return edit_block(tx, author, label, Operation.OVERWRITE, change)
 
@@ -109,18 +102,6 @@ def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
 def sight(author: Author, block: Block, document: BlockDocument) -> Sight | None:
     """What the author knows of a block; None: all there is."""
     return sight_of(document, author.shown.get(block.id), author.writer, author.turn)
-
-
-def edit_text(
-    tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[BlockDocument], None]
-) -> Block:
-    """Make one change of a text. Raises as `append_block`, and Refused where the block is no text."""
-
-    def work(block: Block, document: BlockDocument) -> None:
-        _require_text(block)
-        change(document)
-
-    return edit_block(tx, author, label, operation, work)
 
 
 def _require_text(block: Block) -> None:
@@ -168,7 +149,8 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
     Of a text or a list what others changed since the author was shown the block stays.
     """
     if path == containers.RECOVERED and value in (None, ""):
-        return edit_block(tx, author, label, Operation.OVERWRITE, _drop_recovered)
+        empty = partial(containers.set_value, target=PLAIN, value="")
+        return edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: document.change(empty))
 
     def change(block: Block, document: BlockDocument, target: Target) -> None:
         if isinstance(target.shape, LogSchema):
@@ -176,17 +158,6 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
         set_seen(document, target, value, sight(author, block, document))
 
     return _change(tx, author, label, path, Operation.OVERWRITE, change)
-
-
-def append_to_field(tx: Tx, author: Author, label: str, path: str, text: str, own_line: bool = False) -> Block:
-    """Add to the end of a text that is a field or a section, or below its last line. Raises as `append_block`."""
-    add = containers.add_line if own_line else containers.add_text
-    return _change(tx, author, label, path, Operation.APPEND, _now(add, text=text))
-
-
-def replace_in_field(tx: Tx, author: Author, label: str, path: str, old: str, new: str) -> Block:
-    """Put `new` in place of every `old` in a text that is a field or a section. Raises as `append_block`."""
-    return _change(tx, author, label, path, Operation.OVERWRITE, _now(containers.replace_text, old=old, new=new))
 
 
 def add_item(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:
@@ -214,7 +185,7 @@ _Change: TypeAlias = Callable[[Block, BlockDocument, Target], None]
 def _change_item(tx: Tx, author: Author, label: str, path: str, number: int, function: Callable[..., None]) -> Block:
     def change(block: Block, document: BlockDocument, target: Target) -> None:
         known = sight(author, block, document)
-        place = place_of_item(document, path, target, number, known)
+        place = place_of_item(document, target, number, known)
         document.change(partial(function, target=target, number=place))
 
     return _change(tx, author, label, path, Operation.OVERWRITE, change)
@@ -227,15 +198,13 @@ def _now(function: Callable[..., None], **arguments: Any) -> _Change:
 
 def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation, change: _Change) -> Block:
     def work(block: Block, document: BlockDocument) -> None:
-        if block.is_text:
+        if block.is_text and path:
             raise Refused(f"block {block.address} is one text, without fields: use append or replace")
-        target = containers.target_of(block.schema, path)
+        if not path and isinstance(block.schema, MapSchema | CompositeSchema):
+            _require_text(block)
+        target = target_of(block.schema, path)
         if target.read_only and author.writer != SYSTEM:
             raise BlockRefused(f"{path} of block {block.address} is read only: the system keeps it")
         change(block, document, target)
 
     return edit_block(tx, author, label, operation, work)
-
-
-def _drop_recovered(_block: Block, document: BlockDocument) -> None:
-    document.change(containers.drop_recovered)

@@ -18,8 +18,8 @@ from typing import Any
 
 from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
 from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
-from memory.blocks.replay import TEXT, Held, Replay
-from memory.blocks.schemas import segments
+from memory.blocks.replay import Held, Replay
+from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.track import Track, text_track
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.gc_pause import uncollected
@@ -35,6 +35,9 @@ class Archive:
     digest: bytes
 
 
+_NO_PARTS = Held(TEXT, MappingProxyType({}))
+
+
 @dataclass(frozen=True)
 class Past:
     """The text at version `start`, and every change since. `why` says why it goes back no further."""
@@ -43,10 +46,10 @@ class Past:
     text: str
     steps: tuple[Step, ...]
     why: str = ""
-    held: Held | None = None
-    """What the parts of a structured block hold now."""
+    held: Held = _NO_PARTS
+    """What the parts hold now."""
     begun: tuple[int, Mapping[str, Any]] = field(default=(0, MappingProxyType({})), compare=False, repr=False)
-    """What they held where the block's document begins, and at which version."""
+    """What those of a structured block held where its document begins, and at which version."""
 
     @property
     def version(self) -> int:
@@ -62,8 +65,8 @@ class Past:
     def replay(self) -> Replay:
         """All that ever stood in each part. Raises BlockCorrupt when the changes do not fit together."""
         with uncollected():
-            if self.held is None:
-                return Replay(self.start, {TEXT: self.text}, self.steps, None)
+            if isinstance(self.held.schema, TextSchema):
+                return Replay(self.start, {"": self.text}, self.steps, self.held)
             start, begin = (0, {}) if self.start == 0 else self.begun
             return Replay(start, begin, self.steps, self.held)
 
@@ -144,10 +147,9 @@ def past_back_to(
 
 def own_past(document: BlockDocument) -> Past:
     """As much of its past as a document carries itself."""
-    base, held, steps = document.base, document.parts(), tuple(document.steps())
-    begun = None if held is None else document.parts(at_base=True)
-    values = {} if begun is None else begun.values
-    return Past(base.version, base.text, steps, held=held, begun=(base.version, values))
+    base, steps = document.base, tuple(document.steps())
+    values = document.parts_at_base().values if base.version and document.structured else {}
+    return Past(base.version, base.text, steps, held=document.parts(), begun=(base.version, values))
 
 
 def _joined(archive: Archive, newer: Past) -> Past:
@@ -202,8 +204,8 @@ def blame(past: Past) -> list[Piece]:
     change, and nobody wrote those. Raises BlockCorrupt.
     """
     replay, changes = past.replay, {step.change.seq: step.change for step in past.steps}
-    if past.held is None:
-        return _pieces((str(content), changes.get(born)) for content, born in replay.tracks[TEXT].written())
+    if isinstance(past.held.schema, TextSchema):
+        return _pieces((str(content), changes.get(born)) for content, born in replay.tracks[""].written())
     shown = text_track(past.start, past.text, past.steps)
     wrote = [born for content, born in shown.written() for _ in content]
     letters = {path: _letters(track) for path, track in replay.tracks.items() if track.is_text}

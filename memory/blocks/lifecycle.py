@@ -2,18 +2,20 @@
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 import regex
 
 from memory.blocks import containers
-from memory.blocks.document import Stamp, Writer, require_text
+from memory.blocks.document import Stamp, Writer
 from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
 from memory.blocks.lookup import block_by_id, own_block
 from memory.blocks.records import Author, Block, BlockType, NewBlock
 from memory.blocks.rights import Operation
 from memory.blocks.rows import WarmBlocks
-from memory.blocks.schemas import TEXT, TextSchema, Viewport, dump_schema, outline
+from memory.blocks.schemas import TEXT, TextSchema, Viewport, dump_schema, outline, require_storable
 from memory.blocks.store import open_block, save_change
+from memory.blocks.targets import PLAIN
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx, Value
 from memory.store.errors import BlockExists, BlockRefused, Refused
@@ -41,7 +43,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
     if new.content or not isinstance(new.schema, TextSchema):
         opened = open_block(tx, block, writer, now)
         if isinstance(new.schema, TextSchema):
-            opened.document.append(new.content)
+            opened.document.change(partial(containers.add_text, target=PLAIN, text=new.content))
         else:
             opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
         require_fits(new.label, new.limit, 0, len(opened.document.text()))
@@ -74,7 +76,7 @@ def _require_sound(new: NewBlock) -> None:
     if not new.description.strip():
         raise Refused(f"block {new.label} needs a description: it tells the model what belongs in it")
     for text in (new.label, new.description, new.profile):
-        require_text(text)
+        require_storable(text)
     require_fits(new.label, new.limit, 0, len(new.content))
     if isinstance(new.schema, TextSchema) and new.values:
         raise Refused(f"block {new.label} is a text: it has no fields {', '.join(new.values)}")

@@ -11,21 +11,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memory.blocks import (
-    Author,
-    Block,
-    BlockType,
-    NewBlock,
-    Operation,
-    Permission,
-    containers,
-    edit_block,
-    ensure_block,
-)
+from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument
 from memory.blocks.schemas import Field, FieldType, LogSchema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.targets import target_of
 from memory.blocks.templates import described
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
@@ -93,7 +84,7 @@ def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str,
     ensure_block(tx, block, SYSTEM, now)
 
     def add(found: Block, document: BlockDocument) -> None:
-        target = containers.target_of(found.schema, "")
+        target = target_of(found.schema, "")
         for entry in added:
             document.change(partial(add_entry, target=target, value=dict(entry), at=now, by=SYSTEM))
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Collection
 
-from memory.blocks.document import require_text
 from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Block, BlockType
 from memory.blocks.rights import Permission
-from memory.blocks.schemas import TEXT, dump_schema, parse_schema
+from memory.blocks.schemas import TEXT, dump_schema, parse_schema, require_storable
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
@@ -65,7 +64,7 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
     Of several instances it is the one of the scope's own audience, else the widest. Raises BlockNotFound,
     which names what can be seen from here.
     """
-    require_text(label)
+    require_storable(label)
     where, parameters = scope.sql("b.audience")
     parts = label.split("/", 4)  # a name may hold a slash itself
     labels = ["/".join(parts[start:]) for start in range(len(parts))]

@@ -7,19 +7,13 @@ from typing import Any
 from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
 from memory.blocks.merge import set_seen, sight_at
-from memory.blocks.revert import NOT_ONE_TEXT, Edit
+from memory.blocks.revert import Edit
 from memory.blocks.rows import load_block
-from memory.blocks.schemas import Field, FieldType, ListSchema
+from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema
 from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.digests import text_mark
 from memory.store.errors import BlockRefused, Refused
-
-
-def require_text(block: Block) -> None:
-    """Raise Refused for a block that nobody writes as one text, nor as one list."""
-    if not block.is_text and not is_list(block):
-        raise Refused(f"this block has fields, items or sections; {NOT_ONE_TEXT}")
 
 
 def fields_by_hand(block: Block) -> list[str]:
@@ -28,13 +22,8 @@ def fields_by_hand(block: Block) -> list[str]:
     return [path for path in paths if path and not _refusal(block, path)]
 
 
-def is_list(block: Block) -> bool:
-    """Whether the whole block is one list, which is written by the path of nothing."""
-    return isinstance(block.schema, ListSchema)
-
-
-def field_text(rows: Rows, block: Block, path: str) -> str:
-    """A field or a list as it is written by hand, a list with an item on each line. Raises as `write_field`."""
+def text_of(rows: Rows, block: Block, path: str = "") -> str:
+    """A text, a field or a list as it is written by hand, a list with an item on each line. Raises as `write`."""
     target = _writable(block, path)
     return _written(load_block(rows, block.id, None).document, target)
 
@@ -44,8 +33,8 @@ def field_mark(text: str) -> str:
     return text_mark(text, 4)
 
 
-def write_field(edit: Edit, block: Block, path: str, text: str, mark: str = "", seen: int | None = None) -> Block:
-    """Give a field, or a section that is a text or a list ("field", "section.field"), a value; nothing takes it away.
+def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", seen: int | None = None) -> Block:
+    """Give a block that is one text or one list, or a field or section of another, a value; nothing takes it away.
 
     A list takes an item from each line, one of records in JSON. `mark` is that of what the field held when somebody
     began to write; `seen` is the version of the block that they saw: of a text or a list what came since stays. Raises
@@ -65,8 +54,8 @@ def write_field(edit: Edit, block: Block, path: str, text: str, mark: str = "", 
 
 
 def _writable(block: Block, path: str) -> Target:
-    if block.is_text:
-        raise Refused(f"block {block.label} is one text, without fields")
+    if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
+        raise Refused(f"this block has fields or sections; {_NOT_ONE_TEXT}")
     target = target_of(block.schema, path)
     if refused := _refusal(block, path):
         raise BlockRefused(refused)
@@ -105,12 +94,15 @@ def _line(target: Target, item: Any) -> str:
 
 
 def kept_more(rows: Rows, block: Block, path: str, text: str) -> bool:
-    """Whether a text or a list holds something else than what was just written there: what others wrote stayed."""
+    """Whether a text or a list holds something else than what was just written: what others wrote stayed."""
     target = target_of(block.schema, path)
     if target.kind not in ("text", "list"):
         return False
     now = load_block(rows, block.id, None).document.look(partial(containers.value_of, target=target))
     return bool((now or None) != (containers.fitting(target, _meant(target, path, text)) or None))
+
+
+_NOT_ONE_TEXT = "it cannot be written as one text: name a field (`--field NAME`, on Discord `field`), or ask the agent"
 
 
 def _meant(target: Target, path: str, text: str) -> Any:

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from memory.blocks import containers
-from memory.blocks.changes import CONTAINER, Writer
-from memory.blocks.document import BlockDocument, require_text
+from memory.blocks.changes import Writer
+from memory.blocks.document import BlockDocument
 from memory.blocks.history import Archive, past_back_to, past_of
 from memory.blocks.schemas import Field, ListSchema, rendered
 from memory.blocks.targets import Target
@@ -58,45 +58,8 @@ def sight_at(document: BlockDocument, seen: int | None) -> Sight | None:
 # ------------------------------------------------------------------------------------------------------ whole values
 
 
-def write_seen(document: BlockDocument, text: str, seen: int | None) -> None:
-    """Make `text` the whole value, as far as somebody could mean it who saw the document at version `seen`.
-
-    None means the newest version. Raises Refused for a version that the document does not have; one that a repair
-    lost reads as what it brought back.
-    """
-    if seen is None or seen == document.version:
-        document.write(text)
-        return
-    past = past_of(document)
-    seen = past.read_as(seen)
-    past.require(seen)
-    document.merge(seen, CONTAINER, _rewrite(text))
-
-
-def write_known(document: BlockDocument, text: str, sight: Sight | None) -> None:
-    """Make `text` the whole value, as somebody means it who knows no more than `sight`; what others changed stays.
-
-    Raises BlockChanged where that cannot be told any more.
-    """
-    if sight is None or not sight.others:
-        document.write(text)
-        return
-    past = past_of(document)
-    seen = past.read_as(sight.version)
-    if seen < past.start or (sight.own and document.merged(seen, CONTAINER, _rewrite(text))):
-        now = document.text() or "(nothing)"
-        raise BlockChanged(f"it changed since you read it, and nothing was done; it says now:\n{now}")
-    if not sight.own:
-        document.merge(seen, CONTAINER, _rewrite(text))
-
-
-def _rewrite(text: str) -> containers.Edit:
-    require_text(text)
-    return lambda loro: containers.write_text(loro.get_text(CONTAINER), text)
-
-
 def set_seen(document: BlockDocument, target: Target, value: Any, sight: Sight | None) -> None:
-    """Give a part of a structured block a value, as somebody means it who knows no more than `sight`.
+    """Give a part a value, as somebody means it who knows no more than `sight`.
 
     Of a text or a list what others changed since stays; of anything else the last who sets it wins. Raises Refused for
     a value that does not fit, BlockChanged where it cannot be told any more what the writer meant.
@@ -135,7 +98,7 @@ def _changed(document: BlockDocument, target: Target) -> BlockChanged:
 # --------------------------------------------------------------------------------------- lines and items by number
 
 
-def place_of_item(document: BlockDocument, path: str, target: Target, number: int, sight: Sight | None) -> int:
+def place_of_item(document: BlockDocument, target: Target, number: int, sight: Sight | None) -> int:
     """The number that an item has now which had `number` when the writer saw it.
 
     Raises BlockChanged where somebody took it away since, or made something else of it; Refused when there was none.
@@ -143,13 +106,21 @@ def place_of_item(document: BlockDocument, path: str, target: Target, number: in
     containers.items_of(target)
     if sight is None:
         return number
-    replay = past_of(document).replay
-    if sight.version < replay.start:
+    seen = past_of(document).read_as(sight.version)
+    if seen < document.base.version:
         raise _changed(document, target)
-    place = replay.tracks[path].place_of(number, sight.version, sight.own)
-    if place is None:
+    since = {change.seq for change, names in document.touched(seen) if target.name in names}
+    count, item, place = document.place_of(seen, target.name, number)
+    if not 1 <= number <= count:
+        if not since & sight.own:
+            raise Refused(f"there is no item {number}: the list had {count} when you saw it, counted from 1")
+        if since <= sight.own:
+            return number  # one of those that the writer added
+    if place is None or (
+        not since <= sight.own and item != document.look(partial(containers.value_of, target=target))[place - 1]
+    ):
         raise _changed(document, target)
-    return place + 1
+    return place
 
 
 def shown_text(document: BlockDocument, sight: Sight | None, archives: Archives) -> str:

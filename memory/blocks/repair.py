@@ -1,10 +1,10 @@
 """Damage to a block's stored document: found, set aside, and the block built again from what is sound."""
 
-import functools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from memory.blocks import containers
 from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Stamp, blob_digest, salvage
@@ -22,7 +22,7 @@ from memory.blocks.rows import (
     peer_of,
     updates_after,
 )
-from memory.blocks.schemas import TextSchema, parse_schema
+from memory.blocks.schemas import parse_schema
 from memory.people.audience import OWNER, Audience, Scope
 from memory.store.clock import from_text, to_text
 from memory.store.database import Row, Rows, Tx, Value
@@ -80,9 +80,10 @@ def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
     for blob in (*checkpoints(tx, block), *updates_after(tx, block, after=0)):
         _quarantine(tx, head, blob, "nothing stored of the block can be read", now)
     tx.run("DELETE FROM memory_block_writers WHERE block_id = ?", (block,))
-    begin = None if isinstance(schema, TextSchema) else functools.partial(containers.begin, schema=schema, given={})
+    document = BlockDocument()
     try:
-        _restore(tx, head, BlockDocument(), now, begin)
+        document.change(partial(containers.begin, schema=schema, given={}))
+        _restore(tx, head, document, now)
     except Refused as error:
         raise BlockCorrupt(
             f"no stored change of block {block} can be read; its last text still stands, as it was shown ({error})"
@@ -166,13 +167,11 @@ def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> No
     tx.run(f"DELETE FROM {table} WHERE block_id = ? AND {key} = ?", (head["id"], blob.seq))
 
 
-def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime, begin: containers.Edit | None = None) -> None:
-    """Bring back what the rendered text still has, and start afresh from a checkpoint; `begin` makes a new document."""
+def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
+    """Bring back what the rendered text still has, and start afresh from a checkpoint."""
     block, stamp = head["id"], Stamp(SYSTEM, None, head["next_seq"], now)
     document.act_as(peer_of(tx, block, SYSTEM))
-    if begin is not None:
-        document.change(begin)
-    document.write(head["content"])
+    document.change(partial(containers.recover, text=head["content"]))
     data = document.commit(stamp)
     if data:
         insert_update(tx, block, head["audience"], stamp, data)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from memory.blocks.changes import Change, Made, Note, Step, text_splices
-from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
-from memory.blocks.targets import Target, every_target
+from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema, TextSchema
+from memory.blocks.targets import Target, every_part
 from memory.blocks.track import (
     Cut,
     Element,
@@ -29,9 +29,6 @@ from memory.blocks.track import (
 )
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
 
-TEXT = "."
-"""The path of the text in the container `content`: a plain block's only part, and of a structured block what was
-saved from a damage."""
 _ROOT = "cid:root-"
 _MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # of the words that do not come back, and of each of them
 
@@ -75,7 +72,7 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """What each part of a structured block holds, by its path: a text, a list, a number. Logs are not among them."""
+    """What each part of a block holds, by its path: a text, a list, a number. Logs are not among them."""
 
     schema: Schema
     values: Mapping[str, Any]
@@ -86,13 +83,14 @@ class Held:
 class Replay:
     """The parts of a block with all that they held since version `start`, when they were as `begin` says.
 
-    `held` is what they hold now; None of a plain text. Raises BlockCorrupt when the changes do not lead there.
+    `held` is what they hold now. Raises BlockCorrupt when the changes do not lead there.
     """
 
-    def __init__(self, start: int, begin: Mapping[str, Any], steps: Sequence[Step], held: Held | None) -> None:
+    def __init__(self, start: int, begin: Mapping[str, Any], steps: Sequence[Step], held: Held) -> None:
         self.start, self.held = start, held
-        self._targets = {} if held is None else every_target(held.schema)
-        self.tracks = {TEXT: Track(start, begin.get(TEXT, ""))}
+        self._targets = every_part(held.schema)
+        self._paths = {target.name: path for path, target in self._targets.items()}
+        self.tracks: dict[str, Track] = {}
         self._values: dict[str, list[tuple[int, Any]]] = {}
         self._added: dict[str, list[tuple[int, float]]] = {}
         self._logged: set[int] = set()
@@ -109,14 +107,9 @@ class Replay:
         self._first = next((step.change.seq for step in steps if step.change.seq > start), start)
         self._notes = {step.change.seq: step.change.note for step in steps}
         for step in steps:
-            if step.change.seq <= start:
-                continue
-            if held is None:
-                self.tracks[TEXT].take(step.change, [text_cut(splice) for splice in step.splices])
-            elif step.made is not None:
+            if step.change.seq > start:
                 self._take(step.change, step.made)
-        if held is not None:
-            self._require_led_to(held.values)
+        self._require_led_to(held.values)
 
     def _take(self, change: Change, made: Made) -> None:
         done: dict[str, list[Operation]] = {}
@@ -124,7 +117,7 @@ class Replay:
             peer, first = _peer(made.peers, each["id"]), int(each["id"].partition("@")[0])
             for op in each["ops"]:
                 name, _, kind = op["container"].removeprefix(_ROOT).rpartition(":")
-                path, content = _path(name), op["content"]
+                path, content = self._paths.get(name, ""), op["content"]
                 match kind, content:
                     case "Text", _:
                         done.setdefault(path, []).extend(map(text_cut, text_splices(content)))
@@ -139,7 +132,8 @@ class Replay:
                     case "Counter", {"value": float() | int() as amount}:
                         self._added[path].append((change.seq, amount))
                     case "Map", {"key": str(key)} if name != "schema":
-                        self._values[f"{path}.{key}".lstrip(".")].append((change.seq, content.get("value")))
+                        path = self._paths[f"value:{name.partition(':')[2]}.{key}"]
+                        self._values[path].append((change.seq, content.get("value")))
                     case "List", _:
                         self._logged.add(change.seq)
         for path, operations in done.items():
@@ -160,7 +154,7 @@ class Replay:
 
     def values_at(self, version: int) -> dict[str, Any]:
         """What each part held at a version. Raises Refused for one from before the block was made, or a log."""
-        if version < self._first and self.start == 0:
+        if version < self._first and self.start == 0 and not isinstance(self.held.schema, TextSchema):
             raise Refused(f"at version {version} the block was not made yet")
         if any(number > version for number in self._logged):
             raise BlockRefused("entries of a log stay as they are")
@@ -221,7 +215,7 @@ class Replay:
         values = {path: found[0] for path in self._values if (found := self._value(path, numbers, report))}
         counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
         for path in (*sequences, *values, *counters):
-            if path != TEXT and self._targets[path].read_only:
+            if self._targets[path].read_only:
                 raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
         if self._logged & numbers:
             report.kept.append("the entries of a log stay as they are")
@@ -231,13 +225,13 @@ class Replay:
         return Plan(sequences, values, counters, *told, removed, restored)
 
     def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Cut]:
-        track, target = self.tracks[path], self._targets.get(path)
-        most = None if track.is_text or target is None else _most(target)
+        track, target = self.tracks[path], self._targets[path]
+        most = None if track.is_text else _most(target)
         cuts, found = track.back(numbers, beside=beside, most=most)
         unplaced = len(numbers & set(track.unplaced))
         found.lost += ["an item that is older than what is kept"] * unplaced
         report.add(path, found)
-        if cuts and target is not None and target.required and track.is_text:
+        if cuts and target.required and track.is_text:
             text = str(track.content())
             for cut in cuts:
                 text = f"{text[: cut.place]}{cut.content}{text[cut.place + cut.delete :]}"
@@ -296,11 +290,6 @@ def _without(sets: Sets, numbers: frozenset[int], notes: Mapping[int, Note]) -> 
         else:
             at = first
     return sets[0][1]
-
-
-def _path(container: str) -> str:
-    """The path of the part whose container has that name; of a map the path that its keys stand under."""
-    return TEXT if container == "content" else container.partition(":")[2].lstrip(".")
 
 
 def _peer(peers: Sequence[str], identifier: str) -> str:

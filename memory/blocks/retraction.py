@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.activity import Kind
 from memory.blocks import Block, containers
-from memory.blocks.changes import SYSTEM, Change, Deed, Note, Splice, Stamp, person_writer, played
+from memory.blocks.changes import SYSTEM, Change, Deed, Note, Stamp, person_writer, played
 from memory.blocks.document import WHOLE, Base, BlockDocument
 from memory.blocks.history import Past, past_of
 from memory.blocks.lookup import block_by_id
@@ -22,7 +22,8 @@ from memory.blocks.revert import Edit, past_of_block, take_back
 from memory.blocks.rows import EVERYBODY, WarmBlocks, archives_of, insert_checkpoint
 from memory.blocks.schemas import LogSchema
 from memory.blocks.store import open_block, save_change
-from memory.blocks.targets import target_of
+from memory.blocks.targets import PLAIN, target_of
+from memory.blocks.track import Cut
 from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
@@ -163,7 +164,7 @@ def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
 
 def _taken_back(edit: Edit, past: Past, changes: Sequence[Change]) -> bool:
     """Take changes back; whether the block says something else now."""
-    if past.held is not None and isinstance(past.held.schema, LogSchema):
+    if isinstance(past.held.schema, LogSchema):
         return _entries_gone(edit, past.held.schema, changes)
     try:
         take_back(edit, past, changes)
@@ -252,12 +253,10 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
 def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
     """A document of what stands, in which each change is what is left of it, and the last says that others went."""
     fresh, changes = BlockDocument(), {step.change.seq: step.change for step in past.steps}
-    standing: dict[int, list[containers.Edit]] = {}
-    if past.held is not None:
-        standing[1] = [partial(containers.declare, schema=past.held.schema)]
+    standing: dict[int, list[containers.Edit]] = {1: [partial(containers.declare, schema=past.held.schema)]}
     for number, plan in past.replay.standing().items():
         standing.setdefault(max(number, 1), []).append(partial(containers.amend, plan=plan))
-    if past.held is not None and isinstance(past.held.schema, LogSchema):
+    if isinstance(past.held.schema, LogSchema):
         log = target_of(past.held.schema, "")
         made = {(to_text(change.at)[:SECOND], change.writer): change.seq for change in changes.values()}
         for entry in past.held.whole:
@@ -273,7 +272,7 @@ def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
         else:
             fresh.commit(Stamp(change.writer, change.turn, number, change.at))
     if fresh.version < past.version:  # the version that the block is at has a change, as any other has
-        fresh.splice([Splice(0, 0, "."), Splice(0, 1, "")])
+        fresh.change(partial(containers.make, name=PLAIN.name, cuts=[Cut(0, 0, "."), Cut(0, 1, "")]))
         fresh.note(Note(Deed.KEPT))
         fresh.commit(Stamp(SYSTEM, None, past.version, at))
     return fresh

@@ -15,7 +15,6 @@ from memory.blocks.changes import Change, Deed, Note, Stamp, Writer, difference,
 from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
 from memory.blocks.history import Archive, Past, past_back_to, past_of
-from memory.blocks.merge import write_seen
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, load_block, sealed_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
@@ -129,29 +128,10 @@ def _not_theirs(block: Block) -> str:
     return f"block {block.label} is not about you: only the owner can change it by hand"
 
 
-NOT_ONE_TEXT = "it cannot be written as one text: name a field (`--field NAME`, on Discord `field`), or ask the agent"
-
-
-def write(edit: Edit, text: str, seen: int | None = None) -> Block:
-    """Make `text` the whole content; with `seen`, the version the writer saw, what came since stays. Raises Refused."""
-
-    def change(document: BlockDocument) -> None:
-        _require_text(document, NOT_ONE_TEXT)
-        write_seen(document, text, seen)
-
-    return edit(change)
-
-
-def _require_text(document: BlockDocument, words: str) -> None:
-    if document.structured:
-        raise Refused(f"this block has fields, items or sections; {words}")
-
-
 def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
     """A block's past, as far as going back needs it, replayed by a reader, who may take time. Raises BlockCorrupt."""
     document = load_block(rows, block, None).document
-    past = past_back_to(document, lambda: archives_of(rows, block), version)
-    return past.replayed() if version is None or document.structured else past
+    return past_back_to(document, lambda: archives_of(rows, block), version).replayed()
 
 
 def _current(document: BlockDocument, edit: Edit, known: Past | None, version: int | None = None) -> Past:
@@ -183,19 +163,14 @@ def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
 
 
 def _set_back(document: BlockDocument, past: Past, version: int) -> Plan | None:
-    """Make the text, or every part, be as at a version, by ordinary edits; None when it is.
+    """Make every part be as at a version, by ordinary edits; None when it is.
 
     Raises BlockRefused where a log, or what is read only, would change; Refused where what is required would be empty.
     """
-    before, differs = document.text(), list[bool]()
-    if document.structured:
-        if version < past.replay.start:
-            raise Refused(f"what its parts held at version {version} is not kept")
-        wanted = past.replay.values_at(version)
-        document.change(lambda loro: differs.append(put_back(loro, wanted)))
-    else:
-        document.write(past.text_at(version))
-        differs.append(document.text() != before)
+    if version < past.replay.start:
+        raise Refused(f"what its parts held at version {version} is not kept")
+    wanted, before, differs = past.replay.values_at(version), document.text(), list[bool]()
+    document.change(lambda loro: differs.append(put_back(loro, wanted)))
     return _compared(Plan(), before, document.text()) if any(differs) else None
 
 
@@ -217,56 +192,28 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
         sealed = edit.sealed()
         undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
         candidates = undoable if deed is Deed.UNDO else redoable
-        lost: tuple[str, ...] = ()
+        lost, kept = list[str](), list[str]()
         for each in reversed(candidates):
-            plan, stays_away = _taken_back(document, past, each)
-            lost += stays_away
-            if plan is not None:
-                found.append((replace(plan, lost=lost), each))
+            # Beside what others wrote meanwhile, too: whoever goes one step back means to have it.
+            plan = past.replay.without({each.seq, *_annulled(past, each)}, beside=True)
+            lost += plan.lost
+            kept += plan.kept
+            if not plan.empty:
+                found.append((replace(_amended(document, plan), lost=tuple(lost)), each))
                 document.note(Note(deed, each.seq))
                 return
+        _require_any(not kept, "", kept)
         nothing = "nothing of yours is left to undo here" if deed is Deed.UNDO else "there is nothing to do again here"
         if candidates:
             nothing += f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
-        kept = f"; what can be undone are {past.range}" if past.start else ""
+        versions = f"; what can be undone are {past.range}" if past.start else ""
         if sealed > past.start and past.by(writer, past.start):
-            kept += f"; {_STAYS.format(sealed)}"
-        raise Refused(f"{nothing}{kept}")
+            versions += f"; {_STAYS.format(sealed)}"
+        raise Refused(f"{nothing}{versions}")
 
     block = edit(change)
     plan, undone = found[0]
     return Done(block, plan, (undone,))
-
-
-def _taken_back(document: BlockDocument, past: Past, change: Change) -> tuple[Plan | None, tuple[str, ...]]:
-    """Take back one change; None when nothing of it is left. And the words that do not come back.
-
-    They do also beside what others wrote meanwhile: whoever goes one step back means to have them.
-    """
-    version = _before_alone(past, change)
-    if version is not None:
-        return _set_back(document, past, version), ()
-    lost: tuple[str, ...] = ()
-    for numbers in ({change.seq}, {change.seq, *_annulled(past, change)}):
-        plan = past.replay.without(numbers, beside=True)
-        lost = plan.lost
-        if not plan.empty:
-            return _amended(document, plan), lost
-    return None, lost
-
-
-def _before_alone(past: Past, change: Change) -> int | None:
-    """The version before a change after which its writer only undid and did again, and nobody else wrote.
-
-    Then it is known what the block is to be, wherever what it took away would find its place now.
-    """
-    since = [step.change for step in past.steps if step.change.seq > change.seq]
-    if change.note.deed is Deed.KEPT or any(each.writer != change.writer for each in since):
-        return None
-    if any(each.note.deed not in _STEPS for each in since):
-        return None
-    earlier = [step.change.seq for step in past.steps if step.change.seq < change.seq]
-    return earlier[-1] if earlier else past.start
 
 
 def _annulled(past: Past, change: Change) -> set[int]:

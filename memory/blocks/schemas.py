@@ -191,7 +191,7 @@ def checked(field: Field, value: Any) -> Any:
         case FieldType.TEXT if isinstance(value, str):
             if field.required and not value.strip():
                 raise Refused(f"field {field.name} is required: it needs a text")
-            return _storable(value, f"field {field.name}")
+            return require_storable(value, f"field {field.name}")
         case FieldType.NUMBER | FieldType.COUNTER:
             return _number(field, value)
         case FieldType.BOOLEAN if isinstance(value, bool):
@@ -204,7 +204,8 @@ def checked(field: Field, value: Any) -> Any:
             raise Refused(f"field {field.name} is a {field.type}, which {_short(value)} is not")
 
 
-def _storable(text: str, name: str) -> str:
+def require_storable(text: str, name: str = "the text") -> str:
+    """The same text; raises Refused for one that cannot be stored."""
     if storable(text) != text:
         raise Refused(f"{name} has a NUL character or half of a surrogate pair in it, which cannot be stored")
     return text
@@ -245,7 +246,7 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
     if not fields:
         if not isinstance(value, str) or not value.strip():
             raise Refused(f"an item of {name} is a text, which {_short(value)} is not")
-        return _storable(value.strip(), f"an item of {name}")
+        return require_storable(value.strip(), f"an item of {name}")
     if not isinstance(value, dict):
         raise Refused(f"an item of {name} has the fields {named(fields)}; {_short(value)} has not")
     known = {field.name: field for field in fields}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from memory.blocks.schemas import TEXT as TEXT_SCHEMA
 from memory.blocks.schemas import (
     CompositeSchema,
     Field,
@@ -55,6 +56,18 @@ class Target:
         return isinstance(self.shape, Field) and self.shape.required
 
 
+PLAIN = Target("content", TEXT_SCHEMA)
+"""The text that a plain block is."""
+SAVED = "."
+"""The path of what was saved from a damage of a structured block; it stands where a plain block has its text."""
+
+
+@lru_cache(maxsize=64)
+def every_part(schema: Schema) -> dict[str, Target]:
+    """All that a document of that schema holds, each by its path: what can be named, and what was saved."""
+    return every_target(schema) | ({} if isinstance(schema, TextSchema) else {SAVED: PLAIN})
+
+
 @lru_cache(maxsize=64)
 def every_target(schema: Schema) -> dict[str, Target]:
     """All that can be named, each by its path; the one list, log or text of a schema by the empty one."""
@@ -96,7 +109,7 @@ def part_target(part: Schema, path: str, prefix: str) -> Target:
         case LogSchema():
             return Target(f"log:{prefix}", part)
         case TextSchema():
-            return Target(f"text:{prefix}", part)
+            return Target(f"text:{prefix}" if prefix else PLAIN.name, part)
     raise AssertionError(part)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from memory.blocks.changes import Change, Deed, Note, Splice, Step
-from memory.store.errors import BlockCorrupt, Refused
+from memory.store.errors import BlockCorrupt
 
 Content: TypeAlias = str | tuple[Any, ...]
 """Some of a text, or items of a list."""
@@ -56,8 +56,6 @@ class Run:
 
     content: Content
     events: tuple[tuple[int, bool], ...]
-    replaced: "Run | None" = None
-    """Of an item that was given another value, the one that stands in its place."""
 
     @property
     def born(self) -> int:
@@ -93,19 +91,6 @@ class Run:
         return Run(self.content[start:end], self.events)
 
 
-@dataclass(frozen=True)
-class _Side:
-    """What became of the place of removed words on one of its sides.
-
-    `stands`: its neighbor still does. `written`: others wrote there since. `over`: others removed there what the
-    changes had put in.
-    """
-
-    stands: bool
-    written: bool = False
-    over: bool = False
-
-
 class Track:
     """One text, or one list, with all that ever stood in it, in order."""
 
@@ -117,18 +102,18 @@ class Track:
         """Changes that set items which are older than the history: which ones is not known."""
         self._start = start
         self._size = len(content)
-        self._changes: list[Change] = []
+        self._last = start
         self._named: dict[Element, Run] = {}
 
     # ---------------------------------------------------------------------------------------------- replaying
 
     def take(self, change: Change, operations: Sequence[Operation]) -> None:
         """Make a change. Raises BlockCorrupt."""
-        number, restores = change.seq, change.note.deed.restores
-        if self._changes and number <= self._changes[-1].seq:
-            raise BlockCorrupt(f"change {number} comes after change {self._changes[-1].seq}")
-        known = restored_since(change.note) if restores else None
-        for each in operations if restores else _exchanges(operations):
+        number, note = change.seq, change.note
+        if number <= self._last:
+            raise BlockCorrupt(f"change {number} comes after change {self._last}")
+        known = restored_since(note) if note.deed.restores else None
+        for each in operations if note.deed.restores else _exchanges(operations):
             match each:
                 case Cut():
                     self._splice(each, number, known)
@@ -136,10 +121,9 @@ class Track:
                     self._insert(each, number, known)
                 case Put():
                     self._put(each, number)
-        version = self._back_to(change) if restores else None
-        if version is not None and self.content() == self.content(version):
-            self._return(number, version)
-        self._changes.append(change)
+        if note.deed is Deed.ROLLBACK and note.of >= self._start and self.content() == self.content(note.of):
+            self._return(number, note.of)
+        self._last = number
 
     def _splice(self, cut: Cut, number: int, known: int | None) -> None:
         at = self._index(cut.place, number)
@@ -165,7 +149,6 @@ class Track:
         new = Run((put.value,), ((number, True),))
         self.runs.insert(self.runs.index(old), new)
         old.turn(number, stands=False)
-        old.replaced = new
         self._named[put.name] = new
 
     def _index(self, place: int, number: int) -> int:
@@ -198,15 +181,8 @@ class Track:
         self.runs[index : index + 1] = [run.part(0, at), run.part(at, len(run.content))]
 
     def _add(self, at: int, cut: Cut, number: int) -> int:
-        """Insert behind what is gone there: what never stood together is in the order of writing.
-
-        But words that the next ones came in place of stay with those. Gives the index behind it.
-        """
+        """Insert behind what is gone there: what never stood together is in the order of writing."""
         end = self._next(at)
-        came = {self._came(self.runs[end])} if end < len(self.runs) else set[int]()
-        while end > at and self.runs[end - 1].moved in came:
-            end -= 1
-            came.add(self._came(self.runs[end]))
         self.runs.insert(end, Run(cut.content, ((number, True),)))
         self._size += len(cut.content)
         return end + 1
@@ -214,10 +190,6 @@ class Track:
     def _next(self, at: int) -> int:
         """The next run that stands."""
         return next((index for index in range(at, len(self.runs)) if self.runs[index].stands), len(self.runs))
-
-    @staticmethod
-    def _came(run: Run) -> int:
-        return next(number for number, stands in reversed(run.events) if stands)
 
     def _remove(self, at: int, size: int, number: int) -> None:
         """Let so many standing characters go, from that run on."""
@@ -259,20 +231,10 @@ class Track:
                     break
             else:
                 place += 1
+        index = self._next(index)  # what is changed next is further left, and looks there for what is gone
         index = flush()
         self._size += len(content)
         return index
-
-    def _back_to(self, change: Change) -> int | None:
-        """The version that a change makes everything be as at; None where it keeps what others wrote since."""
-        note = change.note
-        if note.deed is Deed.REVERT:
-            return None
-        if note.deed is not Deed.ROLLBACK:
-            later = (each for each in self._changes if each.seq > note.of)
-            if any(each.writer != change.writer or each.note.deed not in (Deed.UNDO, Deed.REDO) for each in later):
-                return None
-        return restored_since(note) if restored_since(note) >= self._start else None
 
     def _return(self, number: int, version: int) -> None:
         """Let exactly what stood at a version stand again, in place of its like that the change put there."""
@@ -306,24 +268,6 @@ class Track:
         """What stands, each with the change that wrote it."""
         return ((run.content, run.born) for run in self.runs if run.stands)
 
-    def place_of(self, number: int, shown: int, own: Collection[int]) -> int | None:
-        """Where an item is now that had that number, counted from 1, in the version that a writer was shown.
-
-        A number beyond those is one of what they added themselves since. None when somebody else took it away since,
-        or made something else of it. Raises Refused when there was none.
-        """
-        seen = [run for run in self.runs if run.at(shown)]
-        if number > len(seen):
-            others = {each.seq for each in self._changes if each.seq > shown and each.seq not in own}
-            seen = [run for run in self.runs if run.without(others)]
-        if not 1 <= number <= len(seen):
-            raise Refused(f"there is no item {number}: the list had {len(seen)} when you saw it, counted from 1")
-        run = seen[number - 1]
-        while not run.stands and run.replaced is not None and run.moved in own:
-            run = run.replaced
-        unknown = run.born == self._start and any(each > shown and each not in own for each in self.unplaced)
-        return None if unknown or not run.stands else [each for each in self.runs if each.stands].index(run)
-
     # ---------------------------------------------------------------------------------------------- taking back
 
     def back(self, numbers: Collection[int], *, beside: bool, most: int | None = None) -> tuple[list[Cut], "Report"]:
@@ -331,44 +275,37 @@ class Track:
 
         What survives of their insertions goes, whoever brought it back, and what they brought back against others.
         What they removed comes back where its neighbors on both sides still stand, with nothing of others written in
-        between; with `beside` also where others wrote in between, but not over what these changes put there. A list
-        gets no more than `most` items.
+        between; with `beside` also where others wrote in between, but not where they since removed what these changes
+        put there. A list gets no more than `most` items.
         """
         report, back = Report(), set[int]()
         room = len(self.runs) if most is None else most - sum(run.stands and run.without(numbers) for run in self.runs)
-        left, right = self._sides(-1, numbers, beside=beside), self._sides(1, numbers, beside=beside)
+        left, right = (self._sides(way, numbers, beside=beside) for way in (-1, 1))
         for at, run in enumerate(self.runs):
             if run.born in numbers and not run.stands and run.moved not in numbers:
                 report.gone.append(words_of(run.content))
-            if at not in left:
-                continue
-            sides = left[at], right[at]
-            written, over = any(side.written for side in sides), any(side.over for side in sides)
-            fits = all(side.stands for side in sides) and (not written or (beside and not over))
-            if fits and len(back) < room:
+            if at in left and left[at] and right[at] and len(back) < room:
                 back.add(at)
-            else:
+            elif at in left:
                 report.lost.append(words_of(run.content))
 
         def stays(at: int) -> bool:
             return self.runs[at].without(numbers) if self.runs[at].stands else at in back
 
-        ends = {at: "\n" for at in back if beside and self.is_text and self._runs_on(at, back, stays)}
-        ends |= dict.fromkeys(self._breaks(min(numbers, default=0), stays), "\n") if self.is_text else {}
+        breaks = self._breaks(min(numbers, default=0), back, stays) if self.is_text else set[int]()
         cuts, place = list[Cut](), 0
         for at, run in enumerate(self.runs):
-            size = len(run.content)
+            end: Any = "\n" if at in breaks else run.content[:0]
             if run.stands and not stays(at):
-                cuts.append(Cut(place, size, ends.get(at, "" if self.is_text else ())))
-            elif not run.stands and at in back:
-                content = f"{run.content}{ends.get(at, '')}" if isinstance(run.content, str) else run.content
-                cuts.append(Cut(place, 0, content))
-            place += size if run.stands else 0
+                cuts.append(Cut(place, len(run.content), end))
+            elif at in back:
+                cuts.append(Cut(place, 0, run.content + end))
+            place += len(run.content) if run.stands else 0
         return cuts[::-1], report
 
-    def _sides(self, way: int, numbers: Collection[int], *, beside: bool) -> dict[int, _Side]:
-        """The runs that these changes took away from others, with what became of that side of them."""
-        found: dict[int, _Side] = {}
+    def _sides(self, way: int, numbers: Collection[int], *, beside: bool) -> dict[int, bool]:
+        """The runs that these changes took away from others, with whether they fit in on that side."""
+        found: dict[int, bool] = {}
         for at in range(len(self.runs))[::-way]:
             run = self.runs[at]
             if run.stands or run.moved not in numbers or not run.without(numbers):
@@ -377,61 +314,49 @@ class Track:
             found[at] = found[at + way] if together else self._side(at, way, numbers, beside=beside)
         return found
 
-    def _side(self, at: int, way: int, numbers: Collection[int], *, beside: bool) -> _Side:
+    def _side(self, at: int, way: int, numbers: Collection[int], *, beside: bool) -> bool:
+        """Whether the neighbor still stands; and others wrote nothing in between, or with `beside` removed nothing."""
         gone, index = self.runs[at].moved, at + way
-        written = over = False
         while 0 <= index < len(self.runs):
             run = self.runs[index]
             index += way
-            put = any(stands and number in numbers for number, stands in run.events)
-            over = over or (put and not run.stands and run.moved not in numbers)
-            if run.born in numbers or (not run.stands and run.moved in numbers):
+            stood = run.stands or run.moved in numbers
+            if (
+                beside
+                and not stood
+                and run.moved > gone
+                and any(stands and number in numbers for number, stands in run.events)
+            ):
+                return False
+            if run.born in numbers or (not run.stands and stood):
                 continue  # goes, is gone, or comes back: what lies behind it counts
-            then, now = run.without(numbers, gone - 1), run.without(numbers)
-            if then:
-                return _Side(now, written, over)
-            written = written or now
-            if written and not beside:
-                break  # nobody asks what is behind it
-        return _Side(True, written, over)
-
-    def _runs_on(self, at: int, back: Collection[int], stays: Callable[[int], bool]) -> bool:
-        """Whether what comes back ended a whole line, and would run into what was written behind it since."""
-        run, text = self.runs[at], str(self.runs[at].content)
-        behind = next((self.runs[each] for each in range(at + 1, len(self.runs)) if stays(each)), None)
-        if text.endswith("\n") or behind is None or behind.at(run.moved - 1) or str(behind.content).startswith("\n"):
-            return False
-        was = next((each.content for each in self.runs[at + 1 :] if each.at(run.moved - 1)), "\n")
-        if not str(was).startswith("\n"):
-            return False
-        for index in range(at, -1, -1):
-            each = self.runs[index]
-            if index in back and each.moved == run.moved:
-                if "\n" in each.content:
-                    return True
-            elif each.at(run.moved - 1):
-                return str(each.content).endswith("\n")
+            if run.without(numbers, gone - 1):
+                return run.without(numbers)
+            if not beside and run.without(numbers):
+                return False
         return True
 
-    def _breaks(self, first: int, stays: Callable[[int], bool]) -> list[int]:
-        """The runs that go, and of which a line break stays: else what others wrote would run into another line.
+    def _breaks(self, first: int, back: Collection[int], stays: Callable[[int], bool]) -> set[int]:
+        """The runs that come back or go, and that leave a line break: else what others wrote would run into a line.
 
         `first` is the change from which on runs go. What stood on one line before it may again.
         """
-        found, left, between = list[int](), None, list[int]()
+        found, left, between = set[int](), -1, list[int]()
         for at in range(len(self.runs) + 1):
             if at < len(self.runs) and not stays(at):
                 between.append(at)
                 continue
-            right = self.runs[at] if at < len(self.runs) else None
-            broken = [each for each in between if "\n" in self.runs[each].content]
-            standing = next((each for each in broken if self.runs[each].stands), None)
-            ended = left is None or str(left.content).endswith("\n") or (right and str(right.content).startswith("\n"))
-            if standing is not None and left is not None and not ended:
-                anew = left.born >= first or (right is not None and right.born >= first)
-                if anew or any(self.runs[each].at(first - 1) for each in broken):
-                    found.append(standing)
-            left, between = right, []
+            before, behind = (self.runs[each] if 0 <= each < len(self.runs) else None for each in (left, at))
+            broken = [self.runs[each] for each in between if "\n" in self.runs[each].content]
+            place = next(
+                (each for each in between if self.runs[each].stands), left if behind and left in back else None
+            )
+            ended = before is None or str(before.content).endswith("\n") or (behind and str(behind.content)[0] == "\n")
+            if place is not None and broken and not ended:
+                anew = max(run.born for run in (before, behind) if run) >= first
+                if anew or any(run.at(first - 1) for run in broken):
+                    found.add(place)
+            left, between = at, []
         return found
 
 
@@ -441,7 +366,7 @@ def restored_since(note: Note) -> int:
 
 
 def _exchanges(operations: Sequence[Operation]) -> list[Operation]:
-    """The same; what was removed, and what was put in its place next, as one."""
+    """The same; what was removed, and what was put in its place next, as one: what is new stands before it then."""
     found = list[Operation]()
     for each in operations:
         last = found[-1] if found else None

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from memory.blocks import Block, add_item, find_block
-from memory.blocks.manual_edits import field_text, fields_by_hand, write_field
+from memory.blocks.manual_edits import fields_by_hand, text_of
+from memory.blocks.manual_edits import write as write_by_hand
 from memory.blocks.revert import Hand, by_hand
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Schema, Section
 from memory.people.audience import Trust
@@ -26,7 +27,7 @@ def tx() -> Iterator[Tx]:
 def write(tx: Tx, path: str, text: str, seen: int | None = None) -> Block:
     block = find_block(tx, ADA, "notes", IN_GUILD)
     hand = Hand(MIA, (MIA,), is_owner=True, scope=IN_GUILD, trust=Trust.OWNER, now=NOW)
-    return write_field(by_hand(tx, hand, block), block, path, text, seen=seen)
+    return write_by_hand(by_hand(tx, hand, block), block, text, path, seen=seen)
 
 
 def of_schema(tx: Tx, schema: Schema) -> Block:
@@ -39,7 +40,7 @@ def of_schema(tx: Tx, schema: Schema) -> Block:
 def test_yes_or_no_is_written_as_it_is_shown_or_as_json_has_it(tx: Tx, text: str, shown: str) -> None:
     block = of_schema(tx, RESTED)
     assert write(tx, "rested", text).content.strip() == f"rested: {shown}".strip()
-    assert field_text(tx, block, "rested") == shown
+    assert text_of(tx, block, "rested") == shown
 
 
 def test_what_is_neither_is_refused_with_what_is_taken(tx: Tx) -> None:
@@ -62,7 +63,7 @@ def test_a_list_section_is_written_with_an_item_on_each_line(tx: Tx) -> None:
     block = of_schema(tx, BOOK)
     assert fields_by_hand(block) == ["todo", "tasks"]
     seen = write(tx, "todo", "milk\n\n  eggs \n").version
-    assert field_text(tx, block, "todo") == "milk\neggs"
+    assert text_of(tx, block, "todo") == "milk\neggs"
     add_item(tx, author(), "notes", "todo", "salt")
     assert "## todo\n1. eggs\n2. salt\n" in write(tx, "todo", "eggs", seen).content, "what came since stays"
     with pytest.raises(Refused, match="at most 3 items, not 4"):
@@ -73,7 +74,7 @@ def test_a_list_section_is_written_with_an_item_on_each_line(tx: Tx) -> None:
 def test_items_that_are_records_are_written_as_json(tx: Tx) -> None:
     block = of_schema(tx, BOOK)
     write(tx, "tasks", '{"title": "Buy milk", "done": true}\n{"title": "Rest"}')
-    assert field_text(tx, block, "tasks") == '{"title": "Buy milk", "done": true}\n{"title": "Rest"}'
+    assert text_of(tx, block, "tasks") == '{"title": "Buy milk", "done": true}\n{"title": "Rest"}'
     for line, words in (("Buy milk", "is an item as JSON"), ('{"name": "x"}', "no field 'name'"), ("3", "has not")):
         with pytest.raises(Refused, match=words):
             write(tx, "tasks", line)
@@ -105,4 +106,4 @@ def test_a_block_that_is_one_list_is_written_whole_and_a_log_never(tx: Tx) -> No
     made(tx, new("log", schema=LogSchema()))
     log = find_block(tx, ADA, "log", IN_GUILD)
     with pytest.raises(BlockRefused, match="its entries stay as they are"):
-        field_text(tx, log, "")
+        text_of(tx, log, "")

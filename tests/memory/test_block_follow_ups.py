@@ -10,7 +10,7 @@ import structlog
 
 from memory import activity, blocks
 from memory.activity import Kind, NewEvent
-from memory.blocks import Author, BlockType, NewBlock, revert
+from memory.blocks import Author, BlockType, NewBlock, manual_edits, revert
 from memory.blocks.changes import SYSTEM, Deed, agent_writer, person_writer
 from memory.blocks.document import unpack
 from memory.blocks.history import Past, blame
@@ -88,7 +88,7 @@ def test_what_the_owner_took_away_and_brought_back_goes_with_the_message_all_the
     turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
     made = blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    revert.write(revert.by_hand(tx, hand, made), "Another matter.\n")
+    manual_edits.write(revert.by_hand(tx, hand, made), made, "Another matter.\n")
     now = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
     revert.undo(revert.by_hand(tx, hand, now), person_writer(OWNER_ID))
     assert stands(tx, "notes") == "Kept.\nAnn lost her job.\n"
@@ -392,7 +392,7 @@ def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
     made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
     person = OWNER_ID if owner else ANN
     hand = revert.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
-    revert.write(revert.by_hand(tx, hand, made), "Kept.\n")
+    manual_edits.write(revert.by_hand(tx, hand, made), made, "Kept.\n")
     delete(tx, 1)
     again = revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
     if owner:
@@ -492,7 +492,8 @@ def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: 
     blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
     blocks.append_block(tx, author(others.id), "plans", "Swim.\n")
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    revert.write(revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), "Gone.\n")
+    notes = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
+    manual_edits.write(revert.by_hand(tx, hand, notes), notes, "Gone.\n")
     revert.undo(revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), person_writer(OWNER_ID))
     unwrite_person(tx, ANN, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\nSwim.\n")
@@ -524,7 +525,7 @@ def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, str
     for number, turn in enumerate(turns, 1):
         if structured:
             blocks.add_item(tx, author(turn.id), "facts", "seen", f"word{number}")
-            blocks.append_to_field(tx, author(turn.id), "facts", "pet", f"secret{number} ")
+            blocks.append_block(tx, author(turn.id), "facts", f"secret{number} ", "pet")
             blocks.set_field(tx, author(turn.id), "facts", "mood", f"mood{number}")
         else:
             blocks.append_block(tx, author(turn.id), "notes", f"word{number} secret{number} mood{number}\n")
@@ -542,7 +543,7 @@ def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, str
     }
     assert verify_block(tx, found.id) == []
     if structured:
-        blocks.append_to_field(tx, author(turns[1].id), "facts", "pet", "more")
+        blocks.append_block(tx, author(turns[1].id), "facts", "more", "pet")
     unwrite_person(tx, BOB, LATER)
     assert not {word for word in ("word2", "secret2", "mood2", "more") if word in stands(tx, label)}
     assert "secret2" not in words_of_file(tx)
@@ -589,7 +590,7 @@ def test_fields_items_and_entries_are_their_turns_also_after_their_past_was_eras
     his = author(begun(tx, taken(tx, 1, "my parrot is called Rex", person=BOB)).id)
     hers = replace(author(begun(tx, taken(tx, 2, "mine is Minka")).id), now=NOON + timedelta(seconds=5))
     for each, name in ((his, "Rex"), (hers, "Minka")):
-        blocks.append_to_field(tx, each, "facts", "pet", f"The parrot {name}.\n")
+        blocks.append_block(tx, each, "facts", f"The parrot {name}.\n", "pet")
         blocks.add_item(tx, each, "facts", "seen", name)
         blocks.add_item(tx, each, "log", "", f"saw {name}")
     for label in ("facts", "log"):
@@ -616,7 +617,7 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
         share_peer(tx, made.id)
     policy = CheckpointPolicy(updates=1)
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON, policy)
-    revert.write(revert.by_hand(tx, hand, made), f"{made.content}My code: 4711.\n")
+    manual_edits.write(revert.by_hand(tx, hand, made), made, f"{made.content}My code: 4711.\n")
     kept = blocks.find_block(tx, STAR, "plans", Scope(GUILD))
     unwrite_person(tx, OWNER_ID, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.blocks import containers
 from memory.blocks.document import (
     SYSTEM,
     Blob,
@@ -20,6 +21,7 @@ from memory.blocks.document import (
     salvage,
     seal,
 )
+from memory.blocks.targets import PLAIN
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import AgentId, PersonId, TurnId
 
@@ -28,6 +30,18 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 def stamp(seq: int) -> Stamp:
     return Stamp(SYSTEM, None, seq, NOW)
+
+
+def append(document: BlockDocument, text: str) -> None:
+    document.change(lambda loro: containers.add_text(loro, PLAIN, text))
+
+
+def replace(document: BlockDocument, old: str, new: str) -> None:
+    document.change(lambda loro: containers.replace_text(loro, PLAIN, old, new))
+
+
+def write(document: BlockDocument, text: str) -> None:
+    document.change(lambda loro: containers.set_value(loro, PLAIN, text))
 
 
 def built(*edits: Callable[[BlockDocument], None], peer: int = 1) -> tuple[BlockDocument, list[Blob]]:
@@ -40,12 +54,12 @@ def built(*edits: Callable[[BlockDocument], None], peer: int = 1) -> tuple[Block
 
 
 def lines(count: int) -> list[Callable[[BlockDocument], None]]:
-    return [lambda document: document.append("line\n") for _ in range(count)]
+    return [lambda document: append(document, "line\n") for _ in range(count)]
 
 
 def test_updates_and_a_checkpoint_give_the_same_text_and_version() -> None:
     document, updates = built(
-        lambda d: d.append("tea, tea 😀"), lambda d: d.replace("tea", "Käse"), lambda d: d.write("nur Käse 😀!")
+        lambda d: append(d, "tea, tea 😀"), lambda d: replace(d, "tea", "Käse"), lambda d: write(d, "nur Käse 😀!")
     )
     assert document.text() == "nur Käse 😀!"
     loaded = BlockDocument.load(None, updates)
@@ -57,13 +71,13 @@ def test_updates_and_a_checkpoint_give_the_same_text_and_version() -> None:
 
 def test_every_commit_says_who_made_it_in_which_turn_and_when() -> None:
     document = BlockDocument(7)
-    document.append("abc")
+    append(document, "abc")
     first = document.commit(Stamp(agent_writer(AgentId("a1")), TurnId(5), 1, NOW))
     other = BlockDocument.load(None, [seal(BlobKind.UPDATE, 1, first)], peer=8)
-    other.append("de")
+    append(other, "de")
     other.commit(Stamp(person_writer(PersonId("discord:1")), None, 2, NOW + timedelta(minutes=1)))
     other.act_as(9)
-    other.append("f")
+    append(other, "f")
     other.commit(Stamp(job_writer("sleep"), None, 3, NOW + timedelta(minutes=1)))
     assert [(change.writer, change.turn, change.seq, change.length) for change in other.changes()] == [
         ("agent:a1", 5, 1, 3),
@@ -74,45 +88,45 @@ def test_every_commit_says_who_made_it_in_which_turn_and_when() -> None:
 
 
 def test_a_commit_without_an_edit_gives_nothing() -> None:
-    document, _ = built(lambda d: d.append("text"))
-    document.write("text")
-    document.append("")
+    document, _ = built(lambda d: append(d, "text"))
+    write(document, "text")
+    append(document, "")
     assert document.commit(stamp(2)) == b""
 
 
 def test_an_update_is_only_the_change_itself() -> None:
-    document, _ = built(lambda d: d.append("x" * 5_000))
-    document.append("more")
+    document, _ = built(lambda d: append(d, "x" * 5_000))
+    append(document, "more")
     assert len(document.commit(stamp(2))) < 300
 
 
 def test_replace_wants_the_text_exactly_as_it_stands() -> None:
-    document, _ = built(lambda d: d.append("likes tea"))
+    document, _ = built(lambda d: append(d, "likes tea"))
     with pytest.raises(Refused, match="'Tea' does not occur"):
-        document.replace("Tea", "coffee")
+        replace(document, "Tea", "coffee")
     with pytest.raises(Refused, match="is empty"):
-        document.replace("", "coffee")
-    document.replace("tea", "coffee")
+        replace(document, "", "coffee")
+    replace(document, "tea", "coffee")
     assert document.text() == "likes coffee"
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
 def test_text_that_cannot_be_stored_is_refused(text: str) -> None:
     document = BlockDocument()
-    for edit in (document.append, document.write):
+    for edit in (append, write):
         with pytest.raises(Refused):
-            edit(text)
-    document.append("x")
+            edit(document, text)
+    append(document, "x")
     with pytest.raises(Refused):
-        document.replace("x", text)
+        replace(document, "x", text)
     assert document.text() == "x"
 
 
 def test_a_rewrite_that_the_diff_cannot_finish_in_time_is_written_all_the_same() -> None:
     before = "".join(chr(97 + (place * place * 7 + place) % 26) for place in range(40_000))
     after = "same" + "".join(chr(97 + (place * place * 11 + 3 * place) % 26) for place in range(40_000))
-    document, _ = built(lambda d: d.append("same" + before))
-    document.write(after)
+    document, _ = built(lambda d: append(d, "same" + before))
+    write(document, after)
     assert document.text() == after
 
 

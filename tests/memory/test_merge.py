@@ -242,12 +242,16 @@ def test_an_item_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: T
     made(tx, new(content="", schema=BOOK))
     add_item(tx, OWNER, "notes", "todo", "a")
     agent = shown(tx)
-    add_item(tx, OWNER, "notes", "todo", "theirs")
     add_item(tx, agent, "notes", "todo", "mine")
     set_item(tx, agent, "notes", "todo", 2, "mine, done")
-    assert "1. a\n2. theirs\n3. mine, done\n" in content(tx)
+    assert "1. a\n2. mine, done\n" in content(tx)
     with pytest.raises(Refused, match="there is no item 3"):
         remove_item(tx, agent, "notes", "todo", 3)
+    add_item(tx, OWNER, "notes", "todo", "theirs")
+    with pytest.raises(BlockChanged, match=r"its items are now:\n1. a\n2. mine, done\n3. theirs\n"):
+        remove_item(tx, agent, "notes", "todo", 2)
+    remove_item(tx, agent, "notes", "todo", 1)
+    assert "1. mine, done\n2. theirs\n" in content(tx)
 
 
 def test_a_line_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: Tx) -> None:

@@ -13,7 +13,6 @@ from memory.blocks import (
     NewBlock,
     add_item,
     append_block,
-    append_to_field,
     create_block,
     find_block,
 )
@@ -356,7 +355,7 @@ def test_what_agents_made_of_the_persons_words_is_in_no_byte_and_that_of_others_
     for turn, word in ((hers, "unemployedquetzal"), (his, "unemployedtortoise")):
         author = Author(STAR, Scope(GUILD), agent_writer(STAR), Trust.AGENT, NOON, turn.id)
         append_block(tx, author, "notes", f"{word} of late\n")
-        append_to_field(tx, author, "facts", "notes", f"{word} again ")
+        append_block(tx, author, "facts", f"{word} again ", "notes")
         add_item(tx, author, "facts", "seen", word)
         said(tx, turn, f"So sorry, {word}.")
         said(tx, turn, "", args=json.dumps({"content": word}))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from memory.blocks import (
     Block,
     add_item,
-    append_to_field,
+    append_block,
     containers,
     find_block,
     remove_item,
-    replace_in_field,
+    replace_in_block,
     set_field,
     set_item,
 )
@@ -111,9 +111,9 @@ class World:
         of = self.kinds[path]
         match kind:
             case "append" if of is FieldType.TEXT:
-                append_to_field(self.tx, who, "notes", path, letter * (what % 3 + 1))
+                append_block(self.tx, who, "notes", letter * (what % 3 + 1), path)
             case "replace" if of is FieldType.TEXT:
-                replace_in_field(self.tx, who, "notes", path, "apj"[what % 3], letter * (what % 2))
+                replace_in_block(self.tx, who, "notes", "apj"[what % 3], letter * (what % 2), path)
             case "add" if of in (FieldType.LIST, FieldType.COUNTER):
                 add_item(self.tx, who, "notes", path, word if of is FieldType.LIST else what % 5 - 2)
             case "item" if of is FieldType.LIST:

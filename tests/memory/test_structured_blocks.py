@@ -12,12 +12,10 @@ from memory.blocks import (
     Permission,
     add_item,
     append_block,
-    append_to_field,
     containers,
     find_block,
     remove_item,
     replace_in_block,
-    replace_in_field,
     set_field,
     set_item,
     set_viewport,
@@ -41,6 +39,7 @@ from memory.blocks.schemas import (
     view,
 )
 from memory.blocks.store import open_block
+from memory.blocks.targets import target_of
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
@@ -149,7 +148,7 @@ def test_a_time_is_taken_in_the_form_in_which_it_is_shown(tx: Tx, moment: str) -
         ("talks", 2**60, "field talks holds numbers up to"),
         ("source", "me", "source of block notes is read only"),
         ("colour", "red", r"there is no field 'colour'; the fields are: mood \(text\), energy \(number, required\)"),
-        ("", "x", "there is no field ''"),
+        ("", "x", "block notes has fields: .*; name the field or section"),
         ("mood.deep", "x", "there is no field 'mood.deep'"),
         ("x" * 300, "x", "there is no field"),
         ("recovered", "x", "there is no field 'recovered'"),
@@ -176,10 +175,10 @@ def test_a_counter_is_never_counted_past_what_is_exact(tx: Tx) -> None:
 def test_the_system_keeps_what_is_read_only_to_others(tx: Tx) -> None:
     made(tx, new(schema=BOOK))
     with pytest.raises(BlockRefused, match="diagnostics of block notes is read only"):
-        append_to_field(tx, author(), "notes", "diagnostics", "fine")
+        append_block(tx, author(), "notes", "fine", "diagnostics")
     with pytest.raises(BlockRefused, match=r"state\.source of block notes is read only"):
         set_field(tx, author(), "notes", "state.source", "me")
-    append_to_field(tx, author(writer=SYSTEM), "notes", "diagnostics", "fine")
+    append_block(tx, author(writer=SYSTEM), "notes", "fine", "diagnostics")
     assert content(tx).endswith("## diagnostics (read only)\nfine\n")
 
 
@@ -284,10 +283,10 @@ def test_a_log_of_the_system_is_read_only_to_agents_whatever_its_schema(tx: Tx) 
 
 def test_sections_are_addressed_by_their_names(tx: Tx) -> None:
     made(tx, new(schema=BOOK, values={"notes": "one", "state": {"mood": "low"}, "tasks": [{"title": "sweep"}]}))
-    append_to_field(tx, author(), "notes", "notes", " two")
-    replace_in_field(tx, author(), "notes", "notes", "one", "1")
+    append_block(tx, author(), "notes", " two", "notes")
+    replace_in_block(tx, author(), "notes", "one", "1", "notes")
     set_field(tx, author(), "notes", "state.energy", 3)
-    append_to_field(tx, author(), "notes", "state.mood", "er")
+    append_block(tx, author(), "notes", "er", "state.mood")
     add_item(tx, author(), "notes", "tasks", {"title": "mop"})
     assert content(tx) == (
         "## notes\n1 two\n## state\nmood: lower\nenergy: 3\nrested:\ngoals:\nsince:\ntalks: 0\nsource: diary\n"
@@ -305,23 +304,23 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
     with pytest.raises(Refused, match="is one text, without fields"):
         set_field(tx, author(), "plain", "mood", "x")
     with pytest.raises(Refused, match="this is a number, not a text"):
-        append_to_field(tx, author(), "notes", "state.energy", "x")
+        append_block(tx, author(), "notes", "x", "state.energy")
     with pytest.raises(Refused, match="this is a text, which has no items"):
         add_item(tx, author(), "notes", "notes", "x")
     with pytest.raises(Refused, match="'q' does not occur there"):
-        replace_in_field(tx, author(), "notes", "notes", "q", "x")
+        replace_in_block(tx, author(), "notes", "q", "x", "notes")
 
 
 def test_adding_takes_the_right_to_append_and_setting_the_right_to_overwrite(tx: Tx) -> None:
     made(tx, new(schema=BOOK, permission=Permission.APPEND))
     add_item(tx, author(), "notes", "tasks", {"title": "sweep"})
     add_item(tx, author(), "notes", "state.talks", 1)
-    append_to_field(tx, author(), "notes", "notes", "x")
+    append_block(tx, author(), "notes", "x", "notes")
     for change in (
         lambda: set_field(tx, author(), "notes", "state.mood", "x"),
         lambda: set_item(tx, author(), "notes", "tasks", 1, {"title": "mop"}),
         lambda: remove_item(tx, author(), "notes", "tasks", 1),
-        lambda: replace_in_field(tx, author(), "notes", "notes", "x", "y"),
+        lambda: replace_in_block(tx, author(), "notes", "x", "y", "notes"),
     ):
         _refused(change)
 
@@ -430,7 +429,7 @@ def change_of(act: Act, length: int) -> tuple[str, Any]:
     what, value = act
     match what:
         case "append":
-            return "append_to_field", ("mood", value)
+            return "append_block", ("mood", value)
         case "add":
             return "add_item", ("goals", value)
         case "put":
@@ -443,14 +442,15 @@ def change_of(act: Act, length: int) -> tuple[str, Any]:
             return "set_field", (what, value)
 
 
-DOORS = {each.__name__: each for each in (append_to_field, add_item, set_item, remove_item, set_field)}
+DOORS: dict[str, Any] = {each.__name__: each for each in (add_item, set_item, remove_item, set_field)}
+DOORS["append_block"] = lambda tx, who, label, path, text: append_block(tx, who, label, text, path)
 
 
 def apply(model: dict[str, Any], name: str, arguments: Any) -> None:
     """The same change on plain data."""
     path = arguments[0]
     match name:
-        case "append_to_field":
+        case "append_block":
             model["mood"] += arguments[1]
         case "add_item" if path == "talks":
             model["talks"] += arguments[1]
@@ -491,9 +491,9 @@ def apart_edit(document: BlockDocument, act: Act) -> None:
     found: list[Any] = []
     document.change(lambda loro: found.append(containers.values(loro, MOOD)))
     name, (path, *rest) = change_of(act, len(found[0]["goals"]))
-    target = containers.target_of(MOOD, path)
+    target = target_of(MOOD, path)
     change: Any = {
-        "append_to_field": containers.add_text,
+        "append_block": containers.add_text,
         "add_item": containers.add_item,
         "set_item": containers.set_item,
         "remove_item": containers.remove_item,

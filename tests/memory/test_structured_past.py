@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.blocks import Block, add_item, append_to_field, find_block, remove_item, set_field, set_item
+from memory.blocks import Block, add_item, append_block, find_block, remove_item, set_field, set_item
 from memory.blocks.changes import EDIT, Change, Stamp, Step, difference, played
 from memory.blocks.containers import remove_item as drop_item
 from memory.blocks.containers import set_value
 from memory.blocks.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
 from memory.blocks.history import Past, blame, past_of
+from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import by_agent, past_to_go_back, redo, revert, roll_back, undo, write
+from memory.blocks.revert import by_agent, past_to_go_back, redo, revert, roll_back, undo
 from memory.blocks.rows import archives_of, load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
 from memory.blocks.store import CheckpointPolicy, Limits
@@ -50,7 +51,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 WORDS = st.sampled_from(["walk", "swim", "日記 👩‍🚀", "a\nb"])
 EDITS = st.one_of(
     st.tuples(st.just(set_field), st.sampled_from(["notes", "state.mood"]), TEXTS),
-    st.tuples(st.just(append_to_field), st.sampled_from(["notes", "state.mood"]), TEXTS),
+    st.tuples(st.just(append_block), TEXTS, st.sampled_from(["notes", "state.mood"])),
     st.tuples(st.just(set_field), st.just("state.energy"), st.integers(-(2**53), 2**53)),
     st.tuples(st.just(set_field), st.just("state.rested"), st.sampled_from([True, False, None])),
     st.tuples(st.just(set_field), st.just("state.goals"), st.lists(WORDS, max_size=3)),
@@ -323,7 +324,7 @@ def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
         with pytest.raises(Refused, match="version 0"):
             roll_back(edit, 0)
         with pytest.raises(Refused, match="cannot be written as one text"):
-            write(edit, "mood: high")
+            write(edit, block, "mood: high")
         assert row(tx).content == block.content
 
 

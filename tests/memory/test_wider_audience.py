@@ -18,7 +18,8 @@ from memory.blocks import (
     visible_blocks,
 )
 from memory.blocks.changes import job_writer
-from memory.blocks.revert import Hand, by_hand, past_of_block, write
+from memory.blocks.manual_edits import write
+from memory.blocks.revert import Hand, by_hand, past_of_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.blocks.shares import share_block, shares_of
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
@@ -141,7 +142,7 @@ def test_the_owner_widens_what_only_the_owner_wrote() -> None:
     with blocks_store() as tx:
         place(tx, GUILD)
         block = made(tx, new(audience=OWNER))
-        write(by_hand(tx, OWNERS, block), "House rules: shoes off.\n")
+        write(by_hand(tx, OWNERS, block), block, "House rules: shoes off.\n")
         assert widened(tx, block, GUILD, OWNERS).content == "House rules: shoes off.\n"
 
 

@@ -170,14 +170,10 @@ def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
     label, field, text = arguments.label, arguments.field, as_written(arguments.content)
     old, new = as_written(arguments.old_content), as_written(arguments.new_content)
     match arguments.operation:
-        case "append" if field:
-            return blocks.append_to_field(tx, author, label, field, f"{text.rstrip()}\n", own_line=True)
         case "append":
-            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n", own_line=True)
-        case "replace" if field:
-            return blocks.replace_in_field(tx, author, label, field, old, new)
+            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n", field, own_line=True)
         case "replace":
-            return blocks.replace_in_block(tx, author, label, old, new)
+            return blocks.replace_in_block(tx, author, label, old, new, field)
         case "write" if field:
             return blocks.set_field(tx, author, label, field, text)
         case "write":
