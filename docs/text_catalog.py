@@ -24,7 +24,7 @@ from texts import FOLDER, LANGUAGES
 ROOT = Path(__file__).parents[1]
 TEMPLATE = FOLDER / "carina.pot"
 PACKAGES = ("bot", "sources", "scheduler", "memory", "texts")
-_KEYWORDS = {"_": 1, "gettext_noop": 1, "ngettext": 2}
+_KEYWORDS = {"_": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_noop": 2}
 """How many messages each function takes first."""
 _DATE = datetime(2026, 1, 1, tzinfo=UTC)  # a file changes only where a message does
 

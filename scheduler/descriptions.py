@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scheduler.zones import zone_of
+from texts import language
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
@@ -39,13 +40,16 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
     )
 
 
-def rule_words(rule: str, code: str = "en") -> str:
+def rule_words(rule: str, code: str = "") -> str:
     """A rule of RFC 5545 for a person: "every Monday and Thursday", "every 2 months on the last Friday, 5 times".
 
     Where words are not shorter than the rule it stays as it is. The time of day is not said: whoever shows a rule
     shows the next time beside it.
     """
-    parts, words = dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part), _words(code)
+    parts, words = (
+        dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part),
+        _words(code or language()),
+    )
     several = any("," in parts.get(name, "") for name in ("BYHOUR", "BYMINUTE"))
     if parts.get("FREQ") not in words["units"] or several or not parts.keys() <= _SAID:
         return rule

@@ -77,6 +77,11 @@ def gettext_noop(message: str, /) -> str:
     return message
 
 
+def ngettext_noop(one: str, more: str, /) -> tuple[str, str]:
+    """The same for the forms of a message for numbers."""
+    return one, more
+
+
 @functools.cache
 def _catalog(code: str) -> NullTranslations:
     if code == "en":

@@ -33,6 +33,7 @@ from memory.store.errors import StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
 from sources.base import Speaker
+from texts import _, gettext_noop
 
 _KNOCK = commit_point("admission.knock")
 _RULE = commit_point("admission.rule")
@@ -46,7 +47,7 @@ _QUEUE = 100  # strangers who wait to be told a code; more are not told one
 _REMEMBERED = 1_000
 _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
 
-_LET_IN = "You were let in: write to me as you like."
+_LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _CHANGES = Told(changes=True)
 _LISTS = Told(file_name="people.md")
 _log = structlog.get_logger("bot.services.access")
@@ -101,7 +102,7 @@ class Whom(Arguments):
         server = f"discord:guild:{self.server}" if self.server else ""
         named = [each for each in (self.who, self.person, self.role, server) if each]
         if len(named) != 1:
-            raise UserError("Say who: a person, a role or a server, one of them.")
+            raise UserError(_("Choose one: a person, a role or a server."))
         _require(named[0])
         return named[0]
 
@@ -118,14 +119,21 @@ class WaitingRow(Row):
     until: datetime
 
     def line(self, ink: Ink) -> str:
-        return f"{ink.person(self.person)} as {ink.text(self.name)}, until {ink.time(self.until)}"
+        return _(
+            "{person} as {name}, until {until}",
+            person=ink.person(self.person),
+            name=ink.text(self.name),
+            until=ink.time(self.until),
+        )
 
 
 class Waiting(Listing[WaitingRow]):
     """Those who wait."""
 
     def lines(self, ink: Ink) -> list[str]:
-        full = [f"That is as many as can wait; others are told nothing ({access.MOST_OPEN})."]
+        full = [
+            _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=access.MOST_OPEN)
+        ]
         return [*super().lines(ink), *(full if len(self.rows) >= access.MOST_OPEN else ())]
 
 
@@ -139,11 +147,11 @@ class RuleRow(Row):
     at: datetime | None = None
 
     def line(self, ink: Ink) -> str:
-        done = "let in" if self.rule is Rule.ALLOW else "shut out"
+        done = _("allowed") if self.rule is Rule.ALLOW else _("blocked")
         said = (
-            "in the configuration"
+            _("in the configuration")
             if self.at is None
-            else f"by {self.via} of {ink.person(self.by)}, {ink.time(self.at)}"
+            else _("by {via} of {by}, {at}", via=self.via, by=ink.person(self.by), at=ink.time(self.at))
         )
         return f"{ink.person(self.subject)}: {done} {said}"
 
@@ -222,7 +230,7 @@ class Access:
         """Without the codes."""
         waiting = await self._waiting()
         rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
-        return Waiting(rows=rows, empty="Nobody waits to be let in.")
+        return Waiting(rows=rows, empty=_("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, _CHANGES)
     async def approve(self, caller: Caller, arguments: ApproveCode) -> Notice:
@@ -233,19 +241,22 @@ class Access:
             found = access.redeem(tx, wanted, caller.person, now)
             if found is not None:
                 key = f"paired/{found.person}/{to_text(now)}"
-                _say(tx, key, self._private(found.person), found.person, _LET_IN, now)
+                _say(tx, key, self._private(found.person), found.person, _(_LET_IN), now)
             return found
 
         found = await self._database.write(_REDEEM, work, durable=True)
         if found is None:
             raise UserError(
-                "There is no open code like that: it was used, has expired, or was mistyped. "
-                f"{caller.command('pair list')} shows who waits. Whoever has an expired code can write again to get a "
-                "new one."
+                _(
+                    "There is no open request with this code. It was used, has expired, or was mistyped. "
+                    "{command} shows the open requests. Anyone whose code has expired can write to me again "
+                    "to get a new one.",
+                    command=caller.command("pair list"),
+                )
             )
         self._hold(found.person, Rule.ALLOW, caller.approver)
         self._resume()
-        text = "{name} ({person}) was let in, and is told so."
+        text = _("{name} ({person}) is now allowed and has been told.")
         return Notice(text=text, people={"person": found.person}, words={"name": found.name})
 
     @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, _CHANGES)
@@ -264,22 +275,28 @@ class Access:
             RuleRow(subject=subject, rule=rule, via="configuration")
             for subject, rule in sorted(self.configured.items())
         ]
-        return Listing(rows=(*ruled, *given), empty="Nobody was let in or shut out by name.")
+        return Listing(rows=(*ruled, *given), empty=_("Nobody has been allowed or blocked by name."))
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, _CHANGES)
     async def allow(self, caller: Caller, arguments: Whom) -> Notice:
         """A denial of the configuration wins."""
         subject = arguments.subject
         if self.configured.get(subject) is Rule.DENY:
-            raise UserError(f"{subject} stands in [discord.deny] of the configuration, which wins: take it out there.")
-        return await self._rule(caller, subject, Rule.ALLOW, "{who} is let in")
+            raise UserError(
+                _(
+                    "{subject} is blocked in [discord.deny] of the configuration, which takes precedence. "
+                    "Remove it there.",
+                    subject=subject,
+                )
+            )
+        return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, _CHANGES)
     async def deny(self, caller: Caller, arguments: Whom) -> Notice:
         """Everybody but the owner."""
         if arguments.subject in self._people.owner:
-            raise UserError("That is the owner, who cannot be shut out.")
-        done = "{who} is shut out: nothing they say is heard or answered"
+            raise UserError(_("That is the owner, who cannot be blocked."))
+        done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
     @operation("people.forget", "Undo an allow or block", Action.PEOPLE, _CHANGES)
@@ -301,7 +318,7 @@ class Access:
         now, by = self._clock(), caller.person
         await self._database.write(_RULE, lambda tx: access.set_rule(tx, subject, rule, by, now), durable=True)
         self._hold(subject, rule, caller.approver)
-        text = f"{done}, until you take it back with {caller.command('people forget')}."
+        text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
         return Notice(text=text, people={"who": subject})
 
     async def _forget(self, caller: Caller, subject: str) -> Notice:
@@ -314,10 +331,16 @@ class Access:
         ruled, waited = await self._database.write(_WITHDRAW, work, durable=True)
         self.rules.pop(subject, None)
         if not ruled and not waited:
-            hint = " It stands in the configuration: change it there." if subject in self.configured else ""
-            raise UserError(f"Nothing was decided about {subject} by command, and no code of theirs is open.{hint}")
+            hint = _(" It is in the configuration; change it there.") if subject in self.configured else ""
+            raise UserError(
+                _(
+                    "No command has allowed or blocked {subject}, and there is no open request from them.{hint}",
+                    subject=subject,
+                    hint=hint,
+                )
+            )
         _log.info("admission_forgotten", subject=subject, by=caller.person, door=caller.approver.door)
-        text = "What was decided about {who} is taken back." if ruled else "The code of {who} is taken back."
+        text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is cancelled.")
         return Notice(text=text, people={"who": subject})
 
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
@@ -329,16 +352,21 @@ class Access:
 def _require(subject: str) -> None:
     if not _SUBJECT.fullmatch(subject):
         raise UserError(
-            f"{subject!r} names nobody: a person is named like discord:1234 or bluesky:did:plc:…, "
-            "a role like discord:role:1234, a server like discord:guild:1234"
+            _(
+                "{subject} is not a person, role or server. Examples: discord:1234 or bluesky:did:plc:… "
+                "for a person, discord:role:1234, discord:guild:1234",
+                subject=repr(subject),
+            )
         )
 
 
 def _asked_in(knock: PairingRequest) -> str:
-    return (
-        "I do not know you yet, so I have not looked at what you wrote. To be let in, give this code to the person who "
-        f"runs me, within an hour: `{shown_code(knock.code)}`\nThey enter it with `/pair approve`, "
-        "and I will tell you. What you wrote before is not kept; write it again then."
+    return _(
+        "I do not know you yet, so I have not read your message. To talk to me, send this code "
+        "to the person who runs me within an hour: `{shown_code}`\nThey enter it with `/pair "
+        "approve`, and I will let you know. I did not keep your message, so please send it again "
+        "then.",
+        shown_code=shown_code(knock.code),
     )
 
 

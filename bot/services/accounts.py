@@ -29,6 +29,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId, TurnId
+from texts import _
 
 _OFFER = commit_point("identities.offer")
 _SAY = commit_point("identities.say")
@@ -62,8 +63,8 @@ class AccountList(Listing[AccountRow]):
     def lines(self, ink: Ink) -> list[str]:
         first, *others = (row.line(ink) for row in self.rows)
         if not others:
-            return [f"You are known as {first} alone."]
-        return [f"You are known as {first} and as:", *(f"- {each}" for each in others)]
+            return [_("You have no linked accounts; I know you as {first}.", first=first)]
+        return [_("You are {first}, linked with:", first=first), *(f"- {each}" for each in others)]
 
 
 @dataclass
@@ -100,10 +101,14 @@ class Accounts:
             return identities.offer(tx, caller.person, code, now)
 
         if not await self.constellations.registry.write(_OFFER, work):
-            raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
+            raise UserError(_("Too many people are linking accounts at the moment. Try again in ten minutes."))
         return Notice(
-            text=f"Say this code from your other account within ten minutes: `{shown_code(code)}`\nOn Discord that is "
-            "`/link say`, at the terminal `carina link say`. You are then told a second code to say here."
+            text=_(
+                "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/link "
+                "say` on Discord, or `carina link say` at a terminal. You will get a second code to "
+                "enter here.",
+                shown_code=shown_code(code),
+            )
         )
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, _CHANGES)
@@ -119,23 +124,30 @@ class Accounts:
         match done:
             case Half(other, code):
                 return Notice(
-                    text="This code was told to {other}. If that is you, say this one there, within ten minutes: "
-                    f"`{shown_code(code)}`\nThen both are one person to me: what was said to one of them alone may be "
-                    "used when I talk to the other alone, and `/privacy` is about both. If somebody else gave you that "
-                    "code, stop here: they want to know what I know of you.",
+                    text=_(
+                        "This code was given to {{other}}. If that is you, enter this one there within ten "
+                        "minutes: `{shown_code}`\nThen I treat both accounts as one person: I may use what either "
+                        "told me privately when I talk to the other privately, and `/privacy` covers both. If "
+                        "somebody else gave you the code, stop here: they are trying to learn what I know about "
+                        "you.",
+                        shown_code=shown_code(code),
+                    ),
                     people={"other": other},
                 )
             case Linked(other):
                 await self.load()
                 _log.info("linked", person=caller.person, other=other, door=caller.approver.door)
                 end = caller.command("link remove")
-                text = f"Done: I now know {{person}} and {{other}} as one person. {end} ends that."
+                text = _("Done. I now treat {{person}} and {{other}} as one person. {end} ends that.", end=end)
                 return Notice(text=text, people={"person": caller.person, "other": other})
             case _:
                 self._wrong[caller.person].append(now)
                 raise UserError(
-                    "There is no open code like that for you to say: it was used, has expired, was mistyped, or was "
-                    f"told to this very account. {caller.command('link start')} gives you a new one."
+                    _(
+                        "There is no open code like that for you to enter. It was used, has expired, was "
+                        "mistyped, or was given to this same account. {command} gives you a new one.",
+                        command=caller.command("link start"),
+                    )
                 )
 
     @operation("link.list", "List your linked accounts", Action.LINK)
@@ -149,14 +161,14 @@ class Accounts:
         person = caller.person
         others = [each for each in self.people.links.get(person, ()) if each != person]
         if not others:
-            hint = " The owner's accounts are linked by DISCORD_OWNER_ID." if person in self.people.owner else ""
-            raise UserError(f"This account is linked with no other account.{hint}")
+            hint = _(" The owner's accounts are linked by DISCORD_OWNER_ID.") if person in self.people.owner else ""
+            raise UserError(_("This account is not linked with another one.{hint}", hint=hint))
         await self.constellations.registry.write(_UNLINK, lambda tx: identities.unlink(tx, person), durable=True)
         await self.load()
         await self.settle()
         await self.narrow()
         _log.info("unlinked", person=person, others=others, door=caller.approver.door)
-        text = "{person} stands by itself again. What was said while they were linked stays where it was said."
+        text = _("{person} is unlinked. What was said while the accounts were linked stays where it was said.")
         return Notice(text=text, people={"person": person})
 
     async def narrow(self) -> None:
@@ -178,4 +190,10 @@ class Accounts:
         while wrong and wrong[0] <= now - _WINDOW:
             wrong.popleft()
         if len(wrong) >= _WRONG:
-            raise UserError(f"Those were {_WRONG} wrong codes. Try again {relative(wrong[0] + _WINDOW, now)}.")
+            raise UserError(
+                _(
+                    "That was the wrong code {WRONG} times. Try again {relative}.",
+                    WRONG=_WRONG,
+                    relative=relative(wrong[0] + _WINDOW, now),
+                )
+            )

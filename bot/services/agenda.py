@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field
@@ -31,6 +31,7 @@ from memory.store.ids import ReminderId
 from scheduler.dates import read_when
 from scheduler.triggers import At
 from scheduler.zones import zone_of
+from texts import _
 
 T = TypeVar("T")
 
@@ -116,7 +117,13 @@ class ReminderSet(Result):
     note: str
 
     def lines(self, ink: Ink) -> list[str]:
-        said = f"I will remind you, {self.when}: {ink.text(self.text)}{ink.number(self.id)} {self.note}"
+        said = _(
+            "I will remind you, {when}: {text}{id} {note}",
+            when=self.when,
+            text=ink.text(self.text),
+            id=ink.number(self.id),
+            note=self.note,
+        )
         return [said.strip()]
 
 
@@ -129,7 +136,7 @@ class ReminderRow(Row):
     urgent: bool
 
     def line(self, ink: Ink) -> str:
-        told = "" if self.state == reminders.Status.WAITING else "said, not done yet"
+        told = "" if self.state == reminders.Status.WAITING else _("sent, not done yet")
         due = "" if self.next is None else ink.time(self.next)
         about = "; ".join(filter(None, (due, self.repeats, told, "urgent" if self.urgent else "")))
         return f"{ink.text(self.text)} ({about}){ink.number(self.id)}"
@@ -156,7 +163,7 @@ class TaskRow(Row):
         )
 
     def line(self, ink: Ink) -> str:
-        due = "" if self.due is None else f"due {ink.time(self.due)}"
+        due = "" if self.due is None else _("due {due}", due=ink.time(self.due))
         priority = "" if self.priority == Priority.MEDIUM else self.priority
         status = "" if self.status == Status.PENDING else self.status.replace("_", " ")
         about = "; ".join(filter(None, (status, priority, due)))
@@ -169,7 +176,7 @@ class TaskAdded(Result):
     task: TaskRow
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"Added: {self.task.line(ink)}"]
+        return [_("Added: {line}", line=self.task.line(ink))]
 
 
 class Tasks(Listing[TaskRow]):
@@ -193,7 +200,7 @@ class EventRow(Row):
     text: str
 
     def line(self, ink: Ink) -> str:
-        until = "" if self.ends is None else f", until {ink.time(self.ends)}"
+        until = "" if self.ends is None else _(", until {ends}", ends=ink.time(self.ends))
         again = f" ({self.repeats})" if self.repeats else ""
         return f"{ink.time(self.at)}{until}: {ink.text(self.text)}{again}{ink.number(self.id)}"
 
@@ -204,7 +211,7 @@ class EventAdded(Result):
     event: EventRow
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"Added: {self.event.line(ink)}"]
+        return [_("Added: {line}", line=self.event.line(ink))]
 
 
 @dataclass(frozen=True)
@@ -263,7 +270,7 @@ class Agenda:
                 for each, at in self._reminders(rows, caller)
             )
 
-        return Listing(rows=await self.database.read(read), empty="You have no reminders that I may show here.")
+        return Listing(rows=await self.database.read(read), empty=_("You have no reminders that I can show here."))
 
     @operation("remind.done", "Mark a reminder as done", Action.AGENDA, _CHANGES)
     async def finish(self, caller: Caller, arguments: OneReminder) -> Sentence:
@@ -272,7 +279,7 @@ class Agenda:
         def work(tx: Tx) -> str:
             found = self._reminder(tx, caller, arguments.reminder)
             reminding.finish(tx, found, self.clock())
-            return f"Done: {found.text}"
+            return _("Done: {text}", text=found.text)
 
         return await self._pressed(work)
 
@@ -284,7 +291,12 @@ class Agenda:
             found = self._reminder(tx, caller, arguments.reminder)
             at = reminding.snooze(tx, found, arguments.minutes, self.clock())
             zone = self._zone(tx, caller)
-            return f"I will say it again at {at.astimezone(zone_of(zone)):%H:%M} ({zone}): {found.text}"
+            return _(
+                "I will remind you again at {astimezone} ({zone}): {text}",
+                astimezone=f"{at.astimezone(zone_of(zone)):%H:%M}",
+                zone=zone,
+                text=found.text,
+            )
 
         return await self._pressed(work)
 
@@ -295,7 +307,7 @@ class Agenda:
         def work(tx: Tx) -> str:
             found = self._reminder(tx, caller, arguments.reminder)
             reminding.cancel(tx, found, self.clock())
-            return f"Cancelled: {found.text}"
+            return _("Cancelled: {text}", text=found.text)
 
         return await self._pressed(work)
 
@@ -317,7 +329,7 @@ class Agenda:
             if arguments.due:
                 trigger = read_when(arguments.due, now, zone)
                 if not isinstance(trigger, At):
-                    raise Refused("A task is due once.")
+                    raise Refused(_("A task cannot repeat."))
                 at = trigger.when
             new = NewTask(arguments.title, caller.person, alone, caller.trust, priority=arguments.priority, due_at=at)
             return TaskRow.of(tasks.add(tx, new, now), zone)
@@ -333,7 +345,7 @@ class Agenda:
             found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=arguments.done)
             return tuple(TaskRow.of(each, zone) for each in found)
 
-        return Tasks(rows=await self.database.read(read), empty="You have no open tasks that I may show here.")
+        return Tasks(rows=await self.database.read(read), empty=_("You have no open tasks that I can show here."))
 
     @operation("tasks.done", "Complete a task", Action.AGENDA, _CHANGES)
     async def complete_task(self, caller: Caller, arguments: OneTask) -> Sentence:
@@ -372,7 +384,9 @@ class Agenda:
             coming = calendar.coming(self._events(rows, caller), self.clock(), arguments.days)
             return tuple(_event(at, each, self._zone(rows, caller)) for at, each in coming)
 
-        return Listing(rows=await self.database.read(read), empty="Nothing is planned that I may show here.")
+        return Listing(
+            rows=await self.database.read(read), empty=_("You have no upcoming events that I can show here.")
+        )
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, _CHANGES)
     async def cancel_event(self, caller: Caller, arguments: OneEvent) -> Sentence:
@@ -381,7 +395,7 @@ class Agenda:
         def work(tx: Tx) -> str:
             event = calendar.meant(self._events(tx, caller), arguments.event)
             appointments.cancel(tx, event, self.clock())
-            return f"Cancelled: {event.title}"
+            return _("Cancelled: {title}", title=event.title)
 
         words = await self._change(work)
         self.changed()
@@ -405,11 +419,11 @@ class Agenda:
 
         def work(tx: Tx) -> str:
             before = quiet_hours.of(tx, selves)
-            quiet = _quiet(before, begin, end)
+            quiet = quiet_hours.changed(before, begin, end)
             kept = before.zone if zone is None else zone
             zone_of(kept or "UTC")
             quiet_hours.put(tx, selves, Times(kept, *quiet), self.clock())
-            note = " What repeats already keeps the clocks by which it was set; set it anew to have it follow."
+            note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
             return self._clocks(tx, caller) + (note if kept != before.zone else "")
 
         return Sentence(text=await self._change(work))
@@ -418,8 +432,16 @@ class Agenda:
 
     def _clocks(self, rows: Rows, caller: Caller) -> str:
         found = quiet_hours.of(rows, self.people.selves(caller.person))
-        quiet = f"from {found.quiet_from} to {found.quiet_until}" if found.quiet_from else "none"
-        return f"Your clocks: {found.zone or f'{self.zone} (the default)'}. Quiet hours: {quiet}."
+        quiet = (
+            _("from {quiet_from} to {quiet_until}", quiet_from=found.quiet_from, quiet_until=found.quiet_until)
+            if found.quiet_from
+            else "none"
+        )
+        return _(
+            "Time zone: {zone}. Quiet hours: {quiet}.",
+            zone=found.zone or _("{zone} (the default)", zone=self.zone),
+            quiet=quiet,
+        )
 
     def _reminders(self, rows: Rows, caller: Caller) -> list[tuple[Reminder, datetime | None]]:
         return reminders.listing(rows, caller.scope, self.people.selves(caller.person))
@@ -434,7 +456,7 @@ class Agenda:
             return reminding.meant([each for each, _ in self._reminders(tx, caller)], which)
         found = reminders.by_id(tx, ReminderId(min(int(number), _LARGEST)))
         if found is None or found.person not in self.people.selves(caller.person):  # one answer: it tells of no other
-            raise Refused("You have no such reminder.")
+            raise Refused(_("You have no such reminder."))
         return found
 
     async def _pressed(self, work: Callable[[Tx], str]) -> Sentence:
@@ -471,28 +493,3 @@ def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:
 
 def _local(moment: datetime | None, zone: str) -> datetime | None:
     return None if moment is None else moment.astimezone(zone_of(zone))
-
-
-def _quiet(before: Times, begin: str | None, end: str | None) -> tuple[str, str]:
-    """Quiet hours as they are kept; two empty texts, or "off", end them. Raises Refused."""
-    if begin is None and end is None:
-        return before.quiet_from, before.quiet_until
-    if (begin or "").casefold() == "off":
-        return "", ""
-    begins, ends = _hour(begin or ""), _hour(end or "")
-    if bool(begins) != bool(ends):
-        raise Refused("Quiet hours have a beginning and an end, such as 22:30 and 7:00.")
-    if begins and begins == ends:
-        raise Refused(f"Quiet hours that end at {ends}, when they begin, are none; leave both empty to end them.")
-    return begins, ends
-
-
-def _hour(text: str) -> str:
-    """A time of day as it is kept; empty stays empty. Raises Refused."""
-    if not text.strip():
-        return ""
-    try:
-        hour, _, minute = text.strip().partition(":")
-        return f"{time(int(hour), int(minute or 0)):%H:%M}"
-    except ValueError:
-        raise Refused(f'"{text[:20]}" is no time of day; it is like 22:30') from None

@@ -19,6 +19,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, RequestId, place_source
 from sources.terminal import PERSON, PLACE
+from texts import _
 
 _ANSWER = commit_point("approval.answer")
 _EXPIRE = commit_point("approval.expire")
@@ -80,7 +81,7 @@ class Approvals:
     async def answer(self, request: int, who: Approver, verdict: Verdict) -> Ruling:
         """Give an answer; the words of the ruling are for who gave it."""
         if request > _LARGEST:
-            return Ruling("There is no such request.", counted=False)
+            return Ruling(_("There is no such request."), counted=False)
         now = self.clock()
 
         def work(tx: Tx) -> Ruling:
@@ -105,7 +106,7 @@ class Approvals:
             waiting = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
             if waiting:
                 return Ruling(cards.which(waiting, [each.id for each in own]), counted=False)
-            return Ruling("There is no such request." if code else "", counted=False)
+            return Ruling(_("There is no such request.") if code else "", counted=False)
 
         def work(tx: Tx) -> Ruling:
             exact = requests.get(tx, RequestId(int(code))) if int(code) <= _LARGEST else None
@@ -129,13 +130,19 @@ class Approvals:
         def read(rows: Rows) -> tuple[str, str]:
             found = requests.get(rows, RequestId(request)) if request <= _LARGEST else None
             if found is None or not requests.may_answer(found, who.identities):
-                raise UserError("There is no such request that asks you.")
+                raise UserError(_("There is no such request for you to answer."))
             decision = self.broker.decision(rows, found, place_source(who.person))
-            stands = "It waits for an answer." if found.status is Status.WAITING else decision
+            stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
             private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
-            withheld = "(withheld: they come from somebody's direct messages)"
+            withheld = _("(hidden, because they come from somebody's direct messages)")
             shown = withheld if private else cards.exactly(found.arguments)
-            return f"Request {found.id}: {found.tool}\n{found.reason}\n{stands}", shown
+            return _(
+                "Request {id}: {tool}\n{reason}\n{stands}",
+                id=found.id,
+                tool=found.tool,
+                reason=found.reason,
+                stands=stands,
+            ), shown
 
         return await self.database.read(read)
 

@@ -31,6 +31,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
 from memory.store.plurals import many
+from texts import _, gettext_noop
 
 _GIVE = commit_point("approval.give")
 _REVOKE = commit_point("approval.revoke")
@@ -107,7 +108,12 @@ class RequestRow(Row):
         )
 
     def line(self, ink: Ink) -> str:
-        return f"{ink.text(f'{self.tool}: {self.reason}')}; expires {ink.time(self.until)}{ink.number(self.id)}"
+        return _(
+            "{tool}; expires {until}{id}",
+            tool=ink.text(f"{self.tool}: {self.reason}"),
+            until=ink.time(self.until),
+            id=ink.number(self.id),
+        )
 
 
 class GrantRow(Row):
@@ -136,15 +142,19 @@ class GrantRow(Row):
         )
 
     def line(self, ink: Ink) -> str:
-        until = "until revoked" if self.until is None else f"until {ink.time(self.until)}"
-        by = self.by or "somebody who was erased"
-        return (
-            f"{ink.text(self.what)}, {until}, for {ink.text(f'{self.audience}; allowed by {by}')}{ink.number(self.id)}"
+        until = _("until you revoke it") if self.until is None else _("until {until}", until=ink.time(self.until))
+        by = self.by or _("somebody who was erased")
+        return _(
+            "{what}, {until}, for {audience}{id}",
+            what=ink.text(self.what),
+            until=until,
+            audience=ink.text(_("{audience}; allowed by {by}", audience=self.audience, by=by)),
+            id=ink.number(self.id),
         )
 
     @property
     def what(self) -> str:
-        bound = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items()) or "any arguments"
+        bound = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items()) or _("any arguments")
         return f"{self.agent}: {self.subject} ({bound})"
 
 
@@ -158,13 +168,21 @@ class Permitted(Result):
     def lines(self, ink: Ink) -> list[str]:
         waiting = [f"- {row.line(ink)}" for row in self.requests] or ["Nothing."]
         held = [f"- {row.line(ink)}" for row in self.grants] or ["Nothing."]
-        return ["Waiting for you:", *waiting, *(["Allowed until revoked or expired:", *held] if self.whole else [])]
+        return [
+            _("Waiting for you:"),
+            *waiting,
+            *([_("Allowed until revoked or expired:"), *held] if self.whole else []),
+        ]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
-        asked = rows_text([row.cells(ink) for row in self.requests], empty="Nothing is waiting for you.", width=width)
-        held = rows_text([row.cells(ink) for row in self.grants], empty="Nothing is allowed for longer.", width=width)
-        first = ["Waiting for you:"] if self.requests else []
-        return "\n".join([*first, asked, *(["Allowed for longer:"] if self.grants else []), held])
+        asked = rows_text(
+            [row.cells(ink) for row in self.requests], empty=_("Nothing is waiting for you."), width=width
+        )
+        held = rows_text(
+            [row.cells(ink) for row in self.grants], empty=_("There are no lasting permissions."), width=width
+        )
+        first = [_("Waiting for you:")] if self.requests else []
+        return "\n".join([*first, asked, *([_("Lasting permissions:")] if self.grants else []), held])
 
 
 class WholeRequest(Result):
@@ -193,7 +211,7 @@ class Answered(Result):
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del ink, width
-        return f"Request {self.id}: {self.text}"
+        return _("Request {id}: {text}", id=self.id, text=self.text)
 
 
 class RecordRow(Row):
@@ -218,7 +236,7 @@ class RecordRow(Row):
 class Record(Listing[RecordRow]):
     """Every question, answer and use."""
 
-    empty: str = Field(default="Nothing was ever asked.", exclude=True)
+    empty: str = Field(default=gettext_noop("There have been no requests."), exclude=True)
 
     def data(self) -> list[Any]:
         return [row.model_dump(mode="json")["values"] for row in self.rows]
@@ -286,7 +304,13 @@ class Permits:
 
         found = await self.approvals.database.write(_REVOKE, work)
         if found is None:
-            raise UserError(f"There is no lasting permission {number}; `carina permits list` shows them.")
+            raise UserError(
+                _(
+                    "There is no lasting permission {number}. {command} lists them.",
+                    number=number,
+                    command="`/permits list`",
+                )
+            )
         return Entry(done="Revoked", row=found)
 
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Told(via=_HERE))
@@ -308,7 +332,12 @@ class Permits:
         audience = _audience(arguments.audience or heard.scope.audience)
         hours, now = arguments.hours, self.approvals.clock()
         if hours is not None and not 0 < hours <= _MOST_HOURS:
-            raise UserError(f"A permission lasts more than 0 and at most {_MOST_HOURS} hours, or until you revoke it.")
+            raise UserError(
+                _(
+                    "A permission lasts more than 0 and at most {MOST_HOURS} hours, or until you revoke it.",
+                    MOST_HOURS=_MOST_HOURS,
+                )
+            )
         who = caller.approver
 
         def work(tx: Tx) -> GrantRow:
@@ -359,7 +388,7 @@ class Permits:
         if not ruling.counted:
             # Whom it does not ask is not told whether there is one.
             asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
-            raise UserError(ruling.words if asked else "There is no such request that asks you.")
+            raise UserError(ruling.words if asked else _("There is no such request for you to answer."))
         return Answered(id=str(number), text=ruling.words)
 
     def _subject(self, agent: Agent, wanted: GrantPermit) -> tuple[Kind, str, dict[str, Any]]:
@@ -377,10 +406,24 @@ class Permits:
         """The agent's tool of that name, which takes these arguments. Raises UserError."""
         known = self.tools(agent).tools
         if tool not in known:
-            raise UserError(f"{agent.name} has no tool {tool!r}; it has: {', '.join(sorted(known))}.")
+            raise UserError(
+                _(
+                    "{agent_name} has no tool {tool}. It has: {known}.",
+                    agent_name=agent.name,
+                    tool=repr(tool),
+                    known=", ".join(sorted(known)),
+                )
+            )
         fields = known[tool].arguments.named()
         if unknown := sorted(set(pattern) - set(fields)):
-            raise UserError(f"{tool} takes no {', '.join(unknown)}; it takes: {', '.join(fields)}.")
+            raise UserError(
+                _(
+                    "{tool} does not accept {unknown}. It accepts: {fields}.",
+                    tool=tool,
+                    unknown=", ".join(unknown),
+                    fields=", ".join(fields),
+                )
+            )
         return known[tool]
 
 
@@ -402,7 +445,13 @@ def _subject(rows: Rows, subject: str) -> str:
 def _agent(rows: Rows, name: str) -> Agent:
     found = {agent.name.casefold(): agent for agent in agents.agents(rows)}
     if name.casefold() not in found:
-        raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in found.values())}.")
+        raise UserError(
+            _(
+                "There is no agent {name}. There are: {agent_name}.",
+                name=repr(name),
+                agent_name=", ".join(agent.name for agent in found.values()),
+            )
+        )
     return found[name.casefold()]
 
 
@@ -413,7 +462,7 @@ def _audience(text: str) -> Audience:
         raise UserError(f"{error}.") from None
     if not Scope(OWNER).may_use(audience):
         raise UserError(
-            "What is said in somebody's direct messages is allowed once at a time only, when it is asked for."
+            _("What comes from somebody's direct messages can only be allowed once at a time, when the agent asks.")
         )
     return audience
 
@@ -422,7 +471,9 @@ def _pattern(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text or "{}")
     except ValueError as error:
-        raise UserError(f'The arguments are no JSON ({error}): they look like {{"operation": "insert"}}.') from None
+        raise UserError(
+            _('The arguments are not valid JSON ({error}). An example: {{"operation": "insert"}}', error=error)
+        ) from None
     if not isinstance(found, dict):
         raise UserError(
             'The arguments are a JSON object, such as {"operation": "insert"}; without any, all are allowed.'

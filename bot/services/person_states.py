@@ -20,6 +20,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from sources.text import one_line
+from texts import _
 
 _SAY = commit_point("state.say")
 _SAYS = Told(changes=True, keeps=True)
@@ -74,14 +75,14 @@ class States:
         people = self.people.selves(person)
         found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
         known = ", ".join(await self._known()) or "none"
-        now = f'You said that you are "{found}".' if found else "You said nothing about how you are."
-        return f"{now} States that a group is there for: {known}."
+        now = _('Your state is "{found}".', found=found) if found else _("You have not said how you are.")
+        return _("{now} Groups respond to these states: {known}.", now=now, known=known)
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
         """Take a state for what holds where this scope hears it, until another is said or `none`."""
         state = one_line(word, states.LONGEST + 1)
         if len(state) > states.LONGEST:
-            raise UserError(f"A state is a word or a few, of at most {states.LONGEST} characters.")
+            raise UserError(_("Use a few words, at most {LONGEST} characters.", LONGEST=states.LONGEST))
         state = "" if state.casefold() == NOTHING else state
         now = self.clock()
 
@@ -91,10 +92,19 @@ class States:
 
         await self.database.write(_SAY, work, durable=True)
         if not state:
-            return "Taken back: how you are no longer decides who answers you here."
+            return _("Cleared. Your state no longer decides who answers you here.")
         known = {each.casefold() for each in await self._known()}
-        heard = "what you say to me alone" if scope.audience.startswith(("person:", "owner")) else "what you say here"
+        heard = (
+            _("what you tell me privately")
+            if scope.audience.startswith(("person:", "owner"))
+            else _("what you say here")
+        )
         if state.casefold() not in known:
-            return f'Noted: "{state}". No group is there for it, so it changes nothing about who answers.'
-        until = f'until you say another or "{NOTHING}", for a day at most'
-        return f'Noted: "{state}". The group that is there for it answers {heard}, {until}.'
+            return _('Saved: "{state}". No group responds to it, so the same agents answer as before.', state=state)
+        until = _('until you change it or choose "{NOTHING}", for at most a day', NOTHING=NOTHING)
+        return _(
+            'Saved: "{state}". The group that responds to it answers {heard}, {until}.',
+            state=state,
+            heard=heard,
+            until=until,
+        )

@@ -28,6 +28,7 @@ from memory.store.errors import (
     Refused,
 )
 from memory.store.ids import PersonId
+from texts import _
 
 F = TypeVar("F", bound=Callable[..., Any])
 Suggestions: TypeAlias = Iterable[tuple[str, str]]
@@ -215,7 +216,11 @@ class Registry:
                     result = await run
                 yield result
         except TimeoutError:
-            words = f"{' '.join(declared.words)} took longer than {declared.seconds:g} seconds; what it began may stand"
+            words = _(
+                "{words} took longer than {seconds} seconds. Part of it may be done.",
+                words=" ".join(declared.words),
+                seconds=f"{declared.seconds:g}",
+            )
             raise UserError(words) from None
         except (ToolError, *_REFUSALS) as error:
             raise UserError(str(error)) from error
@@ -242,9 +247,9 @@ class Registry:
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
         """Refuse what this caller may not give. Raises UserError."""
         if declared.keeps_of(bool(given)) and self._guard.withheld(caller.person):
-            raise UserError("You chose that nothing of yours is kept; `/privacy resume` ends that.")
+            raise UserError(_("You chose that I keep nothing you say. `/privacy resume` changes that."))
         if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
-            raise CallError(f"{', '.join(each.shown for each in unknown)}: this cannot be given here")
+            raise CallError(_("{shown}: not available here", shown=", ".join(each.shown for each in unknown)))
         for each in declared.parameters:
             if each.needs is not None and given.get(each.name, each.default) != each.default:
                 policy.require(self._guard.people, caller.approver, each.needs)

@@ -11,13 +11,29 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from bot.services.tables import rows_text
 from memory.store.clock import to_text
-from memory.store.plurals import many
 from scheduler.zones import zone_of
 from sources.text import without_unseen
+from texts import _, ngettext, ngettext_noop
 
 _MARKS = re.compile(r"(https?://\S+|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
 _FENCED = 1_890  # characters of code in a message; what is longer becomes a file
-_UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
+_UNITS = (
+    (
+        timedelta(days=1),
+        ngettext_noop("in {count} day", "in {count} days"),
+        ngettext_noop("{count} day ago", "{count} days ago"),
+    ),
+    (
+        timedelta(hours=1),
+        ngettext_noop("in {count} hour", "in {count} hours"),
+        ngettext_noop("{count} hour ago", "{count} hours ago"),
+    ),
+    (
+        timedelta(minutes=1),
+        ngettext_noop("in {count} minute", "in {count} minutes"),
+        ngettext_noop("{count} minute ago", "{count} minutes ago"),
+    ),
+)
 
 
 class Ink(Protocol):
@@ -87,8 +103,8 @@ class Markdown:
         return fenced if len(fenced) <= _FENCED else text
 
     def person(self, subject: str) -> str:
-        kind, _, number = subject.removeprefix("discord:").rpartition(":")
-        known = {"": f"<@{number}>", "role": f"<@&{number}>", "guild": f"the server `{number}`"}
+        kind, _colon, number = subject.removeprefix("discord:").rpartition(":")
+        known = {"": f"<@{number}>", "role": f"<@&{number}>", "guild": _("the server `{number}`", number=number)}
         return known.get(kind, subject) if subject.startswith("discord:") else f"`{subject}`"
 
     def place(self, name: str) -> str:
@@ -98,12 +114,11 @@ class Markdown:
 
 def relative(moment: datetime, now: datetime) -> str:
     """How far away a moment is, in its largest unit: "in 2 hours", "3 days ago"."""
-    away = abs(moment - now)
-    for unit, name in _UNITS:
+    away, later = abs(moment - now), moment > now
+    for unit, ahead, ago in _UNITS:
         if count := round(away / unit) if away >= unit else 0:
-            words = many(count, name, f"{name}s")
-            return f"in {words}" if moment > now else f"{words} ago"
-    return "now"
+            return ngettext(*(ahead if later else ago), count)
+    return _("now")
 
 
 class _Data(BaseModel, ABC):
@@ -213,20 +228,20 @@ class Listing(Result, Generic[R]):
     empty: str = Field(exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"- {row.line(ink)}" for row in self.rows] or [self.empty]
+        return [f"- {row.line(ink)}" for row in self.rows] or [_(self.empty)]
 
     def data(self) -> Any:
         return [row.model_dump(mode="json") for row in self.rows]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
-        return rows_text([row.cells(ink) for row in self.rows], empty=self.empty, width=width)
+        return rows_text([row.cells(ink) for row in self.rows], empty=_(self.empty), width=width)
 
 
 class Lines(Listing[R], Generic[R]):
     """Several things, each on a line of its own wherever it is read."""
 
     def lines(self, ink: Ink) -> list[str]:
-        return [row.line(ink) for row in self.rows] or [self.empty]
+        return [row.line(ink) for row in self.rows] or [_(self.empty)]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del width

@@ -22,12 +22,13 @@ from memory.store.faults import commit_point
 from memory.store.ids import InboxId
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line
+from texts import _, gettext_noop
 
 _RETRY = commit_point("unanswered.retry")
 _LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _SUGGESTED = 25
 _SHOWN = 80  # characters of a message
-_NONE = "You have no such message that I gave up on."
+_NONE = gettext_noop("You have no failed message with this number.")
 
 
 class OneMessage(Arguments):
@@ -50,14 +51,16 @@ class Unanswered:
         def work(tx: Tx) -> str:
             row = self._found(tx, caller, arguments.message)
             if row.status is not Status.DEAD:
-                return "I am at it already." if row.status is not Status.DONE else "That was answered."
+                return (
+                    _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
+                )
             said = None if row.message is None else messages.of_id(tx, row.message)
             if said is not None and said.deleted_at is not None:
-                raise Refused("The message was deleted, so there is nothing to answer.")
+                raise Refused(_("The message was deleted, so there is nothing to answer."))
             if inbox.revive(tx, row.id) is None:
-                raise Refused("That cannot be answered any more.")
+                raise Refused(_("I can no longer answer that."))
             self._show(tx, row)
-            return "I try again now."
+            return _("I am trying again now.")
 
         words = await self.database.write(_RETRY, work, durable=True)
         self.queued()
@@ -81,7 +84,7 @@ class Unanswered:
         row = inbox.get(rows, InboxId(min(int(number), _LARGEST))) if number.isdecimal() else None
         theirs = row is not None and row.person in self.people.selves(caller.person)
         if row is None or not (theirs or policy.may(self.people, caller.approver, Action.INBOX)):
-            raise Refused(_NONE)
+            raise Refused(_(_NONE))
         return row
 
     def _show(self, tx: Tx, row: InRow) -> None:

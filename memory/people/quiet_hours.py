@@ -1,11 +1,13 @@
 """By whose clocks somebody lives, and when they are not to be disturbed."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
 from memory.store.ids import PersonId
+from texts import _
 
 
 @dataclass(frozen=True)
@@ -36,3 +38,33 @@ def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> No
         tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
         values = {"zone": times.zone, "quiet_from": times.quiet_from, "quiet_until": times.quiet_until}
         tx.insert("person_times", {"person_id": person, **values, "updated_at": to_text(now)})
+
+
+def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str]:
+    """Quiet hours as they are kept; two empty texts, or "off", end them. Raises Refused."""
+    if begin is None and end is None:
+        return before.quiet_from, before.quiet_until
+    if (begin or "").casefold() == "off":
+        return "", ""
+    begins, ends = _hour(begin or ""), _hour(end or "")
+    if bool(begins) != bool(ends):
+        raise Refused(_("Quiet hours need a start and an end, such as 22:30 and 7:00."))
+    if begins and begins == ends:
+        raise Refused(
+            _(
+                "Quiet hours cannot start and end at the same time ({ends}). Leave both empty to turn them off.",
+                ends=ends,
+            )
+        )
+    return begins, ends
+
+
+def _hour(text: str) -> str:
+    """A time of day as it is kept; empty stays empty. Raises Refused."""
+    if not text.strip():
+        return ""
+    try:
+        hour, _colon, minute = text.strip().partition(":")
+        return f"{time(int(hour), int(minute or 0)):%H:%M}"
+    except ValueError:
+        raise Refused(_('"{text}" is not a time of day. Write it like 22:30.', text=text[:20])) from None

@@ -339,7 +339,7 @@ DELIVERING = frozenset(["outbox.sending", "outbox.sent", "discord.send", "discor
 STEPS = frozenset(["turn.begin", "model.complete", "turn.answer"])
 ALLOWED = Question("It is kept now.", "Allowed once by ", "used", ("asked", "answered", "used"))
 DENIED = Question("It is not kept.", "Denied by ", "denied", ("asked", "answered"))
-EXPIRED = Question("Nobody answered.", "Expired unanswered, ", "expired", ("asked", "expired"))
+EXPIRED = Question("Nobody answered.", "Expired without an answer, ", "expired", ("asked", "expired"))
 WAITS = "That waits for approval."
 
 _put = partial(_make, answer=WAITS, restarts=ONLY_SOON)

@@ -20,7 +20,7 @@ name = "Carina"
 rules = [{ rule = "requires_consent", tool = "recall" }]
 """
 WAITS, DONE = "That waits for approval.", "It is kept now."
-QUESTION = "asks for your yes"
+QUESTION = "asks for your approval"
 LABELS = ["Once", "For 1 hour", "Always for this", "Deny", "Details"]
 ONCE_LABELS = ["Once", "Deny", "Details"]
 
@@ -103,7 +103,7 @@ def labels(card: Message) -> list[str]:
 
 def decided(person: Person, words: str) -> re.Pattern[str]:
     """How a card, or an answer to who pressed, tells of a decision: what, by whom, and when."""
-    return re.compile(rf"{words} by <@{person.id}>, \d{{4}}-\d\d-\d\d \d\d:\d\d UTC")
+    return re.compile(rf"{words} by <@{person.id}>, <t:\d+:f>")
 
 
 def forge(card: Message, label: str, custom_id: str) -> str:

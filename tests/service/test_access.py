@@ -69,10 +69,10 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(tmp_path: Path
 
         approved = await t.olga.command("pair approve", {"code": f" {code.replace('-', '').lower()} "})
         assert approved.ephemeral
-        assert f"(<@{t.ana.id}>) was let in" in approved.text
+        assert f"(<@{t.ana.id}>) is now allowed" in approved.text
         await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
         refused(await t.olga.command("pair approve", {"code": code}), "no open code")
-        assert (await t.olga.command("pair list")).text == "Nobody waits to be let in."
+        assert (await t.olga.command("pair list")).text == "There are no pairing requests."
 
         t.model.script(Answer("Hello Ana."))
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Hello Ana."
@@ -93,7 +93,7 @@ async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
         assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
         assert f"<@{t.ana.id}>" in (await t.olga.command("people list")).text
 
-        assert "taken back" in (await t.olga.command("pair revoke", {"person": t.ana})).text
+        assert "withdrawn" in (await t.olga.command("pair revoke", {"person": t.ana})).text
         refused(await t.olga.command("pair revoke", {"person": t.ana}), "Nothing was decided")
         again = await told(t, t.ana)
         assert again != code
@@ -113,11 +113,11 @@ async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -
         code, _, error = await run("pair", "approve", "nothing")
         assert (code, "no open code" in error) == (1, True)
         code, out, _ = await run("pair", "approve", first)
-        assert (code, "was let in" in out) == (0, True)
+        assert (code, "is now allowed" in out) == (0, True)
         await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
         await t.service.stop()
         code, out, _ = await run("pair", "approve", second)
-        assert (code, "was let in" in out) == (0, True)
+        assert (code, "is now allowed" in out) == (0, True)
         _, out, _ = await run("people", "list", "--json")
         assert {each["subject"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
         code, _, error = await run("people", "deny", "bea")
@@ -135,7 +135,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         refused(await t.olga.command("people deny"), "one of them")
         refused(await t.olga.command("people deny", {"person": t.ana, "server": "1"}), "one of them")
         refused(await t.olga.command("people allow", {"server": "home"}), "names nobody")
-        assert "is shut out" in (await t.olga.command("people deny", {"person": t.ana})).text
+        assert "is blocked" in (await t.olga.command("people deny", {"person": t.ana})).text
         await t.ana.dm(f"let me in, {SECRET}")
         await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
         await heard_elsewhere(t)
@@ -150,13 +150,13 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         assert "about you" in own.text
         await t.service.stop()
         await t.service.start()
-        assert "is let in" in (await t.olga.command("people allow", {"person": t.ana})).text
+        assert "is allowed" in (await t.olga.command("people allow", {"person": t.ana})).text
         t.model.script(Answer("Here I am."), Answer("Here too."))
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Here I am."
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Here too."
         (choice,) = await t.olga.autocomplete("people forget", "who", str(t.ana.id))
         assert await t.ana.autocomplete("people forget", "who", "") == []
-        assert "taken back" in (await t.olga.command("people forget", {"who": choice.value})).text
+        assert "withdrawn" in (await t.olga.command("people forget", {"who": choice.value})).text
         await told(t, t.ana)
 
 
@@ -241,7 +241,7 @@ async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: 
         answered = await t.ana.direct.wait_for_bot()
         found = CODE.search(answered.text)
         assert found is not None
-        assert "was let in" in (await t.olga.command("pair approve", {"code": found[1]})).text
+        assert "is now allowed" in (await t.olga.command("pair approve", {"code": found[1]})).text
         assert len([m for m in t.ana.direct.from_bot if CODE.search(m.text)]) == 1
         await t.service.stop()
 
@@ -253,5 +253,5 @@ async def test_two_who_approve_at_once_let_in_once(tmp_path: Path) -> None:
             t.olga.command("pair approve", {"code": code}), t.service.run("pair", "approve", code)
         )
         said = [both[0].text, both[1][1] + both[1][2]]
-        assert sorted("was let in" in text for text in said) == [False, True]
+        assert sorted("is now allowed" in text for text in said) == [False, True]
         await until(lambda: len(t.ana.direct.from_bot) == 2, what="one code and one welcome")

@@ -133,7 +133,7 @@ async def test_details_show_everything_to_who_is_asked(asking: Live) -> None:
     for text in (card.text, details.text):
         assert "egret is\\u202e \\u0060\\u0060\\u0060 @everyone\\u200b there" in text
         assert text.count("```") == 2
-    assert "It waits for an answer." in details.text
+    assert "It is waiting for an answer." in details.text
     assert status_of(t, request) == "waiting"
     before = as_seen(card)
     await t.olga.press(card, "Deny")
@@ -154,7 +154,7 @@ async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(aski
         assert file.filename == f"request-{request}.json"
         assert json.loads(file.data)["content"] == content
         assert "Sentence 119" not in message.text
-    assert "The whole of it is in the file." in card.text
+    assert "The file has all of it." in card.text
     await t.olga.press(card, "Once")
     await finished(t, card, channel)
     assert len(card.attachments) == 1
@@ -170,7 +170,7 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     bea = t.member("Bea")
     card = await waiting(t, bea, bea.direct, content, DONE)
     assert labels(card) == ONCE_LABELS
-    assert "not shown to anybody else" in card.text
+    assert "not shown to anyone else" in card.text
     shown = [card.text, (await t.olga.press(card, "Details")).text, (await t.olga.command("permits list")).text]
     shown += [choice.name for choice in await t.olga.autocomplete("approve", "request", "")]
     assert "withheld" in shown[1]

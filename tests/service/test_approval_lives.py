@@ -99,9 +99,9 @@ async def test_pressed_after_its_end_it_is_not_run(tmp_path: Path) -> None:
         await expired(t, request)
         refused(await t.olga.press(before, "Once"), "has expired")
         await finished(t, card, t.general, "Nobody answered in time.")
-        assert "Expired unanswered" in await final(t, card)
+        assert "Expired without an answer" in await final(t, card)
         refused(await t.olga.press(before, "Always for this"), "has expired")
-        assert "Expired unanswered" in t.model.requests[-1].last_user
+        assert "Expired without an answer" in t.model.requests[-1].last_user
         assert status_of(t, request) == "expired"
         assert times_kept(t, content) == 0
         assert record_of(t, request) == ["asked", "expired", "refused", "refused"]
@@ -112,7 +112,7 @@ async def test_what_nobody_answers_is_closed_and_told_by_itself(tmp_path: Path) 
         content = "The coot is late."
         card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
         await t.general.wait_for_bot(lambda m: m.text == "Nobody answered in time.")
-        assert "Expired unanswered" in await final(t, card)
+        assert "Expired without an answer" in await final(t, card)
         assert record_of(t, request_of(t, content)) == ["asked", "expired"]
         assert times_kept(t, content) == 0
 
@@ -125,7 +125,7 @@ async def test_what_ends_while_nobody_runs_is_told_at_the_next_start(tmp_path: P
         await expired(t, request_of(t, content))
         await t.service.start()
         await finished(t, card, t.general, "Nobody answered in time.")
-        assert "Expired unanswered" in await final(t, card)
+        assert "Expired without an answer" in await final(t, card)
         assert said_in(t.general) == [WAITS, "Nobody answered in time."]
 
 

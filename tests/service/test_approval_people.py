@@ -102,7 +102,7 @@ async def test_two_admins_in_the_same_moment_one_decides_and_the_other_is_told_w
     card, channel = await home.asked(content, DONE)
     assert labels(card) == LABELS
     yes, no = await asyncio.gather(home.eve.press(card, "Once"), home.rex.press(card, "Once"))
-    late = next(each for each in (yes, no) if "decided already" in each.text)
+    late = next(each for each in (yes, no) if "already been decided" in each.text)
     first = no if late is yes else yes
     who = home.eve if first is yes else home.rex
     assert decided(who, "Allowed once").match(first.text)
@@ -118,10 +118,10 @@ async def test_a_yes_and_a_no_in_the_same_moment_the_first_one_counts(home: Admi
     t, content = home.live, "The moa is awake."
     card, channel = await home.asked(content, DONE)
     yes, no = await asyncio.gather(home.eve.press(card, "Once"), t.olga.press(card, "Deny"))
-    assert ("decided already" in yes.text) != ("decided already" in no.text)
+    assert ("already been decided" in yes.text) != ("already been decided" in no.text)
     await finished(t, card, channel)
     allowed = decided(home.eve, "Allowed once").search(card.text) is not None
-    assert allowed == ("decided already" in no.text)
+    assert allowed == ("already been decided" in no.text)
     assert times_kept(t, content) == allowed
 
 
@@ -133,7 +133,7 @@ async def test_who_comes_later_is_told_who_decided_and_when(home: Administered) 
     await finished(t, card, channel)
     for person, verdict in ((t.olga, "Deny"), (home.rex, "Always for this"), (home.eve, "Once")):
         answered = await person.press(before, verdict)
-        refused(answered, "decided already")
+        refused(answered, "already been decided")
         assert decided(home.eve, "Allowed once").search(answered.text)
     assert times_kept(t, content) == 1
     assert rows(t, "SELECT count(*) FROM permission_grants") == [(0,)]
@@ -307,12 +307,12 @@ async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Pa
         copy = await card_of(t, content, eve.direct)
         request = request_of(t, content)
         assert content in copy.text
-        assert "It takes 2 of you to allow it." in copy.text
+        assert "2 people need to allow it." in copy.text
         await until(lambda: record_of(t, request) == ["asked", "not reached"], what="the admin without direct messages")
         assert status_of(t, request) == "waiting"
         await eve.press(copy, "Once")
         both = (card, copy)
-        await t.server.until(lambda: all("more are needed" in each.text for each in both), 20, "one yes on both")
+        await t.server.until(lambda: all("more people need to" in each.text for each in both), 20, "one yes on both")
         again = await eve.press(copy, "Once")
         refused(again, "You have answered this already; more of you are needed.")
         await t.olga.press(card, "Once")

@@ -50,7 +50,7 @@ async def test_entries_are_listed_shown_and_forgotten_as_far_as_one_may(tmp_path
             ]
         (choice,) = await t.ana.autocomplete("archival show", "entry", "llama")
         assert SECRET in (await t.ana.command("archival show", {"entry": choice.value})).text
-        refused(await bea.command("archival delete", {"entry": shared}, t.general), "not yours to be forgotten")
+        refused(await bea.command("archival delete", {"entry": shared}, t.general), "You cannot have this forgotten")
         assert "Forgotten" in (await t.ana.command("archival delete", {"entry": secret})).text
         assert holding(t, SECRET) in ([], ["carina.db-wal"])  # pages that were replaced stand in the log for a while
         assert not rows(t, "SELECT 1 FROM archival_entries WHERE id = ?", secret)
@@ -121,7 +121,7 @@ async def test_a_person_makes_an_entry_of_their_words_known_here_after_a_look_an
         done = await t.ana.press(looked.message, "Yes, do it")
         assert "as it stands; its past is not" in done.text
         assert SECRET in (await bea.command("archival list", None, t.general)).text
-        refused(await bea.command("archival delete", {"entry": secret}, t.general), "not yours to be forgotten")
+        refused(await bea.command("archival delete", {"entry": secret}, t.general), "You cannot have this forgotten")
         assert "Forgotten" in (await t.ana.command("archival delete", {"entry": secret}, t.general)).text
 
 

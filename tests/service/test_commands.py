@@ -82,7 +82,7 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         opened = await t.olga.command("archival add")
         if who == "opted out":
             await zed.command("privacy optout", channel=place)
-        words = "nothing of yours is kept" if who == "opted out" else "You were not let in here"
+        words = "I keep nothing you say" if who == "opted out" else "You were not let in here"
         for command, options in KEEPING:
             answered = await zed.command(command, options, place)
             refused(answered, words)

@@ -41,7 +41,7 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(tmp_
         offered = await t.ana.autocomplete("facts forget", "fact", "apple", t.general)
         assert [choice.value for choice in offered] == [cake]
         other = t.member("Bob")
-        refused(await other.command("facts forget", {"fact": cake}, t.general), "not yours to be forgotten")
+        refused(await other.command("facts forget", {"fact": cake}, t.general), "You cannot have this forgotten")
         refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
         refused(await t.ana.command("facts confirm", {"fact": "cake"}), "is no number of a fact")
         assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": cake}, t.general)).text

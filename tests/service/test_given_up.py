@@ -26,10 +26,10 @@ async def test_a_message_that_was_given_up_is_answered_at_the_press_of_a_button_
         t.service.environment = usual
         await t.service.start()
         bob = t.member("Bob")
-        assert "You have no such message" in (await bob.press(said, "Try again")).text
+        assert "You have no failed message" in (await bob.press(said, "Try again")).text
         assert t.model.requests == []
-        assert (await t.ana.press(said, "Try again")).text == "I try again now."
+        assert (await t.ana.press(said, "Try again")).text == "I am trying again now."
         await t.general.wait_for_bot(lambda m: m.text == "It is noon.", after=said)
         await t.server.until(lambda: said.buttons == [], what="nothing to be pressed any more")
-        assert (await t.olga.press(told, "Try again")).text == "That was answered."
+        assert (await t.olga.press(told, "Try again")).text == "That has been answered."
         await t.service.stop()

@@ -153,13 +153,13 @@ async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_the
     room = rooms["dynamic"]
     done = await made.ana.command("state", {"state": "overwhelmed"}, room)
     assert done.ephemeral
-    assert "The group that is there for it answers what you say here" in done.text
+    assert "The group that responds to it answers what you say here" in done.text
     assert (await made.ask(made.ana, room, "my plant is dry")).content == "Cat speaking"
     assert (await made.ask(made.olga, room, "my plant is dry")).content == "Bee speaking"
     await made.service.kill()
     await made.service.start()
     assert (await made.ask(made.ana, room, "an invoice came")).content == "Cat speaking"
-    assert "Taken back" in (await made.ana.command("state", {"state": "none"}, room)).text
+    assert "Cleared" in (await made.ana.command("state", {"state": "none"}, room)).text
     assert (await made.ask(made.ana, room, "an invoice came")).content == "Ant speaking"
 
 

@@ -48,7 +48,7 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         await t.service.start()
         put_off = await t.ana.press(said, "Snooze")
         assert put_off.ephemeral
-        assert "I will say it again at" in put_off.text
+        assert "I will remind you again at" in put_off.text
         ((later,),) = rows(t, "SELECT id FROM jobs WHERE id GLOB '*:later'")
         code, _out, error = await t.service.run("jobs", "run", later)
         assert code == 0, error
@@ -74,7 +74,7 @@ async def test_what_its_channel_does_not_take_any_more_is_said_to_its_person_alo
         code, _out, error = await t.service.run("jobs", "run", job)
         assert code == 0, error
         said = await t.ana.direct.wait_for_bot()
-        assert said.text == "⏰ stretch (I cannot say it where you set it any more)"
+        assert said.text == "⏰ stretch (I can no longer reach the place where you set this)"
         assert (await t.ana.press(said, "Done")).text == "Done: stretch"
         await eventually(lambda: said.buttons == [], "what was said shows that it is done")
         assert [each.text for each in t.olga.direct.from_bot] == [], "its person knows: nobody else is told"
@@ -178,7 +178,7 @@ async def test_a_reminder_is_taken_back_by_words_and_who_gives_none_that_fit_is_
         for text in ("water the fern", "water the rose"):
             await t.ana.command("remind me", {"text": text, "when": "tomorrow at 9"})
         unknown = await t.ana.command("remind cancel", {"reminder": "call mum"})
-        assert "No open reminder is called 'call mum' here" in unknown.text
+        assert "There is no open reminder 'call mum' here" in unknown.text
         assert "water the fern" in unknown.text
         assert "say which by its number" in (await t.ana.command("remind cancel", {"reminder": "water"})).text
         assert "Cancelled: water the fern" in (await t.ana.command("remind cancel", {"reminder": "the fern"})).text

@@ -109,7 +109,7 @@ async def test_others_see_it_and_can_do_nothing(scripted: Live) -> None:
         assert words in pressed.text
         assert pressed.modal is None
     form = await t.ana.press(mine, "Correct")
-    assert "not yours to be corrected" in (await bea.submit_modal(form, {"text": "Bea keeps it."})).text
+    assert "You cannot correct this" in (await bea.submit_modal(form, {"text": "Bea keeps it."})).text
     assert rows(t, "SELECT content FROM archival_entries WHERE content = ?", content) == [(content,)]
 
 

@@ -156,7 +156,7 @@ async def test_a_bare_yes_decides_nothing_says_what_waits_and_is_heard(here: Gro
     here.server.chat.say(here.ana, here.bot, "yes")
     await look(here, source)
     assert here.server.chat.texts(here.bot, here.ana) == []
-    here.memory.waiting = "Nothing was decided: 1 question waits for you."
+    here.memory.waiting = "Nothing was decided: 1 request is waiting for you."
     here.server.chat.say(here.ana, here.bot, "Yes!")
     here.server.chat.say(here.bob, here.bot, "no")
     await look(here, source)

@@ -220,7 +220,7 @@ async def test_what_is_said_edited_attached_and_found_again_hides_nothing(
 
 
 async def test_a_card_shows_exactly_what_will_run(server: DiscordServer, general: GuildChannel) -> None:
-    asked = f'Exactly this will run:\n```json\n{{"text": "[good.example]({EVIL})"}}\n```'
+    asked = f'This is exactly what will run:\n```json\n{{"text": "[good.example]({EVIL})"}}\n```'
     async with connected(server) as running:
         buttons = Buttons(RequestId(1), ("once", "deny"))
         await running.endpoint.send(delivery(place_id(general.id), asked, buttons=buttons))

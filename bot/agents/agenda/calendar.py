@@ -22,6 +22,7 @@ from scheduler.descriptions import rule_words
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring, Trigger
 from scheduler.zones import zone_of
+from texts import _
 
 EVENT = "event"
 REMINDER_MINUTES = 15
@@ -42,7 +43,9 @@ class Plan:
 def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
     """Keep an event with its job. Raises Refused, in words."""
     if not -1 <= given.minutes <= _MOST_MINUTES:
-        raise Refused(f"a reminder comes 0 to {_MOST_MINUTES:,} minutes before an event")
+        raise Refused(
+            _("A reminder can come 0 to {MOST_MINUTES} minutes before an event.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
+        )
     wanted = given.wanted
     if given.minutes >= 0:
         require_speaking_later(wanted.place)
@@ -76,7 +79,7 @@ def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
         moments += [_since(said, since, zone) for since in (_midnight(first, zone), first)]
     ends = min((moment for moment in moments if moment is not None and moment > first), default=None)
     if ends is None:
-        raise Refused("it would end before it begins")
+        raise Refused(_("The event would end before it starts."))
     return ends
 
 
@@ -148,7 +151,7 @@ def _until(at: datetime, event: Event, name: str) -> str:
         return ""
     zone = zone_of(name)
     same = ends.astimezone(zone).date() == at.astimezone(zone).date()
-    return f"–{ends.astimezone(zone):%H:%M}" if same else f" to {_clock(ends, name)}"
+    return f"–{ends.astimezone(zone):%H:%M}" if same else _(" to {clock}", clock=_clock(ends, name))
 
 
 def meant(found: list[Event], which: str) -> Event:
@@ -159,8 +162,8 @@ def meant(found: list[Event], which: str) -> Event:
     if len(fitting) == 1:
         return fitting[0]
     listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in (fitting or found)[:10])
-    what = "Several events fit" if fitting else "No event is called"
-    raise Refused(f"{what} {which!r}. There are: {listed or 'none'}.")
+    what = _("Several events match") if fitting else _("There is no event")
+    raise Refused(_("{what} {which}. There are: {listed}.", what=what, which=repr(which), listed=listed or "none"))
 
 
 @dataclass(frozen=True)

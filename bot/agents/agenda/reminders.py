@@ -34,6 +34,7 @@ from scheduler.zones import zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
+from texts import _
 
 REMIND = "reminder"
 ANNOUNCED = "event"
@@ -77,7 +78,12 @@ def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str
     """Keep a reminder with its job. `people` are all accounts of its person. Raises Refused, in words."""
     require_speaking_later(wanted.place)
     if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
-        raise Refused(f"saying it once more takes 0 (not) to {_MOST_MINUTES:,} minutes")
+        raise Refused(
+            _(
+                "A reminder can be repeated after 0 (never) to {MOST_MINUTES} minutes.",
+                MOST_MINUTES=f"{_MOST_MINUTES:,}",
+            )
+        )
     times = quiet_hours.of(tx, people)
     zone = times.zone or default_zone
     trigger = read_when(wanted.when, now, zone)
@@ -103,8 +109,10 @@ def require_speaking_later(place: PlaceId) -> None:
     """Raises Refused, in words, where nothing can be said to somebody later: a post is for everybody."""
     if place_source(place) == BLUESKY and not user_of(place):
         raise Refused(
-            "in a thread on Bluesky I cannot remind anybody, since everybody would read it: ask me on Discord or in a "
-            "direct message"
+            _(
+                "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
+                "Discord or in a direct message."
+            )
         )
 
 
@@ -119,9 +127,11 @@ def quiet_of(times: Times, default_zone: str) -> Quiet | None:
 def snooze(tx: Tx, reminder: Reminder, minutes: int, now: datetime) -> datetime:
     """Say it again in so many minutes; gives when. Raises Refused when it is over already."""
     if reminder.status in (Status.DONE, Status.CANCELLED):
-        raise Refused("that is done already")
+        raise Refused(_("That reminder is already done."))
     if not 1 <= minutes <= _MOST_MINUTES:
-        raise Refused(f"a reminder is put off by 1 to {_MOST_MINUTES:,} minutes")
+        raise Refused(
+            _("A reminder can be snoozed for 1 to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
+        )
     at = now + timedelta(minutes=minutes)
     jobs.drop(tx, job_id(reminder.id, "again"))
     jobs.put(tx, _job(reminder, at, "later"), now)
@@ -156,8 +166,16 @@ def meant(found: list[Reminder], which: str) -> Reminder:
         return fitting[0]
     listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in (fitting or found)[:10])
     if not fitting:
-        raise Refused(f"No open reminder is called {which!r} here. There are: {listed or 'none'}.")
-    raise Refused(f"Several reminders fit {which!r}: say which by its number, {listed}.")
+        raise Refused(
+            _(
+                "There is no open reminder {which} here. There are: {listed}.",
+                which=repr(which),
+                listed=listed or "none",
+            )
+        )
+    raise Refused(
+        _("Several reminders match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
+    )
 
 
 def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
@@ -165,9 +183,9 @@ def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
     found = find_when(text, now, zone)
     what = "" if found is None else re.sub(r"^(to|of|about|that)\s+", "", found.rest.strip(" ,;:"), flags=re.IGNORECASE)
     if found is None:
-        raise Refused('Say when, too, such as "in 20 minutes", "tomorrow at 9" or "every monday at 8".')
+        raise Refused(_('Please also say when, such as "in 20 minutes", "tomorrow at 9" or "every monday at 8".'))
     if not what:
-        raise Refused("Say what to remind you of, too.")
+        raise Refused(_("Please also say what to remind you of."))
     return what, found.said
 
 
@@ -180,7 +198,7 @@ def lateness(firing: Firing, zone: str) -> str:
     promised = firing.due if held is None else max(firing.due, held)
     if firing.asked or firing.now - promised < LATE:
         return ""
-    return f" (this was for {_clock(promised, zone)}; I was not running then)"
+    return _(" (this was due at {clock}, when I was not running)", clock=_clock(promised, zone))
 
 
 def lines(found: list[tuple[Reminder, datetime | None]], zone: str) -> list[str]:
@@ -232,7 +250,7 @@ class Reminding:
         if (held := self._held_until(tx, reminder, firing.now)) is not None:
             return Done("waits for the end of quiet hours", again=held)
         key = f"{reminder.told_key}/again"
-        self._say(tx, reminder, f"⏰ Still open: {reminder.text}", key, firing.now)
+        self._say(tx, reminder, _("⏰ Still open: {reminder_text}", reminder_text=reminder.text), key, firing.now)
         reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
         return Done("said once more")
 
@@ -276,7 +294,7 @@ class Reminding:
 
 def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
     """Say to its person alone what the place where it was set does not take; False where there is nothing to do."""
-    what, _, rest = row.key.partition("/")
+    what, _slash, rest = row.key.partition("/")
     if what not in (REMIND, ANNOUNCED) or not isinstance(row.detail, outbox.TextDetail) or not row.detail.mentions:
         return False
     person = row.detail.mentions[0]
@@ -286,7 +304,7 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
         key=key,
         place=own,
         source=place_source(own),
-        content=f"{words} (I cannot say it where you set it any more)",
+        content=_("{words} (I can no longer reach the place where you set this)", words=words),
         audience=person_audience(person),
         person=person,
         detail=replace(row.detail, mentions=()),
@@ -299,7 +317,7 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
 
 
 def _own(person: PersonId) -> PlaceId:
-    source, _, name = person.partition(":")
+    source, _colon, name = person.partition(":")
     return PlaceId(f"{source}:user:{name}")
 
 
@@ -333,7 +351,11 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
 def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:
     quiet = None if urgent else quiet_of(times, zone)
     until = None if quiet is None else quiet.until(at)
-    return "" if until is None else f"That is within your quiet hours: I say it at {_clock(until, zone)}."
+    return (
+        ""
+        if until is None
+        else _("That is during your quiet hours, so I will remind you at {clock}.", clock=_clock(until, zone))
+    )
 
 
 def _clock(moment: datetime, zone: str) -> str:
@@ -352,6 +374,6 @@ def on_clocks(moment: datetime | None, zone: str) -> str:
 
 
 def _state(reminder: Reminder, at: datetime | None, zone: str) -> str:
-    told = "" if reminder.status is Status.WAITING else "said, not done yet"
+    told = "" if reminder.status is Status.WAITING else _("sent, not done yet")
     due = "" if at is None else _clock(at, zone)
     return "; ".join(filter(None, (due, repetition(reminder), told, "urgent" if reminder.urgent else "")))

@@ -26,6 +26,7 @@ from memory.queue.turns import Turn
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.store.database import Rows, Tx
 from memory.store.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, place_source
+from texts import language, speaking
 
 SOURCE = "approval"
 """The source of inbox rows that are decisions."""
@@ -202,7 +203,9 @@ class Broker:
         shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
         called = (self._named(vote.person, request, source) for vote in counted)
         who = " and ".join(dict.fromkeys(called)) or "nobody"
-        return cards.ruling(request, who, shortest, request.decided_at or request.created_at)
+        at = request.decided_at or request.created_at
+        with speaking(language() if source else "en"):  # agents are told in English
+            return cards.ruling(request, who, shortest, at, source)
 
     def _named(self, person: PersonId, request: Request, source: str) -> str:
         """How somebody who decided is called in a place of that source; for an agent by what they are."""
@@ -273,7 +276,7 @@ class Broker:
         else:
             chain = self.terms.chain
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
-        shown = cards.card(request, origin, may_read=may_read)
+        shown = cards.card(request, origin, may_read=may_read, source=place_source(chain[0]))
         outbox.add(tx, cards.row(request, shown, chain), now)
         if chain is self.terms.chain and request.quorum > 1:
             for place in self.terms.others:

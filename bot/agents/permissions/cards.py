@@ -13,6 +13,7 @@ from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.requests import Request, Status, Verdict
 from memory.store.ids import PersonId, PlaceId, place_source
+from texts import _, gettext_noop, ngettext
 
 _INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
 _LISTED, _REASON = 5, 100  # questions that are told apart at once, and characters of why each is asked
@@ -45,28 +46,28 @@ def offers(request: Request) -> tuple[Verdict, ...]:
     return (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS, Verdict.DENY)
 
 
-def card(request: Request, origin: Origin, *, may_read: bool) -> Card:
-    """The question. Without `may_read` the arguments are withheld."""
+def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") -> Card:
+    """The question, for a place of that source. Without `may_read` the arguments are withheld."""
     exact = exactly(request.arguments)
     shown, attached = exact, ""
     if len(exact) > _INLINE:
         shown, attached = f"{exact[:_INLINE]}…", exact
     lines = [
-        f"**{_plain(origin.agent)}** asks for your yes.",
-        f"What: `{request.tool}`",
-        f"Why: {_plain(request.reason)}",
-        f"For: {_plain(origin.speaker)} ({request.person}) in {_plain(origin.place)}",
-        f"Until: {request.expires_at:%Y-%m-%d %H:%M} UTC",
+        _("**{plain}** asks for your approval.", plain=_plain(origin.agent)),
+        _("What: `{tool}`", tool=request.tool),
+        _("Why: {plain}", plain=_plain(request.reason)),
+        _("For: {plain} in {plain2}", plain=_plain(origin.speaker), plain2=_plain(origin.place)),
+        _("Until: {moment}", moment=_moment(request.expires_at, source)),
     ]
     if request.quorum > 1:
-        lines.append(f"It takes {request.quorum} of you to allow it.")
+        lines.append(_("{quorum} people need to allow it.", quorum=request.quorum))
     if may_read:
-        lines.append(f"Exactly this will run:\n```json\n{shown}\n```")
-        lines += ["The whole of it is in the file."] if attached else []
+        lines.append(_("This is exactly what will run:\n```json\n{shown}\n```", shown=shown))
+        lines += [_("The file has all of it.")] if attached else []
         lines += [] if request.once_only else [_lasting(request)]
     else:
-        lines.append("The arguments come from a direct message and are not shown to anybody else.")
-    lines.append(f"-# request {request.id}")
+        lines.append(_("The arguments come from a direct message and are not shown to anyone else."))
+    lines.append(_("-# Request {request_id}", request_id=request.id))
     return Card("\n".join(lines), attached if may_read else "")
 
 
@@ -90,10 +91,19 @@ def _lasting(request: Request) -> str:
     """What is allowed besides by whoever says yes for longer: often more than the call that is shown."""
     free = [name for name in parsed(request.arguments) if name not in request.pattern]
     if not free:
-        return f"*For 1 hour* and *Always* are for calls of `{request.tool}` with these arguments."
+        return _("*For 1 hour* and *Always* allow calls of `{tool}` with these arguments.", tool=request.tool)
     bound = ", ".join(f"{name} {_short(value)}" for name, value in request.pattern.items())
-    which = f"every call of `{request.tool}`{f' with {bound}' if bound else ''}"
-    return f"*For 1 hour* and *Always* are for {which}, whatever its {' and '.join(map(_plain, free))}."
+    names = ", ".join(map(_plain, free))
+    if not bound:
+        return _(
+            "*For 1 hour* and *Always* allow every call of `{tool}`, with any {names}.", tool=request.tool, names=names
+        )
+    return _(
+        "*For 1 hour* and *Always* allow every call of `{tool}` with {bound}, and any {names}.",
+        tool=request.tool,
+        bound=bound,
+        names=names,
+    )
 
 
 def _short(value: Any) -> str:
@@ -116,26 +126,37 @@ def _visible(character: str) -> str:
     return json.dumps(character)[1:-1] if character != "`" else "\\u0060"
 
 
+def _moment(at: datetime, source: str) -> str:
+    """On Discord its own mark, which every reader sees on their own clocks."""
+    return f"<t:{int(at.timestamp())}:f>" if source == "discord" else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
 def outcome(text: str, words: str) -> str:
     """A card after the decision: what it asked, and what came of it."""
     return f"{text}\n**{words}**"
 
 
-def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime) -> str:
+def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime, source: str = "") -> str:
     """What was decided, in one line; `who` is how the person is named there."""
-    when = f"{at:%Y-%m-%d %H:%M} UTC"
+    when = _moment(at, source)
     match request.status:
         case Status.DENIED:
-            return f"Denied by {who}, {when}"
+            return _("Denied by {who}, {when}", who=who, when=when)
         case Status.EXPIRED:
-            return f"Expired unanswered, {when}"
+            return _("Expired without an answer, {when}", when=when)
         case Status.WITHDRAWN:
-            return f"Taken back, {when}"
+            return _("Withdrawn, {when}", when=when)
         case Status.WAITING:
-            return f"{who} said yes, {when}; more are needed"
+            return _("{who} agreed, {when}; more people need to", who=who, when=when)
         case _:
-            length = {Verdict.HOUR: "for 1 hour", Verdict.ALWAYS: "always"}.get(verdict or Verdict.ONCE, "once")
-            return f"Allowed {length} by {who}, {when}"
+            return _(_ALLOWED[verdict or Verdict.ONCE], who=who, when=when)
+
+
+_ALLOWED = {
+    Verdict.ONCE: gettext_noop("Allowed once by {who}, {when}"),
+    Verdict.HOUR: gettext_noop("Allowed for 1 hour by {who}, {when}"),
+    Verdict.ALWAYS: gettext_noop("Always allowed by {who}, {when}"),
+}
 
 
 def named(person: PersonId, source: str, handle: str = "") -> str:
@@ -150,11 +171,13 @@ def which(asking: Sequence[Request], among: Iterable[int]) -> str:
     """What somebody is asked who did not say clearly enough which of their questions they answer."""
     ids = list(among)
     found = [f"{requests.code(each.id, ids)} ({each.tool}: {_short_reason(each)})" for each in asking[:_LISTED]]
-    more = f", and {len(asking) - _LISTED} more (`carina permits list`)" if len(asking) > _LISTED else ""
-    wait = "1 question waits" if len(asking) == 1 else f"{len(asking)} questions wait"
-    return (
-        f"Nothing was decided: {wait} for you, and an answer names its question by the end of its number. "
-        f"Say yes or no with one of: {', '.join(found)}{more}"
+    if len(asking) > _LISTED:
+        found.append(ngettext("{count} more", "{count} more", len(asking) - _LISTED))
+    return ngettext(
+        "Nothing was decided: {count} request is waiting for you. Say yes or no with the end of its number: {found}",
+        "Nothing was decided: {count} requests are waiting for you. Say yes or no with the end of a number: {found}",
+        len(asking),
+        found=", ".join(found),
     )
 
 

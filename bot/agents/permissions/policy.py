@@ -14,6 +14,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue.turns import Turn
 from memory.requests import Kind, Need, Request, Status, Verdict, may_answer
 from memory.store.ids import PersonId
+from texts import _, gettext_noop
 
 GRANT_HOUR = timedelta(hours=1)
 
@@ -21,54 +22,56 @@ GRANT_HOUR = timedelta(hours=1)
 class Standing(Enum):
     """What somebody is to the constellation, from most to least."""
 
-    OWNER = "the owner"
-    ADMIN = "an admin"
+    OWNER = gettext_noop("the owner")
+    ADMIN = gettext_noop("an admin")
     PERSON = "anybody"
 
 
 class Action(StrEnum):
     """What a command does, by the right that it takes."""
 
-    HELP = "see help"
-    SEARCH = "search what they are allowed to know"
-    READ_MEMORY = "see the memory they are allowed to know"
-    KEEP = "save something for when an agent talks to them alone"
-    ANSWER = "answer a request addressed to them"
-    STATUS = "see the status of the service"
-    EXAMINE = "check the whole installation"
-    AGENTS = "create, change and archive agents and groups"
-    EXPORT = "export agents and groups with all their settings"
-    RESTART = "restart the service"
-    WEB = "sign in to the dashboard and make API tokens"
-    PERMITS = "see requests and lasting permissions"
-    GRANT = "give a lasting permission before an agent asks for it"
-    REVOKE = "revoke a lasting permission"
-    AUDIT = "read the audit log of permissions"
-    PEOPLE = "let people in, block them, and see who is let in or blocked"
-    COORDINATE = "assign tasks to agents, hand over work and leave notes"
-    COST = "see what models cost"
-    BUDGET = "set budgets for models"
-    STEER = "set how a channel is heard and which group answers there"
-    SLEEP = "hibernate and wake agents"
-    SOURCES = "pause and resume a source"
-    BACKUP = "make and list backups"
-    AGENDA = "manage their own tasks, reminders and quiet hours"
-    UNDO_NIGHT = "undo what agents wrote in a night without supervision"
-    JOBS = "see, run, pause and resume scheduled jobs"
-    FOLDERS = "make folders of files and choose which agents can use them"
-    HALT = "halt everything and release the halt"
-    INBOX = "see and retry incoming messages"
-    OUTBOX = "see what could not be delivered, and resend or drop it"
-    PRIVACY = "see, export, pause and erase what is kept about themselves"
-    PRIVACY_OF_OTHERS = "see, export, pause and erase what is kept about somebody else"
-    LINK = "link their own accounts, so that they count as one person"
-    WHY = "ask why something was said"
-    CHANGE_OWN = "forget, correct or keep to direct messages what is their own"
-    EDIT_OWN = "edit blocks about themselves and undo changes"
-    SHARE = "share a block with another agent and stop sharing it"
-    WIDEN = "let more people know a block that holds only their own words"
-    EDIT_ANY = "edit and restore any block except those of other people's direct messages, and check all blocks"
-    CHANGE_ANY = "forget or correct what others said, except in their direct messages"
+    HELP = gettext_noop("see help")
+    SEARCH = gettext_noop("search what they are allowed to see")
+    READ_MEMORY = gettext_noop("see the memory they are allowed to see")
+    KEEP = gettext_noop("save something for private conversations")
+    ANSWER = gettext_noop("answer a request addressed to them")
+    STATUS = gettext_noop("see the status of the service")
+    EXAMINE = gettext_noop("check the whole installation")
+    AGENTS = gettext_noop("create, change and archive agents and groups")
+    EXPORT = gettext_noop("export agents and groups with all their settings")
+    RESTART = gettext_noop("restart the service")
+    WEB = gettext_noop("sign in to the dashboard and create API tokens")
+    PERMITS = gettext_noop("see requests and lasting permissions")
+    GRANT = gettext_noop("give a lasting permission before an agent asks for it")
+    REVOKE = gettext_noop("revoke a lasting permission")
+    AUDIT = gettext_noop("read the audit log of permissions")
+    PEOPLE = gettext_noop("allow and block people, and see who is allowed or blocked")
+    COORDINATE = gettext_noop("assign tasks to agents, hand over work and leave notes")
+    COST = gettext_noop("see what models cost")
+    BUDGET = gettext_noop("set budgets for models")
+    STEER = gettext_noop("set which messages and which group a channel is for")
+    SLEEP = gettext_noop("hibernate and wake agents")
+    SOURCES = gettext_noop("pause and resume a source")
+    BACKUP = gettext_noop("make and list backups")
+    AGENDA = gettext_noop("manage their own tasks, reminders and quiet hours")
+    UNDO_NIGHT = gettext_noop("undo what agents wrote on their own overnight")
+    JOBS = gettext_noop("see, run, pause and resume scheduled jobs")
+    FOLDERS = gettext_noop("create folders of files and choose which agents can use them")
+    HALT = gettext_noop("halt everything and release the halt")
+    INBOX = gettext_noop("see and retry incoming messages")
+    OUTBOX = gettext_noop("see, resend and discard undelivered messages")
+    PRIVACY = gettext_noop("see, export, pause and erase what is kept about themselves")
+    PRIVACY_OF_OTHERS = gettext_noop("see, export, pause and erase what is kept about somebody else")
+    LINK = gettext_noop("link their own accounts")
+    WHY = gettext_noop("ask why something was said")
+    CHANGE_OWN = gettext_noop("forget or correct what is their own, or keep it to direct messages")
+    EDIT_OWN = gettext_noop("edit blocks about themselves and undo changes")
+    SHARE = gettext_noop("share a block with another agent and stop sharing it")
+    WIDEN = gettext_noop("share a block that contains only their own words")
+    EDIT_ANY = gettext_noop(
+        "edit and restore all blocks except those from other people's direct messages, and check all blocks"
+    )
+    CHANGE_ANY = gettext_noop("forget or correct what others said, except in their direct messages")
 
 
 _LEAST = {
@@ -180,7 +183,7 @@ def may(people: People, who: Approver, action: Action) -> bool:
 def require(people: People, who: Approver, action: Action) -> None:
     """Raise UserError, in words for them, when somebody may not give a command of that right."""
     if not may(people, who, action):
-        raise UserError(f"Only {_LEAST[action].value} may {action.value}.")
+        raise UserError(_("Only {value} may {action}.", value=_(_LEAST[action].value), action=_(action.value)))
 
 
 def table() -> list[tuple[Action, Standing]]:
@@ -253,7 +256,16 @@ class Change(StrEnum):
     NARROW = "narrow"
 
 
-_DONE = {Change.FORGET: "forgotten", Change.CORRECT: "corrected", Change.NARROW: "kept to direct messages"}
+_CANNOT = {
+    Change.FORGET: gettext_noop("This cannot be forgotten."),
+    Change.CORRECT: gettext_noop("This cannot be corrected."),
+    Change.NARROW: gettext_noop("This cannot be kept to direct messages."),
+}
+_NOT_YOURS = {
+    Change.FORGET: gettext_noop("You cannot have this forgotten, because it contains words of others."),
+    Change.CORRECT: gettext_noop("You cannot correct this, because it contains words of others."),
+    Change.NARROW: gettext_noop("You cannot keep this to direct messages, because it contains words of others."),
+}
 
 
 @dataclass(frozen=True)
@@ -271,7 +283,7 @@ def change_refusal(people: People, who: Approver, change: Change, held: Held) ->
     That they may know it where they ask is for whoever reads it to see to.
     """
     if change not in held.changes:
-        return f"This is nothing that can be {_DONE[change]}."
+        return _(_CANNOT[change])
     own = people.selves(who.person)
     theirs = not set(own).isdisjoint(held.people) and may(people, who, Action.CHANGE_OWN)
     alone = theirs and set(own).issuperset(held.people)
@@ -280,28 +292,30 @@ def change_refusal(people: People, who: Approver, change: Change, held: Held) ->
         case Change.NARROW if alone:
             return ""
         case Change.NARROW:
-            return "Only the person whose words these are, and nobody else's with them, can keep them to themselves."
+            return _(
+                "Only the person who said this can keep it to themselves, and only if it holds nobody else's words."
+            )
         case Change.CORRECT if alone or any_other:
             return ""
         case Change.FORGET if theirs or any_other:
             return ""
         case _:
-            return f"This is not yours to be {_DONE[change]}: it holds words of others."
+            return _(_NOT_YOURS[change])
 
 
 def refusal(request: Request, who: Approver, verdict: Verdict) -> str:
     """Why this answer does not count, in words for who gave it; empty when it does."""
     if not may_answer(request, who.identities):
-        return "This is not yours to answer: those who may were chosen when it was asked."
+        return _("You cannot answer this request: the people who may were chosen when it was made.")
     match request.status:
         case Status.EXPIRED:
-            return "This question has expired; nothing was done. The agent can ask again."
+            return _("This request has expired, and nothing was done. The agent can ask again.")
         case Status.WITHDRAWN:
-            return "This question was taken back; nothing is done."
+            return _("This request was withdrawn. Nothing will be done.")
         case Status.WAITING:
             pass
         case _:
-            return "This is decided already."
+            return _("This request has already been decided.")
     if verdict in (Verdict.HOUR, Verdict.ALWAYS) and request.once_only:
-        return "This can be allowed once at a time only."
+        return _("This can only be allowed once at a time.")
     return ""

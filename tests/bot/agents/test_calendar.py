@@ -90,7 +90,7 @@ def test_quiet_hours_hold_it_back(tx: Tx) -> None:
 
 def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None:
     there = replace(wanted("today at 18:00"), place=PlaceId("bluesky:at://did:plc:7/post/1"))
-    with pytest.raises(Refused, match="ask me on Discord"):
+    with pytest.raises(Refused, match="Ask me on Discord"):
         calendar.plan(tx, Plan(there), (ANN,), "UTC", NOW)
     event = calendar.plan(tx, Plan(there, minutes=-1), (ANN,), "UTC", NOW)
     assert jobs.get(tx, appointments.job_id(event.id)) is None
@@ -119,7 +119,7 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
     first, alone = out(tx)
     assert first[0] == HALL
     assert alone == (
-        DIRECT, "📅 Mon 2026-03-02 18:00: call mum (I cannot say it where you set it any more)", ALONE.audience
+        DIRECT, "📅 Mon 2026-03-02 18:00: call mum (I can no longer reach the place where you set this)", ALONE.audience
     )  # fmt: skip
     (kept,) = outbox.of_prefix(tx, f"{row.key}/")
     assert not said_alone(tx, kept, NOW), "what fails there too is the owner's to hear of"
@@ -152,11 +152,11 @@ def test_an_end_that_names_a_day_means_that_day(tx: Tx, when: str, ends: str, da
 
 
 def test_an_event_does_not_end_before_it_begins(tx: Tx) -> None:
-    with pytest.raises(Refused, match="end before it begins"):
+    with pytest.raises(Refused, match="end before it starts"):
         kept(tx, "2026-03-05 18:00", ends="2026-03-05 17:00")
-    with pytest.raises(Refused, match="end before it begins"):
+    with pytest.raises(Refused, match="end before it starts"):
         kept(tx, "tomorrow at 10:00", ends="tomorrow at 9:00")
-    with pytest.raises(Refused, match="end before it begins"):
+    with pytest.raises(Refused, match="end before it starts"):
         kept(tx, "friday at 10:00", ends="thursday at 11:00")
 
 
@@ -185,4 +185,4 @@ def test_what_is_announced_after_an_outage_says_for_when_that_was(tx: Tx) -> Non
     firing = fired(tx, event)
     Announcing(says()).announce(tx, replace(firing, now=firing.due + timedelta(hours=1)))
     said = str(tx.all("SELECT content FROM outbox")[0]["content"])
-    assert said.endswith(f"(this was for {firing.due:%Y-%m-%d} 17:45; I was not running then)")
+    assert said.endswith(f"(this was due at {firing.due:%Y-%m-%d} 17:45, when I was not running)")

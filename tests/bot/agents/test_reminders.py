@@ -132,13 +132,13 @@ def test_the_same_due_time_is_said_once(tx: Tx) -> None:
 def test_what_is_late_says_for_when_it_was(tx: Tx) -> None:
     kept = planned(tx)
     says().remind(tx, firing(tx, kept, NOW + timedelta(hours=5)))
-    assert out(tx)[0][1] == "⏰ call mum (this was for 2026-03-02 12:20; I was not running then)"
+    assert out(tx)[0][1] == "⏰ call mum (this was due at 2026-03-02 12:20, when I was not running)"
 
 
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
     quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, wanted("today at 23:30"))
-    assert kept.note == "That is within your quiet hours: I say it at 2026-03-03 07:00."
+    assert kept.note == "That is during your quiet hours, so I will remind you at 2026-03-03 07:00."
     done = says().remind(tx, firing(tx, kept))
     assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
     assert out(tx) == []
@@ -148,7 +148,7 @@ def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: T
 
 
 def test_in_a_thread_on_bluesky_nobody_is_reminded(tx: Tx) -> None:
-    with pytest.raises(Refused, match="ask me on Discord"):
+    with pytest.raises(Refused, match="Ask me on Discord"):
         planned(tx, wanted(place=PlaceId("bluesky:at://did:plc:7/post/1")))
     assert tx.all("SELECT id FROM jobs") == tx.all("SELECT id FROM reminders") == []
 
@@ -171,8 +171,8 @@ async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) ->
     async with running(tmp_path, setting) as service:
         await service.heard(said("remind me in 20 minutes to call mum", 1, thread))
         (answer,) = service.platform.texts(thread.id)
-        assert "in a thread on Bluesky I cannot remind anybody" in answer
-        assert "ask me on Discord or in a direct message" in answer
+        assert "I cannot remind you in a thread on Bluesky" in answer
+        assert "Ask me on Discord or in a direct message" in answer
         assert await service.column("SELECT id FROM reminders") == []
 
 
@@ -254,7 +254,7 @@ def test_what_is_done_is_not_said_again(tx: Tx) -> None:
     reminding.finish(tx, found, NOW)
     says().escalate(tx, again)
     assert len([text for _place, text, _audience in out(tx) if "Still" in text]) == 0
-    with pytest.raises(Refused, match="done already"):
+    with pytest.raises(Refused, match="already done"):
         reminding.snooze(tx, replace(found, status=Status.DONE), 10, NOW)
 
 
@@ -307,14 +307,14 @@ def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx
     morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
     jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)
     says().remind(tx, firing(tx, kept, morning + timedelta(hours=3)))
-    assert out(tx)[0][1] == "⏰ call mum (this was for 2026-03-03 07:00; I was not running then)"
+    assert out(tx)[0][1] == "⏰ call mum (this was due at 2026-03-03 07:00, when I was not running)"
 
 
 @pytest.mark.parametrize(("seconds", "late"), [(5, False), (45, True)])
 def test_a_short_outage_is_said_too_but_not_a_busy_moment(tx: Tx, seconds: int, late: bool) -> None:
     kept = planned(tx)
     says().remind(tx, firing(tx, kept, kept.at + timedelta(seconds=seconds)))
-    assert ("I was not running then" in out(tx)[0][1]) is late
+    assert ("I was not running" in out(tx)[0][1]) is late
 
 
 def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:

@@ -97,13 +97,13 @@ def test_an_answer_to_a_request_is_one_sentence_with_what_was_decided(
         assert re.fullmatch(f"{words}\n", done.stdout)
     done = here(f"approve {denied}")
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(rf"carina: This is decided already\. Denied {DECIDED}\n", done.stderr)
+    assert re.fullmatch(rf"carina: This request has already been decided\. Denied {DECIDED}\n", done.stderr)
 
 
 def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[RequestId, RequestId, RequestId]) -> None:
     found = json.loads(here(f"approve {waiting[0]} --always --json").stdout)
     assert (found["id"], found["counted"]) == (str(waiting[0]), True)
-    assert found["text"].startswith("Allowed always by")
+    assert found["text"].startswith("Always allowed by")
     both = here(f"approve {waiting[1]} --hour --always")
     assert (both.returncode, "--hour and --always: found both" in both.stderr) == (2, True)
     (grant,) = json.loads(here("permits list --json").stdout)["grants"]
@@ -116,7 +116,7 @@ def test_a_revoked_permission_is_said_in_a_sentence(
     here(f"approve {waiting[0]} --always")
     listed = here("permits list").stdout
     assert listed.startswith("Waiting for you:\n")
-    assert "\nAllowed for longer:\n" in listed
+    assert "\nLasting permissions:\n" in listed
     (grant,) = json.loads(here("permits list --json").stdout)["grants"]
     done = here(f"permits revoke {grant['id']}")
     assert done.returncode == 0
@@ -166,8 +166,8 @@ def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) 
 
 
 def test_what_is_only_a_sentence_stands_without_the_head_of_a_table(here: Here, dead: InboxId) -> None:
-    assert here("quiet").stdout.startswith("Your clocks: ")
-    assert json.loads(here("quiet --json").stdout)["text"].startswith("Your clocks: ")
+    assert here("quiet").stdout.startswith("Time zone: ")
+    assert json.loads(here("quiet --json").stdout)["text"].startswith("Time zone: ")
 
 
 def test_what_was_set_is_listed_on_the_clocks_of_now(here: Here, dead: InboxId) -> None:
@@ -175,7 +175,7 @@ def test_what_was_set_is_listed_on_the_clocks_of_now(here: Here, dead: InboxId) 
     for command in ("remind me stretch", "events add stretch", "tasks add stretch --due"):
         assert here(f"{command} 2031-03-03T20:00Z").returncode == 0
     said = here("quiet --zone Asia/Tokyo").stdout
-    assert "What repeats already keeps the clocks by which it was set" in said
+    assert "Reminders and events that already repeat keep their old time zone" in said
     assert "What repeats" not in here("quiet --zone Asia/Tokyo").stdout
     for listed, column in (("remind list", "next"), ("events list --days 3000", "at"), ("tasks list", "due")):
         (row,) = json.loads(here(f"{listed} --json").stdout)
@@ -186,7 +186,7 @@ def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here, dead: Inbo
     assert dead
     done = here("quiet --from 8:00 --until 8:00")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Quiet hours that end at 08:00, when they begin, are none" in done.stderr
+    assert "Quiet hours cannot start and end at the same time (08:00)" in done.stderr
 
 
 def test_lists_stand_in_tables_as_words(here: Here, dead: InboxId) -> None:
@@ -212,7 +212,7 @@ def test_a_reminder_and_a_task_need_no_quotes(here: Here, dead: InboxId) -> None
     assert here("remind me stretch tomorrow").returncode == 0
     assert here("tasks add buy oat milk").stdout.startswith("Added: buy oat milk")
     assert sorted(row["text"] for row in json.loads(here("remind list --json").stdout)) == ["call mum", "stretch"]
-    for words, said in (("call my mum", "Say when, too"), ("in 2 minutes", "Say what to remind you of")):
+    for words, said in (("call my mum", "also say when"), ("in 2 minutes", "also say what to remind you of")):
         refused = here(f"remind me {words}")
         assert (refused.returncode, said in refused.stderr) == (1, True)
 

@@ -131,7 +131,7 @@ async def test_nobody_else_answers(tmp_path: Path) -> None:
         for who in (STRANGER, Approver(ANN.id, "Ann"), Approver(PersonId(""), "nobody")):
             ruling = await answer(service, request, who=who)
             assert not ruling.counted
-            assert "not yours" in ruling.words
+            assert "You cannot answer this request" in ruling.words
             with pytest.raises(UserError):
                 await service.approvals.details(request, who)
         assert await strokes(service) == 0
@@ -148,7 +148,7 @@ async def test_the_first_answer_is_final(tmp_path: Path) -> None:
         await answer(service, request)
         late = await answer(service, request, Verdict.DENY, Approver(EVA.id, "Eva"))
         assert not late.counted
-        assert "decided already" in late.words
+        assert "already been decided" in late.words
         assert "<@olga>" in late.words
         assert await strokes(service) == 1
 
@@ -174,7 +174,7 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
         await service.heard(said("ring the bell", 1))
         request = await waiting(service)
         first = await answer(service, request, Verdict.ALWAYS)
-        assert "more are needed" in first.words
+        assert "more people need to" in first.words
         assert not (await answer(service, request)).counted  # the same person twice is one person
         assert await strokes(service) == 0
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
@@ -193,7 +193,7 @@ async def test_who_said_yes_can_say_no_while_more_are_needed(tmp_path: Path) -> 
     async with running(tmp_path, setting) as service:
         await service.heard(said("ring the bell", 1))
         request = await waiting(service)
-        assert "more are needed" in (await answer(service, request)).words
+        assert "more people need to" in (await answer(service, request)).words
         taken_back = await answer(service, request, Verdict.DENY)
         assert taken_back.counted
         assert taken_back.words.startswith("Denied by <@olga>, ")
@@ -261,7 +261,7 @@ async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
     async with running(tmp_path, setting) as service:
         await service.heard(said("ring the bell", 1))
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
-        assert "*Always* are for every call of `bell` with times `1`, whatever its note." in card.text
+        assert "*Always* allow every call of `bell` with times `1`, and any note." in card.text
 
 
 async def test_always_holds_until_it_is_revoked(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ async def test_expiry_is_a_denial(tmp_path: Path) -> None:
         assert not late.counted
         assert "expired" in late.words
         assert await strokes(service) == 0
-        assert "Expired unanswered" in str(service.model.requests[-1].messages[-1])
+        assert "Expired without an answer" in str(service.model.requests[-1].messages[-1])
         await service.approvals.expire()  # finds nothing more to do
         await service.settled()
         assert len(service.platform.texts()) == 2
@@ -369,7 +369,7 @@ async def test_carrying_words_elsewhere_asks_who_said_them(tmp_path: Path) -> No
         assert service.platform.texts() == ["Hello."]
         request = await waiting(service)
         assert not (await answer(service, request)).counted  # not even the owner: the words are Ann's
-        cards = [post for post in service.platform.posts if "asks for your yes" in post.text]
+        cards = [post for post in service.platform.posts if "asks for your approval" in post.text]
         assert [card.place for card in cards] == [place.id]
         assert await service.column("SELECT count(*) FROM outbox WHERE place_id = ?", OWNERS_PLACE.id) == [0]
         await answer(service, request, who=Approver(ANN.id, "Ann"))
@@ -383,7 +383,7 @@ async def test_the_owner_does_not_read_what_comes_from_somebodys_messages(tmp_pa
         await service.heard(said("ring, and quince jelly", 1, direct(ANN)))
         (card,) = service.platform.texts(OWNERS_PLACE.id)
         assert "quince" not in card
-        assert "not shown to anybody else" in card
+        assert "not shown to anyone else" in card
         request = await waiting(service)
         assert "quince" not in str(await service.approvals.details(request, OWNER))
         assert not (await answer(service, request, Verdict.ALWAYS)).counted
@@ -400,7 +400,7 @@ async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: 
         service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
         await service.heard(said("ring the bell", 1))
         (card,) = service.platform.texts(private("office").id)
-        assert "asks for your yes" in card
+        assert "asks for your approval" in card
         await answer(service, await waiting(service))
         assert await strokes(service) == 1
 
@@ -468,7 +468,7 @@ async def test_a_turn_that_begins_again_takes_its_question_back(tmp_path: Path) 
         request = await waiting(service)
         await service.write(lambda tx: service.approvals.broker.withdraw(tx, _turn(tx), service.clock()))
         late = await answer(service, request)
-        assert "taken back" in late.words
+        assert "withdrawn" in late.words
         assert await strokes(service) == 0
 
 
@@ -513,19 +513,19 @@ async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_d
         for doubtful in ("", "1234", "678", "9999"):
             words, counted = await by_code(doubtful)
             assert not counted, doubtful
-            assert words.startswith("Nothing was decided: 3 questions wait for you"), doubtful
+            assert words.startswith("Nothing was decided: 3 requests are waiting for you"), doubtful
             assert "10001234 (bell: " in words
             assert "005678 (bell: " in words
         assert await by_code("5678", STRANGER) == ("There is no such request.", False)
         assert await by_code("", STRANGER) == ("", False)
-        assert (await by_code("3330005678", STRANGER))[0].startswith("This is not yours to answer")
+        assert (await by_code("3330005678", STRANGER))[0].startswith("You cannot answer this request")
         assert await service.column("SELECT status FROM permission_requests") == ["waiting"] * 3
         assert (await by_code("005678"))[1]
         await service.settled()
-        assert (await by_code("0005678"))[0].startswith("This is decided already. Allowed once by")
+        assert (await by_code("0005678"))[0].startswith("This request has already been decided. Allowed once by")
         words, counted = await by_code("1110001234", verdict=Verdict.DENY)
         assert counted
-        assert (await by_code("001234"))[0].startswith("Nothing was decided: 1 question waits for you"), (
+        assert (await by_code("001234"))[0].startswith("Nothing was decided: 1 request is waiting for you"), (
             "one is decided"
         )
         assert await service.column("SELECT status FROM permission_requests ORDER BY id") == [

@@ -288,7 +288,7 @@ async def test_what_was_arranged_at_night_and_done_since_stays_done(tmp_path: Pa
 async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(tmp_path: Path) -> None:
     async with dark(tmp_path) as at:
         await at.acts(NOTE)
-        with pytest.raises(UserError, match="Only an admin may undo what agents wrote in a night"):
+        with pytest.raises(UserError, match="Only an admin may undo what agents wrote on their own overnight"):
             await at.nights.undo(somebody(BOB.id), "2026-11-22")
         await at.house.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
         with pytest.raises(UserError, match="still at work"):

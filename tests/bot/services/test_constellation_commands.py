@@ -255,12 +255,12 @@ def test_patterns_roles_and_rules_go_out_and_in(here: Here, tmp_path: Path) -> N
 
 
 def test_the_owner_says_how_they_are_at_the_terminal(here: Here, tmp_path: Path) -> None:
-    assert "You said nothing about how you are." in rows(here, "state")["text"]
+    assert "You have not said how you are." in rows(here, "state")["text"]
     (tmp_path / "planning.toml").write_text(PLANNING, "utf-8")
     assert here(f"group import {tmp_path / 'planning.toml'}").returncode == 0
-    assert "The group that is there for it answers what you say to me alone" in rows(here, "state planning")["text"]
-    assert 'You said that you are "planning".' in rows(here, "state")["text"]
-    assert "Taken back" in rows(here, "state none")["text"]
+    assert "The group that responds to it answers what you tell me privately" in rows(here, "state planning")["text"]
+    assert 'Your state is "planning".' in rows(here, "state")["text"]
+    assert "Cleared" in rows(here, "state none")["text"]
 
 
 def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ async def test_a_death_while_it_is_sent_again_does_not_send_it_a_third_time(post
 async def test_only_the_owner_may(post: Counter) -> None:
     (row,) = await given_up(post, 1)
     for name, given in (("list", {}), ("retry", {"row": str(row)}), ("drop", {"row": str(row)})):
-        with pytest.raises(UserError, match="Only the owner may see what could not be delivered"):
+        with pytest.raises(UserError, match="Only the owner may see, resend and discard undelivered messages"):
             await post.registry.call(f"outbox.{name}", somebody(ANN.id), given)
 
 

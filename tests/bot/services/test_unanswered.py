@@ -56,13 +56,13 @@ async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_r
         platform = service.platform
     setting = Setting(ScriptedModel(says("Now.")), platform=platform)
     async with running(tmp_path, setting) as service:
-        assert await retried(service, who.id, number) == "I try again now."
+        assert await retried(service, who.id, number) == "I am trying again now."
         await service.settled()
         assert platform.texts() == [GIVEN_UP, "Now."]
         assert [post.buttons for post in platform.posts if post.place == HALL.id] == [None, None], (
             "nothing is left to press"
         )
-        assert await retried(service, who.id, number) == "That was answered."
+        assert await retried(service, who.id, number) == "That has been answered."
 
 
 async def test_the_owner_is_told_with_the_same_button(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ async def test_the_owner_is_told_with_the_same_button(tmp_path: Path) -> None:
 async def test_nobody_else_has_it_answered_or_learns_whether_there_is_one(tmp_path: Path, number: str) -> None:
     async with running(tmp_path, broken()) as service:
         theirs = await given_up(service)
-        with pytest.raises(UserError, match=r"^You have no such message that I gave up on\."):
+        with pytest.raises(UserError, match=r"^You have no failed message with this number\."):
             await retried(service, BOB.id, number.format(theirs))
         assert await service.column("SELECT status FROM inbox") == ["dead"]
 

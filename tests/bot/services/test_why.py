@@ -192,7 +192,7 @@ async def test_a_message_is_forgotten_with_what_came_from_it(tmp_path: Path) -> 
         await told(service)
         explained = await why.newest(curious())
         message = next(memory for memory in explained.changeable if memory.kind == "message" and memory.said)
-        with pytest.raises(UserError, match="not yours to be forgotten"):
+        with pytest.raises(UserError, match="You cannot have this forgotten"):
             await why.forget(curious(BOB), "message", message.id)
         assert "1 entry that came from it" in await why.forget(curious(), "message", message.id)
         assert await service.column("SELECT id FROM archival_entries") == []
@@ -237,7 +237,7 @@ async def test_only_in_dm_is_for_whose_words_they_are(tmp_path: Path) -> None:
     async with running(tmp_path, keeping()) as service:
         why, entry = why_of(service), await told(service)
         for asker in (curious(BOB), curious(OLGA)):
-            with pytest.raises(UserError, match="Only the person whose words these are"):
+            with pytest.raises(UserError, match="Only the person who said this"):
                 await why.narrow(asker, "entry", entry)
         assert "our direct messages only" in await why.narrow(curious(), "entry", entry)
         assert "already use it" in await why.narrow(curious(), "entry", entry)
@@ -264,9 +264,9 @@ async def test_others_change_nothing_and_the_owner_nothing_of_direct_messages(tm
         why, entry = why_of(service), await told(service)
         for_bob = await why.newest(curious(BOB))
         assert for_bob.changeable == ()
-        with pytest.raises(UserError, match="not yours to be forgotten"):
+        with pytest.raises(UserError, match="You cannot have this forgotten"):
             await why.forget(curious(BOB), "entry", entry)
-        with pytest.raises(UserError, match="not yours to be corrected"):
+        with pytest.raises(UserError, match="You cannot correct this"):
             await why.correct(curious(BOB), entry, text_mark(QUAGGA), "mine")
         await why.narrow(curious(), "entry", entry)
         with pytest.raises(UserError, match="no such memory"):
@@ -281,7 +281,7 @@ async def test_blocks_and_answers_of_ours_are_not_rewritten(tmp_path: Path) -> N
         with pytest.raises(UserError, match="no such memory"):
             await why_of(service).forget(curious(OLGA), "block", block)
         ours = (await service.column("SELECT id FROM messages WHERE role = 'assistant' AND content <> ''"))[0]
-        with pytest.raises(UserError, match="nothing that can be kept"):
+        with pytest.raises(UserError, match="cannot be kept to direct messages"):
             await why_of(service).narrow(curious(), "message", str(ours))
 
 

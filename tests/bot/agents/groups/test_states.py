@@ -57,7 +57,7 @@ async def test_who_said_to_be_overwhelmed_is_answered_by_the_group_for_that_unti
     model = Cast()
     async with running(tmp_path, Setting(model, toml=TOML)) as service:
         await service.heard(said("hello", 1))
-        assert "The group that is there for it answers" in await say(service, HALL, "Overwhelmed")
+        assert "The group that responds to it answers" in await say(service, HALL, "Overwhelmed")
         await service.heard(said("hello", 2), said("hello", 3, speaker=BOB))
         await service.heard(said("Main: hello", 4))
         await say(service, HALL, "none")
@@ -73,7 +73,7 @@ async def test_what_is_not_said_again_holds_for_a_day(tmp_path: Path) -> None:
         await service.heard(said("hello", 1, at=service.clock.now))
         service.clock.now = NOON + timedelta(hours=25)
         await service.heard(said("hello", 2, at=service.clock.now))
-        assert "You said nothing about how you are." in await say(service, HALL, "")
+        assert "You have not said how you are." in await say(service, HALL, "")
     assert model.asked() == ["Bee", "Ant"]
 
 
@@ -110,12 +110,12 @@ async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: 
         await say(service, HALL, "overwhelmed")
         with pytest.raises(UserError, match="at most 40 characters"):
             await say(service, HALL, "x" * 41)
-        assert "changes nothing about who answers" in await say(service, direct(ANN), "sleepy")
+        assert "so the same agents answer as before" in await say(service, direct(ANN), "sleepy")
     async with running(tmp_path, Setting(model, toml=TOML)) as service:
         await service.heard(said("hello", 1))
         seen = await say(service, HALL, "")
     assert model.asked() == ["Bee"]
-    assert seen == 'You said that you are "overwhelmed". States that a group is there for: overwhelmed.'
+    assert seen == 'Your state is "overwhelmed". Groups respond to these states: overwhelmed.'
 
 
 @pytest.mark.parametrize(
