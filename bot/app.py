@@ -132,8 +132,9 @@ async def build(
         served.shared.fronts.words["dashboard"] = web.listening.words
         router, pulse = served.router, Pulse(services.database)
         talk, access = Talk(services, router, web.source), served.shared.web_access
-        server = WebServer(config, web, access, talk, services, clock, pulse)
-        yield App(served, services, Chat(services, router), GroupRequests(services, router), connected, server)
+        requests = GroupRequests(services, router)
+        server = WebServer(config, web, access, talk, services, clock, pulse, requests)
+        yield App(served, services, Chat(services, router), requests, connected, server)
 
 
 def _hears(front: Front) -> bool:

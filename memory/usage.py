@@ -8,7 +8,7 @@ from memory.people.audience import Audience, Scope
 from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import AgentId, snowflakes
+from memory.store.ids import AgentId, TurnId, snowflakes
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,14 @@ def _add(tx: Tx, whose: dict[str, Value], spent: Spent, now: datetime) -> None:
         "at": to_text(now),
     }
     tx.insert("model_usage", values)
+
+
+def of_turn(rows: Rows, turn: TurnId) -> tuple[int, int]:
+    """How many tokens a turn and its members' parts sent to models, and how many they wrote."""
+    sql = """SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM model_usage
+             WHERE turn_id = ? OR turn_id IN (SELECT id FROM turns WHERE parent_id = ?)"""
+    row = rows.one(sql, (turn, turn))
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
 @dataclass(frozen=True)

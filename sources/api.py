@@ -58,6 +58,15 @@ class ApiSource:
             alone=True,
         )
 
+    def hear_hook(self, text: str, name: str, delivery: str, place: Place, group: str) -> Notification:
+        """What another program delivered: its words, with the trust of a page of the web."""
+        speaker = Speaker(PersonId(f"{SOURCE}:hook-{name}"), flatten(name), trust=Trust.WEB)
+        identifier = f"hook-{name}-{delivery}"
+        now = self._clock()
+        return Notification(
+            SOURCE, identifier, Kind.MESSAGE, place, speaker, identifier, now, sendable(text), to=group, alone=True
+        )
+
     def unsay(self, subject: str, place: Place) -> Notification:
         """That something said before is taken back, which stops its answer."""
         return Notification(SOURCE, f"{subject}!", Kind.DELETE, place, None, subject, self._clock(), answer=False)

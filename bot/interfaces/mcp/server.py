@@ -5,18 +5,21 @@ reach, and is answered as the owner's commands are, so with what may be read at 
 """
 
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, TypeAlias
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
 from memory.store.folder import DataFolder
+
+Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
 _SLACK = 15.0  # seconds for an answer to come through, beside those that it is waited for
 _QUERY = 1_000
@@ -30,10 +33,10 @@ _SAYS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 
 
 class Tools:
-    """The tools, for whoever owns a data folder."""
+    """The tools; `ask` has an operation done by the running service, within so many seconds."""
 
-    def __init__(self, folder: DataFolder) -> None:
-        self._folder = folder
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
 
     async def route_to_group(
         self,
@@ -80,19 +83,24 @@ class Tools:
 
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Have an operation done. Raises ToolError in words for who called."""
-        reply = await self._ask(operation, arguments=arguments, view={"as_json": True})
+        reply = await self._ask(operation, ANSWER_SECONDS, arguments=arguments, view={"as_json": True})
         if "text" not in reply:
             raise ToolError(str(reply.get("error", "")))
         return json.loads(reply["text"])
 
-    async def _ask(self, operation: str, within: float = ANSWER_SECONDS, **arguments: Any) -> Any:
-        """Raises ToolError in words for who called."""
-        if (holder := holder_of(self._folder)) is None:
-            raise ToolError(f"No service runs on the data folder {self._folder.path}: start one with `carina run`.")
+
+def over_the_socket(folder: DataFolder) -> Ask:
+    """Asks the service that holds a data folder."""
+
+    async def ask(operation: str, within: float = ANSWER_SECONDS, **arguments: Any) -> Any:
+        if (holder := holder_of(folder)) is None:
+            raise ToolError(f"No service runs on the data folder {folder.path}: start one with `carina run`.")
         try:
             return await holder.ask(operation, within, **arguments)
         except UserError as error:
             raise ToolError(str(error)) from error
+
+    return ask
 
 
 def _hit(hit: Mapping[str, Any]) -> str:
@@ -102,11 +110,16 @@ def _hit(hit: Mapping[str, Any]) -> str:
     )
 
 
-async def serve_tools(folder: DataFolder, version: str) -> None:
-    """Serve until the other side closes our input."""
-    tools = Tools(folder)
+def tools_server(ask: Ask, version: str) -> MCPServer:
+    """A server of these tools."""
+    tools = Tools(ask)
     server = MCPServer("carina", version=version, instructions=_INSTRUCTIONS, log_level="ERROR")
     server.add_tool(tools.route_to_group, annotations=_SAYS, structured_output=False)
     server.add_tool(tools.search_memory, annotations=_LOOKS, structured_output=False)
     server.add_tool(tools.read_block, annotations=_LOOKS, structured_output=False)
-    await server.run_stdio_async()
+    return server
+
+
+async def serve_tools(config: Config, version: str) -> None:
+    """Serve until the other side closes our input."""
+    await tools_server(over_the_socket(DataFolder(config.home)), version).run_stdio_async()

@@ -99,6 +99,9 @@ class Refusal(Exception):
             if self.status == 401:
                 return RedirectResponse("/login", 303)
             return PlainTextResponse(self.words, self.status)
+        if path.startswith("/v1/"):
+            told = {"message": self.words, "type": "invalid_request_error", "param": None, "code": None}
+            return JSONResponse({"error": told}, self.status)
         return problem(self.status, self.words)
 
 

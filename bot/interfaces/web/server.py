@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import structlog
 
 from bot.config import Config
+from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.web.pulse import Pulse
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
@@ -66,6 +67,7 @@ class WebServer:
     services: Services
     clock: Clock
     pulse: Pulse
+    requests: GroupRequests
 
     async def run(self) -> None:
         """Serve until cancelled; without an address, wait."""

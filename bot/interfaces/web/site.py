@@ -11,7 +11,19 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bot.interfaces.web import chat_pages, health, logs, memory_pages, message_pages, pages, signing_in
+from bot.interfaces.web import (
+    chat_pages,
+    health,
+    hooks,
+    logs,
+    mcp,
+    memory_pages,
+    message_pages,
+    openai_api,
+    pages,
+    rest,
+    signing_in,
+)
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.security import Guarded, Refusal, problem
@@ -25,6 +37,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     *message_pages.ROUTES,
     *chat_pages.ROUTES,
 )
+PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *hooks.ROUTES, *mcp.ROUTES)
 
 
 def application(web: WebServer) -> ASGIApp:
@@ -64,6 +77,7 @@ def application(web: WebServer) -> ASGIApp:
         page("/logout", signing_in.logout),
         Route("/favicon.ico", _favicon),
         Mount("/static", StaticFiles(directory=STATIC)),
+        *(Route(path, served(handler), methods=[method]) for method, path, handler in PROGRAMS),
         *(page(path, handler) for path, handler in PAGES),
     ]
     app = Starlette(routes=routes, exception_handlers={404: lost, 405: lost})

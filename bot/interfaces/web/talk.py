@@ -12,7 +12,7 @@ from bot.interfaces.group_requests import LONGEST, said_because
 from bot.runtime.router import Router
 from bot.services.chat import Addressee
 from bot.services.composition import Services
-from memory import agents
+from memory import agents, usage
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox
 from memory.queue.inbox import InRow, Status
@@ -157,6 +157,20 @@ class Talk:
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: said_because(rows, row, place))
         return Answer(tuple(each.content for each in said if each.status is not outbox.Status.WITHDRAWN))
+
+    async def hear_hook(self, to: Conversation, name: str, delivery: str, text: str) -> None:
+        """Tell a group what another program delivered, as that program's words; the same delivery again is the same."""
+        self.router.receive(self.source.hear_hook(text, name, delivery, to.place, to.to.group))
+        await self.router.taken_in(_STORED_SECONDS)
+
+    async def tokens(self, external_id: str) -> tuple[int, int]:
+        """How many tokens the turn that answered something sent to models, and how many they wrote."""
+
+        def read(rows: Rows) -> tuple[int, int]:
+            row = inbox.by_external(rows, SOURCE, external_id)
+            return (0, 0) if row is None or row.turn is None else usage.of_turn(rows, row.turn)
+
+        return await self.database.read(read)
 
     async def history(self, place: PlaceId, limit: int) -> list[Line]:
         """The newest lines of a conversation, oldest first."""

@@ -1,0 +1,57 @@
+"""Deliveries of other programs: signed, taken once, and told to a group as words of that program."""
+
+import hashlib
+import hmac
+import json
+import re
+import time
+from contextlib import suppress
+
+from starlette.responses import Response
+
+from bot.interfaces.web.chat_pages import WHO
+from bot.interfaces.web.context import Context
+from bot.interfaces.web.security import problem
+
+_WINDOW = 300  # seconds for which a signature with a time is taken
+_LONGEST = 8_000
+_STAMPED = re.compile(r"t=(\d{1,12}),\s*v1=([0-9a-f]{64})")
+
+
+async def deliver(ctx: Context) -> Response:
+    """Take a delivery: `X-Hub-Signature-256` as GitHub signs, or `X-Carina-Signature: t=<time>,v1=<HMAC>`."""
+    name = ctx.request.path_params["name"]
+    hook = ctx.web.config.web.server.hooks.get(name)
+    body = await ctx.request.body()
+    secret = None if hook is None else ctx.web.config.mcp_secrets.get(hook.secret)
+    if hook is None or secret is None or not _is_signed(ctx, secret.get_secret_value().encode(), body):
+        return problem(401, "This delivery is not signed with the secret of a hook, or too old.")
+    headers = ctx.request.headers
+    delivery = headers.get("x-github-delivery") or headers.get("x-carina-delivery") or hashlib.sha256(body).hexdigest()
+    to = await ctx.web.talk.conversation(WHO, hook.group)
+    await ctx.web.talk.hear_hook(to, name, delivery[:64], _words(headers.get("x-github-event", ""), body))
+    return Response(status_code=202)
+
+
+def _is_signed(ctx: Context, secret: bytes, body: bytes) -> bool:
+    given = ctx.request.headers.get("x-hub-signature-256", "")
+    if given:
+        expected = hmac.new(secret, body, hashlib.sha256).hexdigest()
+        return hmac.compare_digest(given, f"sha256={expected}")
+    stamped = _STAMPED.fullmatch(ctx.request.headers.get("x-carina-signature", ""))
+    if stamped is None or abs(time.time() - int(stamped[1])) > _WINDOW:
+        return False
+    expected = hmac.new(secret, stamped[1].encode() + b"." + body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(stamped[2], expected)
+
+
+def _words(event: str, body: bytes) -> str:
+    """What a group is told: the delivery as it came, indented where it is JSON."""
+    text = body.decode("utf-8", "replace")
+    with suppress(ValueError):
+        text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    head = f"Event {event}:\n" if event else ""
+    return f"{head}{text[:_LONGEST]}" or "(empty)"
+
+
+ROUTES = (("POST", "/hooks/{name}", deliver),)

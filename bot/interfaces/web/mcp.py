@@ -1,0 +1,49 @@
+"""MCP over HTTP: the tools of `carina mcp`, for programs with a token of the scope admin."""
+
+import asyncio
+import importlib
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from bot.errors import UserError
+from bot.interfaces import socket
+from bot.interfaces.cli.version import version
+from bot.interfaces.web.context import Context
+
+
+async def serve(ctx: Context) -> Response:
+    """One request of a client; nothing is kept between two of them."""
+    # Only here: loading it takes a second.
+    tools: Any = await asyncio.to_thread(importlib.import_module, "bot.interfaces.mcp.server")
+
+    async def ask(operation: str, within: float, **arguments: Any) -> Any:
+        try:
+            async with asyncio.timeout(within):
+                if operation == "group.ask":
+                    return await ctx.web.requests.ask(**arguments)
+                registry = ctx.web.services.registry
+                replies = socket.replies(registry, operation, arguments["arguments"], arguments["view"])
+                return [each async for each in replies][-1]
+        except UserError as error:
+            raise tools.ToolError(str(error)) from error
+
+    server = tools.tools_server(ask, version())
+    server.streamable_http_app(json_response=True, stateless_http=True)
+    return _Handed(server.session_manager)
+
+
+class _Handed(Response):
+    """An answer that the MCP library gives."""
+
+    def __init__(self, manager: Any) -> None:
+        super().__init__()
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._manager.run():
+            await self._manager.handle_request(scope, receive, send)
+
+
+ROUTES = (("GET", "/mcp", serve), ("POST", "/mcp", serve), ("DELETE", "/mcp", serve))

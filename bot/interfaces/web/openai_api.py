@@ -1,0 +1,193 @@
+"""The API that OpenAI's clients speak: each agent and group is a model, and answers with its memory.
+
+Only what is asked last is said; what was said before is remembered by the agent itself. What would be ignored is
+refused instead.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from bot.errors import UserError
+from bot.interfaces.web.context import Context
+from bot.interfaces.web.talk import Answer, Conversation, Writing
+from memory.people.web_keys import WebKey
+
+PREFIX = "carina/"
+_KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n"})
+_WHY = {
+    "tools": "an agent has tools of its own; tools of a client are not supported",
+    "functions": "an agent has tools of its own; functions of a client are not supported",
+    "user": "a token speaks for its owner; other people are not supported here",
+}
+
+
+class Unusable(Exception):
+    """A request that cannot be served; `parameter` is what is wrong with it."""
+
+    def __init__(self, words: str, parameter: str | None = None, status: int = 400, code: str | None = None) -> None:
+        super().__init__(words)
+        self.parameter, self.status, self.code = parameter, status, code
+
+    def response(self) -> Response:
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        told = {"message": str(self), "type": kind, "param": self.parameter, "code": self.code}
+        return JSONResponse({"error": told}, self.status)
+
+
+async def models(ctx: Context) -> Response:
+    """Whom one can talk to."""
+    names = await ctx.web.talk.names()
+    return JSONResponse({"object": "list", "data": [_model(name) for name in names]})
+
+
+async def model(ctx: Context) -> Response:
+    """One of them."""
+    name = ctx.request.path_params["name"].removeprefix(PREFIX)
+    found = next((each for each in await ctx.web.talk.names() if each.casefold() == name.casefold()), None)
+    if found is None:
+        return Unusable(f"There is no agent or group {name!r}.", "model", 404, "model_not_found").response()
+    return JSONResponse(_model(found))
+
+
+async def completions(ctx: Context) -> Response:
+    """Say the last message of the request to an agent or group, and give its answer, whole or as it is written."""
+    try:
+        asked = _asked(await _json(ctx))
+        key: WebKey = ctx.request.state.key
+        to = await _conversation(ctx, key, asked["model"])
+        said = await ctx.web.talk.say(to, asked["text"], _identifier(ctx, key))
+    except Unusable as error:
+        return error.response()
+    except UserError as error:
+        return Unusable(str(error)).response()
+    head = {"id": f"chatcmpl-{said}", "created": int(time.time()), "model": f"{PREFIX}{to.to.name}"}
+    if asked["stream"]:
+        events = _streamed(ctx, to, said, head, asked["usage"])
+        return StreamingResponse(events, media_type="text/event-stream")
+    answer = Answer(())
+    async for each in ctx.web.talk.follow(to.place.id, said):
+        answer = each if isinstance(each, Answer) else answer
+    if answer.error:
+        return Unusable(answer.error, status=500).response()
+    message = {"role": "assistant", "content": "\n\n".join(answer.texts), "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+    usage = await _usage(ctx, said)
+    return JSONResponse({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+
+
+async def _streamed(ctx: Context, to: Conversation, said: str, head: dict[str, Any], usage: bool) -> AsyncIterator[str]:
+    shape = {**head, "object": "chat.completion.chunk"}
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+        return _event({**shape, "choices": [choice], **({"usage": None} if usage else {})})
+
+    yield chunk({"role": "assistant", "content": ""})
+    sent, last = "", ""
+    async for each in ctx.web.talk.follow(to.place.id, said):
+        if isinstance(each, Answer) and each.error:
+            yield _event({"error": {"message": each.error, "type": "server_error", "param": None, "code": None}})
+            return
+        text = each.text if isinstance(each, Writing) else "\n\n".join(each.texts) if isinstance(each, Answer) else ""
+        more = _more(sent, last, text)
+        if more:
+            sent, last = sent + more, text
+            yield chunk({"content": more})
+    yield chunk({}, "stop")
+    if usage:
+        yield _event({**shape, "choices": [], "usage": await _usage(ctx, said)})
+    yield "data: [DONE]\n\n"
+
+
+def _more(sent: str, last: str, text: str) -> str:
+    """What of a text was not sent; where it begins anew, as after a tool was called, it stands apart."""
+    if not text or sent.endswith(text):
+        return ""
+    if text.startswith(last):
+        return text[len(last) :]
+    return f"\n\n{text}"
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """What a request asks for. Raises Unusable."""
+    for name, value in given.items():
+        if name not in _KNOWN and value is not None:
+            raise Unusable(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
+    if given.get("n") not in (None, 1):
+        raise Unusable("n can only be 1: an agent answers once.", "n")
+    wanted, messages = given.get("model"), given.get("messages")
+    if not isinstance(wanted, str) or not wanted.removeprefix(PREFIX):
+        raise Unusable('model is missing; expected a name such as "carina/Carina".', "model")
+    if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
+        raise Unusable("messages is missing; expected a list with what you say last.", "messages")
+    if any(each.get("role") in ("system", "developer") for each in messages):
+        raise Unusable("System messages are not supported: an agent has instructions of its own.", "messages")
+    if messages[-1].get("role") != "user":
+        raise Unusable('The last message must have the role "user".', "messages")
+    options = given.get("stream_options")
+    if options is not None and (not isinstance(options, dict) or set(options) - {"include_usage"}):
+        raise Unusable("stream_options can only have include_usage.", "stream_options")
+    return {
+        "model": wanted.removeprefix(PREFIX),
+        "text": _text(messages[-1].get("content")),
+        "stream": bool(given.get("stream")),
+        "usage": bool((options or {}).get("include_usage")),
+    }
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        if any(not isinstance(part, dict) or part.get("type") != "text" for part in content):
+            raise Unusable("Only text can be said; images, sound and files are not supported.", "messages")
+        content = "\n\n".join(str(part.get("text", "")) for part in content)
+    if not isinstance(content, str) or not content.strip():
+        raise Unusable("The last message has no text.", "messages")
+    return content
+
+
+async def _json(ctx: Context) -> dict[str, Any]:
+    try:
+        given = json.loads(await ctx.request.body())
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise Unusable("The body is not a JSON object.")
+    return given
+
+
+async def _conversation(ctx: Context, key: WebKey, name: str) -> Conversation:
+    try:
+        return await ctx.web.talk.conversation(key.name, name)
+    except UserError as error:
+        raise Unusable(str(error), "model", 404, "model_not_found") from error
+
+
+def _identifier(ctx: Context, key: WebKey) -> str:
+    """The id of what is said: with the same idempotency key it is said once."""
+    given = ctx.request.headers.get("idempotency-key", "")
+    return f"api-{hashlib.sha256(f'{key.id} {given}'.encode()).hexdigest()[:32]}" if given else ""
+
+
+async def _usage(ctx: Context, said: str) -> dict[str, int]:
+    taken, written = await ctx.web.talk.tokens(said)
+    return {"prompt_tokens": taken, "completion_tokens": written, "total_tokens": taken + written}
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": f"{PREFIX}{name}", "object": "model", "created": 0, "owned_by": "carina"}
+
+
+def _event(data: dict[str, Any]) -> str:
+    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+ROUTES = (
+    ("GET", "/v1/models", models),
+    ("GET", "/v1/models/{name:path}", model),
+    ("POST", "/v1/chat/completions", completions),
+)

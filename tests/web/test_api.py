@@ -1,0 +1,184 @@
+"""Programs: OpenAI's own client, the operations as JSON, tools over MCP, deliveries of others."""
+
+import hashlib
+import hmac
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import openai
+import pytest
+
+from tests.web.site import HOOK_SECRET, Site, site
+
+DENTIST = "remember that my dentist is on Elm Street"
+
+
+def openai_client(s: Site, token: str) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(base_url=f"{s.address}/v1", api_key=token, max_retries=0)
+
+
+async def token(s: Site, scope: str = "chat") -> str:
+    return str((await s.call("token.create", name=f"client-{scope}", scope=scope))["token"])
+
+
+async def test_openais_client_talks_to_an_agent_that_remembers_over_a_restart(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        key = await token(s)
+        async with openai_client(s, key) as client:
+            assert "carina/Carina" in [each.id async for each in await client.models.list()]
+            said = await client.chat.completions.create(
+                model="carina/Carina", messages=[{"role": "user", "content": DENTIST}]
+            )
+            assert said.choices[0].message.content
+            assert said.choices[0].finish_reason == "stop"
+    async with site(tmp_path) as s, openai_client(s, key) as client:
+        asked = await client.chat.completions.create(
+            model="carina/carina", messages=[{"role": "user", "content": "where is my dentist?"}]
+        )
+        assert "Elm Street" in (asked.choices[0].message.content or "")
+
+
+async def test_an_answer_is_streamed(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, openai_client(s, await token(s)) as client:
+        stream = await client.chat.completions.create(
+            model="carina/Main",
+            messages=[{"role": "user", "content": "hello"}],
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        chunks = [each async for each in stream]
+        text = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
+        stored = await s.call("inbox.trace", row=str((await s.call("inbox.list"))[0]["id"]))
+        assert text == stored["answer"] != ""
+        assert chunks[-1].usage is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "parameter"),
+    [
+        ({"tools": [{"type": "function", "function": {"name": "x"}}]}, "tools"),
+        ({"n": 2}, "n"),
+        ({"temperature": 0.5}, "temperature"),
+        ({"user": "somebody"}, "user"),
+        ({"messages": [{"role": "system", "content": "obey"}, {"role": "user", "content": "hi"}]}, "messages"),
+        ({"messages": [{"role": "assistant", "content": "hi"}]}, "messages"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "messages"),
+    ],
+)
+async def test_what_would_be_ignored_is_refused(tmp_path: Path, given: dict[str, Any], parameter: str) -> None:
+    async with site(tmp_path) as s:
+        program = await s.program("chat")
+        body = {"model": "carina/Carina", "messages": [{"role": "user", "content": "hi"}], **given}
+        answer = await program.post("/v1/chat/completions", json=body)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["param"] == parameter
+        assert await s.call("inbox.list") == []
+
+
+async def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, openai_client(s, await token(s)) as client:
+        with pytest.raises(openai.NotFoundError, match="nobody"):
+            await client.chat.completions.create(model="carina/nobody", messages=[{"role": "user", "content": "hi"}])
+        assert (await client.models.retrieve("carina/Carina")).id == "carina/Carina"
+
+
+async def test_the_same_key_says_it_once(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program = await s.program("chat")
+        body = {"model": "Carina", "messages": [{"role": "user", "content": "hello"}]}
+        answers = [
+            (await program.post("/v1/chat/completions", json=body, headers={"Idempotency-Key": "once"})).json()
+            for _ in range(2)
+        ]
+        assert answers[0]["choices"] == answers[1]["choices"]
+        assert len(await s.call("inbox.list")) == 1
+
+
+async def test_each_scope_opens_its_part(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        chat, read, admin = [await s.program(scope) for scope in ("chat", "read", "admin")]
+        status = {"chat": 403, "read": 200, "admin": 200}
+        for name, program in (("chat", chat), ("read", read), ("admin", admin)):
+            assert (await program.get("/api/v1/status")).status_code == status[name]
+            assert (await program.get("/metrics")).status_code == status[name]
+            assert (await program.get("/v1/models")).status_code == 200
+            assert (await program.get("/")).status_code == 403
+            made = await program.post("/api/v1/facts.add", json={"fact": "I like tea"})
+            assert made.status_code == (200 if name == "admin" else 403)
+            assert made.headers["content-type"] == (
+                "application/json" if name == "admin" else "application/problem+json"
+            )
+        await s.call("token.revoke", name="admin-2")
+        assert (await admin.get("/api/v1/status")).status_code == 401
+
+
+async def test_an_operation_is_done_refused_and_asked_about(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program = await s.program("admin")
+        made = await program.post("/api/v1/tasks.add", json={"title": "water the plants"})
+        assert made.json()["task"]["text"] == "water the plants"
+        assert [each["text"] for each in (await program.get("/api/v1/tasks.list")).json()] == ["water the plants"]
+        assert (await program.get("/api/v1/tasks.list?done=true")).status_code == 200
+        wrong = await program.post("/api/v1/tasks.add", json={"name": "x"})
+        assert (wrong.status_code, wrong.json()["status"]) == (400, 400)
+        assert (await program.get("/api/v1/halt.now")).status_code == 405
+        assert (await program.get("/api/v1/nothing")).status_code == 404
+        asked = await program.post("/api/v1/privacy.erase", json={})
+        assert asked.status_code == 409
+        assert "X-Confirm" in asked.json()["detail"]
+        assert (await program.post("/api/v1/tasks.add", content=b"[1]")).status_code == 400
+
+
+async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        found = (await (await s.program("read")).get("/openapi.json")).json()
+        assert len(found["paths"]) > 100
+        for path, told in found["paths"].items():
+            for operation in told.values():
+                for schema in (each["schema"] for each in operation.get("parameters", ())):
+                    jsonschema.Draft202012Validator.check_schema(schema)
+                assert operation["summary"], path
+
+
+async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program = await s.program("read")
+        body = {"model": "Carina", "messages": [{"role": "user", "content": "a private word"}]}
+        await program.post("/v1/chat/completions", json=body)
+        text = (await program.get("/metrics")).text
+        names = {line.split()[2]: line.split()[3] for line in text.splitlines() if line.startswith("# TYPE")}
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                name = line.partition("{")[0].partition(" ")[0]
+                base = name.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count")
+                assert name in names or names[base] == "histogram"
+                float(line.rpartition(" ")[2])
+        assert all(name.endswith("_total") == (kind == "counter") for name, kind in names.items())
+        assert 'carina_turn_seconds_bucket{le="+Inf"} 1' in text
+        assert "private" not in text
+
+
+async def test_a_signed_delivery_is_told_to_its_group_once(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        body = json.dumps({"alarm": "the cellar is wet"}).encode()
+
+        def signed(at: int) -> dict[str, str]:
+            digest = hmac.new(HOOK_SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+            return {"X-Carina-Signature": f"t={at},v1={digest}"}
+
+        now = int(time.time())
+        for headers in ({}, signed(now - 400), {"X-Hub-Signature-256": "sha256=" + "0" * 64}):
+            assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 401
+        assert (await s.browser.post("/hooks/other", content=body, headers=signed(now))).status_code == 401
+        for _ in range(2):
+            assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now))).status_code == 202
+        github = hmac.new(HOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
+        headers = {"X-Hub-Signature-256": f"sha256={github}", "X-GitHub-Delivery": "7", "X-GitHub-Event": "push"}
+        assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 202
+        rows = await s.call("inbox.list")
+        assert len(rows) == 2
+        assert "the cellar is wet" in (await s.call("inbox.show", row=str(rows[0]["id"])))["text"]
