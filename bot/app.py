@@ -24,6 +24,7 @@ from bot.services.composition import ServedConstellations, Services
 from bot.services.constellations import ConstellationCommands
 from bot.services.restart import Restart
 from bot.services.sharing import open_shared
+from memory import agents
 from memory.store.clock import Clock, utc_now
 from memory.store.database import Database
 from memory.store.faults import commit_point
@@ -31,6 +32,7 @@ from sources.base import Endpoint, Front
 
 _TELL = commit_point("task.failed")
 _END_SECONDS = 6.0  # for all that is under way together; then all is closed, and a container is killed after ten
+_LOOKS_FOR_CONNECTIONS = 100
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,17 @@ class App:
             "jobs": served.runner.run,
             "MCP servers": served.shared.mcp.run,
             "dashboard": self.web.run,
+            "model libraries": self._load_models,
         }
+
+    async def _load_models(self) -> None:
+        """Once the front ends are connected, or take their time: being connected comes first."""
+        for _ in range(_LOOKS_FOR_CONNECTIONS):
+            if all(front.readiness().ready for front in self.fronts):
+                break
+            await asyncio.sleep(0.1)
+        named = await self.database.read(lambda rows: [each.model for each in agents.agents(rows)])
+        await self.served.shared.models.load(named)
 
     def _handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from typing import Any, Protocol, cast
 
+from bot.models import prices
 from bot.models.access import Access
 from bot.models.base import Event, Model, ModelRefused, Request
 from bot.models.events import Relay
@@ -66,4 +67,6 @@ class LazyModel:
 
 def _connect(access: Access) -> Connected:
     adapter = cast("Adapter", importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)))
-    return adapter.connect(access)
+    model = adapter.connect(access)
+    prices.price(access.name, 0, 0)  # its library is loaded at the first question of a price, which takes as long
+    return model

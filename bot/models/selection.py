@@ -1,10 +1,11 @@
 """Which model answers for an agent: its own or the service's, with the fallbacks and the offline model behind it."""
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from bot.config import Config
+from bot.errors import ConfigError
 from bot.models.access import Limits
 from bot.models.base import Model
 from bot.models.catalog import ModelCatalog, build_models
@@ -25,6 +26,12 @@ class ModelSelection:
     async def choose(self, agent: Agent) -> Model:
         """The chain that answers for an agent."""
         return await self.catalog.get(agent.model or self.config.model.default)
+
+    async def load(self, names: Iterable[str]) -> None:
+        """Load what these models need, in a thread, so that the first answer is as quick as the next."""
+        for name in dict.fromkeys((self.config.model.default, *filter(None, names))):
+            with suppress(ConfigError):  # said where it is asked
+                await self.catalog.get(name)
 
     def standings(self, names: Iterable[str] = ()) -> tuple[Standing, ...]:
         """How the models of these names and the fallbacks stand, in words without secrets."""

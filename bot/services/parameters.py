@@ -36,7 +36,7 @@ _KINDS: Mapping[Any, Kind] = {
 class Arguments(BaseModel):
     """What an operation takes: one field for each argument."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class NoArguments(Arguments):

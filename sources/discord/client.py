@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ from discord import app_commands
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
+from sources.discord.connection import ALL_HERE
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED
 from texts import _, gettext_noop, language_of, speak, speaking
@@ -38,6 +39,7 @@ Install: TypeAlias = Callable[[Tree], None]
 Shared: TypeAlias = Callable[[Any, discord.abc.User], Awaitable[tuple[int, ...]]]
 """Finds, for direct messages and their person, the guilds whose words a message said there may be answered with."""
 
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
 Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 
 
@@ -62,14 +64,11 @@ class PlainClient(discord.Client):
     def __init__(self, hear: Hear, commands: Commands | None, **options: Any) -> None:
         super().__init__(**options)
         self.tree = plant(self, commands)
-        self._hear_event, self._own_commands = hear, commands
+        self._hear_event = hear
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
         self._hear_event(event, args)
         super().dispatch(event, *args, **kwargs)
-
-    async def setup_hook(self) -> None:
-        await sync(self.tree, self._own_commands)
 
 
 class ShardedClient(discord.AutoShardedClient):
@@ -78,14 +77,11 @@ class ShardedClient(discord.AutoShardedClient):
     def __init__(self, hear: Hear, commands: Commands | None, **options: Any) -> None:
         super().__init__(**options)
         self.tree = plant(self, commands)
-        self._hear_event, self._own_commands = hear, commands
+        self._hear_event = hear
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
         self._hear_event(event, args)
         super().dispatch(event, *args, **kwargs)
-
-    async def setup_hook(self) -> None:
-        await sync(self.tree, self._own_commands)
 
 
 def make_client(
@@ -259,3 +255,16 @@ async def sync(tree: Tree, commands: Commands | None) -> None:
         log.warning("the commands could not be synced", reason=str(why))
         return
     await commands.note(current)
+
+
+class CommandSync:
+    """Syncs once the connection stands, so that nobody waits for it to be heard."""
+
+    def __init__(self, tree: Tree, commands: Commands | None, spawn: Spawn) -> None:
+        self._tree, self._commands, self._spawn = tree, commands, spawn
+        self._begun = False
+
+    def on(self, event: str, _args: tuple[Any, ...]) -> None:
+        if event in ("ready", ALL_HERE) and not self._begun:
+            self._begun = True
+            self._spawn(sync(self._tree, self._commands))

@@ -1,10 +1,12 @@
 """How the connection to Discord stands, each state logged once, and how long to wait before the next try."""
 
+import asyncio
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 import aiohttp
 import discord
@@ -16,6 +18,8 @@ from memory.store.logs import Log
 
 log = Log("sources.discord")
 
+ALL_HERE = "all_here"
+"""An event of ours, beside the library's."""
 STARTS = call_point("discord.session_starts")
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
@@ -120,6 +124,36 @@ class Connection:
         down = round((now - self._down_since).total_seconds(), 1)
         log.info("discord_connected", name=name, guilds=guilds, after_seconds=down, failed_tries=self.state.tries)
         self.state, self._said = State(Stage.CONNECTED, now), ""
+
+
+class AllHere:
+    """Tells when every server that Discord named at the beginning has come: the library waits a fixed time after the
+    last one, in which nothing would be heard."""
+
+    def __init__(
+        self, client: discord.Client, hold: Callable[[], int], tell: Callable[[str, tuple[Any, ...]], None]
+    ) -> None:
+        self._client = client
+        self._hold = hold
+        self._tell = tell
+        self._told = 0
+
+    @property
+    def told(self) -> bool:
+        """Whether it was told of what is held at the moment, which a number of its own names."""
+        return self._told == self._hold()
+
+    def on(self, event: str, _args: tuple[Any, ...]) -> None:
+        if event in ("connect", "socket_event_type") and not self.told:
+            asyncio.get_running_loop().call_soon(self._look)  # when the library has read it
+
+    def _look(self) -> None:
+        sharded = isinstance(self._client, discord.AutoShardedClient)  # what other shards will bring is not known
+        if sharded or self._client.user is None or self.told:
+            return
+        if not any(guild.unavailable for guild in self._client.guilds):
+            self._told = self._hold()
+            self._tell(ALL_HERE, ())
 
 
 def waits(

@@ -24,8 +24,18 @@ from sources.base import Deliver, Notification, Readiness, Speaker
 from sources.discord.catch_up import Cursors, GapStore, NeverWrote, Readback, RecentlyStored, Record
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.channel_queues import ChannelQueues
-from sources.discord.client import Commands, OwnTree, PlainClient, ShardedClient, make_client
-from sources.discord.connection import Connection, Stage, StartsUsedUp, State, check_starts, reason_of, waits
+from sources.discord.client import Commands, CommandSync, Hear, OwnTree, PlainClient, ShardedClient, make_client
+from sources.discord.connection import (
+    ALL_HERE,
+    AllHere,
+    Connection,
+    Stage,
+    StartsUsedUp,
+    State,
+    check_starts,
+    reason_of,
+    waits,
+)
 from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.errors import GatewayRefused, MissingIntent, WrongToken
 from sources.discord.listener import Equipment, GatewayListener
@@ -143,6 +153,7 @@ class DiscordSource:
         self._queues: ChannelQueues | None = None
         self._paused = self._finished = False
         self._tree: OwnTree | None = None
+        self._handlers: list[Hear] = []
         self._read_back: Callable[[], None] | None = None
         self.endpoint = DiscordEndpoint(settings, self._link)
 
@@ -240,6 +251,7 @@ class DiscordSource:
                 return ending
             finally:
                 self._connection.ended()
+                self._handlers.clear()  # the library goes on dispatching for a moment
                 self._link.shut()
                 for task in tasks:
                     task.cancel()
@@ -259,7 +271,7 @@ class DiscordSource:
         self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], fetcher: Fetcher, deliver: Deliver
     ) -> PlainClient | ShardedClient:
         queues = self._queues = ChannelQueues(spawn)
-        handlers: list[Callable[[str, tuple[Any, ...]], None]] = []
+        handlers = self._handlers = list[Hear]()
 
         def hear(event: str, args: tuple[Any, ...]) -> None:
             for handler in handlers:
@@ -282,6 +294,7 @@ class DiscordSource:
         record = Record(*given, self._standing.begun, wiring.clock, lambda: self._paused or wiring.deaf())
         readback = Readback(client, record, ears, equipment)
         reading: list[asyncio.Task[None]] = []
+        here = AllHere(client, lambda: queues.held, hear)
 
         def read() -> None:
             spawn(readback.run())
@@ -295,12 +308,13 @@ class DiscordSource:
                 read()
 
         def attend(event: str, _args: tuple[Any, ...]) -> None:
-            if event in ("ready", "shard_ready") and queues.held:
+            if event in ("ready", "shard_ready", ALL_HERE) and queues.held and not (event == "ready" and here.told):
                 read()
             self._attend(client, event)
 
         self._read_back = read_again
         handlers += [ears.on, attend, Watch(client, spawn).on, self._note_typing]
+        handlers += [here.on, CommandSync(client.tree, self._wiring.commands, spawn).on]
         return client
 
     def _note_typing(self, event: str, args: tuple[Any, ...]) -> None:
@@ -323,7 +337,7 @@ class DiscordSource:
                 self._is_gone(client)
             case _:
                 pass
-        if event in ("ready", "resumed", "shard_ready", "shard_resumed"):
+        if event in ("ready", "resumed", "shard_ready", "shard_resumed", ALL_HERE):
             self._is_ready(client)
 
     def _is_gone(self, client: discord.Client) -> None:

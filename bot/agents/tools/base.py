@@ -36,7 +36,7 @@ UseKind: TypeAlias = Literal["entry", "message", "block", "summary"]
 class Arguments(BaseModel):
     """The arguments of a call; unknown ones are errors, so that a misspelt one is not ignored."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def question(self) -> str:
         """What the call looks for by meaning too; empty when it looks for nothing."""

@@ -7,12 +7,12 @@ import asyncio
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from bot import logs
 from bot.errors import CallError
-from bot.interfaces.cli import chat as chatting
 from bot.interfaces.cli import serve, streams
 from bot.interfaces.cli.home import data_folder
 from bot.interfaces.cli.setup import configured, log_to
@@ -42,7 +42,7 @@ def commands(context: click.Context) -> None:
     config = configured()
     if streams.attended() and not config.sources:
         log_to(config, level="error")
-        asyncio.run(chatting.interactive(config))
+        asyncio.run(_chatting().interactive(config))
     else:
         _serve()
 
@@ -66,7 +66,7 @@ def chat(once: str | None) -> None:
         raise CallError('--once: found nothing to say; expected a text, such as --once "what do you know about me?"')
     config = configured()
     log_to(config, level="error")
-    asyncio.run(chatting.interactive(config) if once is None else chatting.once(config, once))
+    asyncio.run(_chatting().interactive(config) if once is None else _chatting().once(config, once))
 
 
 @commands.command("mcp")
@@ -78,6 +78,11 @@ def serve_tools() -> None:
         logs.log.error("no_service", folder=str(folder.path), do="start it with `carina run`; calls fail until then")
     serving_tools = importlib.import_module("bot.interfaces.mcp.server")  # only here: loading it takes a second
     asyncio.run(serving_tools.serve_tools(folder, version()))
+
+
+def _chatting() -> Any:
+    """Drawing answers on a terminal takes libraries that a service does without."""
+    return importlib.import_module("bot.interfaces.cli.chat")
 
 
 def _serve(*, as_json: bool = False) -> None:

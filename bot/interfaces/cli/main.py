@@ -4,6 +4,7 @@ A command that a running service answers loads the parser, the manifest and a so
 runs, `bot.interfaces.cli.here` does the work in this process.
 """
 
+import gc
 import importlib
 import json
 import sys
@@ -46,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     speak(locale())
     if (module := _by_hand(arguments)) is not None:
-        return int(importlib.import_module(f"bot.interfaces.cli.{module}").main(list(arguments)))
+        return int(_loaded(f"bot.interfaces.cli.{module}").main(list(arguments)))
     try:
         code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -62,6 +63,17 @@ def run(arguments: Sequence[str]) -> int:
     except (CallError, UserError, Failed) as error:
         click.echo(f"carina: {error}", err=True)
         return error.code if isinstance(error, Failed) else 2 if isinstance(error, CallError) else 1
+
+
+def _loaded(module: str) -> Any:
+    """A module with all that it imports: none of that is garbage, so it is not searched for any, then or later."""
+    gc.disable()
+    try:
+        found = importlib.import_module(module)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return found
 
 
 def _by_hand(arguments: Sequence[str]) -> str | None:

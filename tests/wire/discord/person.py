@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ from tests.wire.discord.people import User
 
 if TYPE_CHECKING:
     from tests.wire.discord.world import World
+
+
+SYNC_SECONDS = 5.0
 
 
 class Person(User):
@@ -114,12 +118,20 @@ class Person(User):
         Options may be persons, roles, channels or uploads. Without a channel it is the direct one.
         """
         place = channel or self.direct
+        await self._offered()
         data = using.command_data(self.world, self, place, path, options or {})
         return await self._settled(interactions.start(self.world, 2, self, place, data), timeout)
+
+    async def _offered(self) -> None:
+        """Wait a moment for the bot's commands, which it may sync after it is connected."""
+        world = self.world
+        with contextlib.suppress(TimeoutError):
+            await world.changes.until(lambda: bool(world.commands or world.guild_commands), SYNC_SECONDS, "commands")
 
     async def menu(self, name: str, target: Message | User, channel: Channel | None = None) -> Answered:
         """Use a context menu on a message, or on a person seen in a channel."""
         place = target.channel if isinstance(target, Message) else channel or self.direct
+        await self._offered()
         data = using.menu_data(self.world, self, place, name, target)
         return await self._settled(interactions.start(self.world, 2, self, place, data), PATIENCE)
 
@@ -134,6 +146,7 @@ class Person(User):
     ) -> list[Choice]:
         """What the bot suggests for the option being typed."""
         place = channel or self.direct
+        await self._offered()
         filled = {**(options or {}), focused: typed}
         data = using.command_data(self.world, self, place, path, filled, focused=focused)
         answered = await self._settled(interactions.start(self.world, 4, self, place, data), PATIENCE)

@@ -59,6 +59,7 @@ def _check_unique(commands: list[Json]) -> None:
 def set_commands(world: World, request: Request) -> Answer:
     _check_unique(request.json or [])
     world.commands = [_registered(world, c, None, world.commands) for c in request.json or []]
+    world.changes.notify()
     return world.commands
 
 
