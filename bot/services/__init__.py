@@ -21,6 +21,7 @@ from bot.services.facts import Facts
 from bot.services.folders import Folders
 from bot.services.groups import Groups
 from bot.services.halt import Halt
+from bot.services.imports import Imports
 from bot.services.inbox import Inbox
 from bot.services.jobs import Schedule
 from bot.services.known_people import KnownPeople
@@ -58,6 +59,7 @@ SERVICES: tuple[type, ...] = (
     Folders,
     Groups,
     Halt,
+    Imports,
     Inbox,
     KnownPeople,
     Outbox,

@@ -1,0 +1,300 @@
+"""Importing what other programs exported: messages, notes and agents, each record with a line in the report."""
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field, ValidationError
+
+from bot.agents.permissions.policy import Action
+from bot.agents.seeds import seed_agent
+from bot.config.tables import Agent as Section
+from bot.errors import CallError, UserError
+from bot.runtime.bootstrap import agent_row
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Ink, Listing, Result, Row, Sentence
+from memory import agents
+from memory.knowledge import archival
+from memory.knowledge.archival import NewEntry, Origin
+from memory.people.audience import Audience, Scope, Trust, parse_audience
+from memory.portability import import_audit, records
+from memory.portability.import_audit import Outcome, Past
+from memory.portability.records import Left, Note, OldAgent, Record, Talk
+from memory.queue import messages
+from memory.queue.messages import Heard
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PersonId, PlaceId
+from memory.store.plurals import many
+from sources.terminal import PERSON
+
+_TAKE = commit_point("imports.take")
+_UNDO = commit_point("imports.undo")
+
+_BATCH = 200
+_SHOWN = 50
+_IMPORTS = Told(via=TERMINAL_ONLY, changes=True, seconds=None)
+
+
+class OneImport(Arguments):
+    file: Annotated[Path, Param("The file or folder to import", via=TERMINAL_ONLY)]
+    audience: Annotated[
+        str,
+        Param("Who can see what is imported: owner, public, guild:<id>, channel:<id> or person:<id>", metavar="WHO"),
+    ] = ""
+    agent: Annotated[
+        str, Field(max_length=64), Param("Agent that keeps notes (default: the first)", metavar="NAME")
+    ] = ""
+    dry_run: Annotated[bool, Param("Only say what would be imported")] = False
+
+
+class OneOrigin(Arguments):
+    origin: Annotated[str, Field(min_length=6), Param("The import, as `import report` names it")]
+
+
+class OutcomeRow(Row):
+    """What became of one record."""
+
+    record: str
+    outcome: str
+    reason: str
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.record}: {self.outcome}{f', {self.reason}' if self.reason else ''}")
+
+
+class Report(Result):
+    """What an import came to. The first records that were changed or refused are listed."""
+
+    source: str
+    origin: str
+    dry_run: bool
+    carried: int
+    changed: int
+    refused: int
+    known: int
+    """That were imported before."""
+    listed: tuple[OutcomeRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        would = "Would import" if self.dry_run else "Imported"
+        said = f"{would} {many(self.carried + self.changed, 'record')}, {self.changed} of them changed"
+        known = f"; {self.known:,} were imported before" if self.known else ""
+        head = f"{said}; {many(self.refused, 'record')} left out{known}."
+        more = "" if self.dry_run else f"Import {self.origin[:16]}: `carina import report`, `carina import undo`."
+        return [head, *(each.line(ink) for each in self.listed), *filter(None, (more,))]
+
+
+class PastRow(Row):
+    """An import as it is listed."""
+
+    origin: str
+    source: str
+    at: datetime
+    carried: int
+    changed: int
+    refused: int
+
+    @classmethod
+    def of(cls, each: Past) -> "PastRow":
+        return cls(**{**vars(each), "origin": each.origin[:16]})
+
+    def line(self, ink: Ink) -> str:
+        counts = f"{self.carried:,} carried, {self.changed:,} changed, {self.refused:,} left out"
+        return f"{ink.text(self.origin)} ({self.source}), {ink.time(self.at)}: {counts}"
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where records go, and for whom."""
+
+    source: str
+    origin: str
+    agent: AgentId
+    audience: Audience
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Imports:
+    """What comes from other programs."""
+
+    titles: ClassVar = {"import": "Import what was exported, here or from other programs"}
+
+    database: Database
+    clock: Clock
+
+    @operation("import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _IMPORTS)
+    async def chatgpt(self, _caller: Caller, arguments: OneImport) -> Report:
+        """From conversations.json, as messages."""
+        return await self._take("chatgpt", arguments, records.chatgpt(await _json(arguments.file)))
+
+    @operation("import.discord", "Import your own messages from a Discord data package", Action.AGENTS, _IMPORTS)
+    async def discord(self, _caller: Caller, arguments: OneImport) -> Report:
+        """From the ZIP that Discord sends, as messages."""
+        return await self._take("discord", arguments, records.discord(arguments.file))
+
+    @operation("import.letta", "Import the agents of a Letta agent file", Action.AGENTS, _IMPORTS)
+    async def letta(self, _caller: Caller, arguments: OneImport) -> Report:
+        """Agents with blocks and messages."""
+        return await self._take("letta", arguments, records.letta(await _json(arguments.file)))
+
+    @operation("import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _IMPORTS)
+    async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
+        """Every file that ends in .md, in parts where it is long."""
+        if not arguments.file.is_dir():
+            raise UserError(f"{arguments.file} is no folder")
+        return await self._take("markdown", arguments, records.markdown(arguments.file))
+
+    @operation("import.v1", "Import an export of version 1 of Pattern", Action.AGENTS, _IMPORTS)
+    async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
+        """Agents with memories and messages."""
+        return await self._take("v1", arguments, records.version_1(arguments.file))
+
+    @operation("import.report", "List imports and what became of their records", Action.AGENTS, Told(via=TERMINAL_ONLY))
+    async def report(self, _caller: Caller, arguments: NoArguments) -> Listing[PastRow]:
+        """Newest first."""
+        del arguments
+        return Listing(
+            rows=tuple(map(PastRow.of, await self.database.read(import_audit.past))), empty="Nothing was imported."
+        )
+
+    @operation("import.records", "Show what became of each record of an import", Action.AGENTS, Told(via=TERMINAL_ONLY))
+    async def show(self, _caller: Caller, arguments: OneOrigin) -> Listing[OutcomeRow]:
+        """In their order."""
+        origin = await self._origin(arguments.origin)
+        found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))
+        return Listing(rows=tuple(map(_shown, found)), empty="It had no records.")
+
+    @operation(
+        "import.undo", "Take back an import", Action.AGENTS,
+        Told(via=TERMINAL_ONLY, changes=True, seconds=None, confirm="Delete everything that import {origin} brought?"),
+    )  # fmt: skip
+    async def undo(self, _caller: Caller, arguments: OneOrigin) -> Sentence:
+        """Messages and notes are deleted, agents archived."""
+        origin, now = await self._origin(arguments.origin), self.clock()
+        count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, origin, now), durable=True)
+        return Sentence(text=f"Took back {many(count, 'record')}.")
+
+    async def _origin(self, given: str) -> str:
+        found = [each.origin for each in await self.database.read(import_audit.past) if each.origin.startswith(given)]
+        if len(set(found)) != 1:
+            raise UserError(f"there is no one import {given!r}; `carina import report` lists them")
+        return found[0]
+
+    async def _take(self, source: str, arguments: OneImport, found: Iterable[Record]) -> Report:
+        """Store records in batches; each batch and what is written down of it are one transaction."""
+        if not arguments.audience:
+            raise CallError(
+                "--audience: expected who can see it: owner, public, guild:<id>, channel:<id> or person:<id>"
+            )
+        try:
+            audience = parse_audience(arguments.audience)
+        except ValueError as error:
+            raise CallError(f"--audience: {error}") from error
+        agent = await self._agent(arguments.agent)
+        origin = (
+            arguments.file.name if arguments.file.is_dir() else await asyncio.to_thread(records.digest, arguments.file)
+        )
+        target = _Target(source, f"{source}:{origin}", agent, audience, self.clock())
+        counts, listed = Counter[str](), list[Outcome]()
+        reading = iter(found)
+        while batch := await asyncio.to_thread(lambda: list(itertools.islice(reading, _BATCH))):
+            if arguments.dry_run:
+                done = await self.database.read(partial(_foreseen, batch=batch, target=target))
+            else:
+                done = await self.database.write(_TAKE, partial(_store, batch=batch, target=target), durable=True)
+            counts.update(each.outcome for each in done)
+            listed += [each for each in done if each.outcome in ("changed", "refused")]
+        return Report(
+            source=source, origin=target.origin, dry_run=arguments.dry_run, carried=counts["carried"],
+            changed=counts["changed"], refused=counts["refused"], known=counts["known"],
+            listed=tuple(map(_shown, listed[:_SHOWN])),
+        )  # fmt: skip
+
+    async def _agent(self, name: str) -> AgentId:
+        every = await self.database.read(agents.agents)
+        for each in every:
+            if not name or each.name.casefold() == name.casefold():
+                return each.id
+        raise UserError(f"there is no agent {name!r}; there are: {', '.join(each.name for each in every)}")
+
+
+async def _json(path: Path) -> object:
+    return await asyncio.to_thread(records.read_json, path)
+
+
+def _shown(each: Outcome) -> OutcomeRow:
+    return OutcomeRow(record=each.record, outcome=each.outcome, reason=each.reason)
+
+
+def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:
+    """What would become of records."""
+    return [_known(rows, each, target) or _outcome(each, "") for each in batch]
+
+
+def _store(tx: Tx, batch: Sequence[Record], target: _Target) -> list[Outcome]:
+    done = []
+    for each in batch:
+        outcome = _known(tx, each, target)
+        if outcome is None:
+            try:
+                outcome = _outcome(each, _stored(tx, each, target))
+            except (Refused, ValidationError) as error:
+                outcome = Outcome(each.key, "refused", str(error)[:500])
+            import_audit.note(tx, target.source, target.origin, outcome, target.now)
+        done.append(outcome)
+    return done
+
+
+def _known(rows: Rows, each: Record, target: _Target) -> Outcome | None:
+    if import_audit.carried(rows, target.source, each.key):
+        return Outcome(each.key, "known")
+    if isinstance(each, OldAgent) and agents.agent_named(rows, each.name) is not None:
+        return Outcome(each.key, "refused", f"there is an agent {each.name[:60]} already")
+    return None
+
+
+def _outcome(each: Record, became: str) -> Outcome:
+    match each:
+        case Left(key=key, why=why):
+            return Outcome(key, "refused", why)
+        case OldAgent(key=key, changes=changes) if changes:
+            return Outcome(key, "changed", "; ".join(changes)[:2_000], became)
+        case _:
+            return Outcome(each.key, "carried", "", became)
+
+
+def _stored(tx: Tx, each: Record, target: _Target) -> str:
+    """Store a record; gives the row that it became. Raises Refused, ValidationError."""
+    match each:
+        case Talk():
+            person = PersonId(each.person or PERSON)
+            heard = Heard(
+                PlaceId(f"import:{target.source}:{each.conversation}"), person, each.speaker, each.text, "import",
+                f"{target.source}/{each.key}", target.audience, Trust.OWNER if each.role == "user" else Trust.STRANGER,
+                each.at, "user" if each.role == "user" else "system",
+            )  # fmt: skip
+            return f"messages {messages.add_heard(tx, heard)}"
+        case Note():
+            new = NewEntry(each.text, Origin(Scope(target.audience), Trust.STRANGER, PERSON), tags=each.tags[:8])
+            return f"archival_entries {archival.insert(tx, target.agent, new, target.now).id}"
+        case OldAgent():
+            shown_to = target.audience if target.audience in ("public", "owner") else "owner"
+            blocks = [{**block, "audience": shown_to} for block in each.blocks]
+            given = {"name": each.name, "blocks": blocks} | ({"system_prompt": each.prompt} if each.prompt else {})
+            made = agent_row(Section.model_validate(given), show_name=False)
+            seed_agent(tx, made, target.now)
+            return f"agents {made.id}"
+        case Left():
+            return ""

@@ -1,0 +1,90 @@
+"""What became of each record that was imported, and taking an import back by it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory import agents
+from memory.knowledge.archival import writes
+from memory.people.audience import OWNER
+from memory.store.clock import from_text, to_text
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import AgentId, EntryId, snowflakes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one record. `became` is the table and the id of its row."""
+
+    record: str
+    outcome: str
+    reason: str = ""
+    became: str = ""
+
+
+@dataclass(frozen=True)
+class Past:
+    """One import: from which kind of file, by its digest, and how many records had which outcome."""
+
+    source: str
+    origin: str
+    at: datetime
+    carried: int
+    changed: int
+    refused: int
+
+
+def note(tx: Tx, source: str, origin: str, outcome: Outcome, now: datetime) -> None:
+    """Write down what became of a record."""
+    values: dict[str, Value] = {
+        "id": snowflakes.next(),
+        "source": source,
+        "origin": origin,
+        "audience": OWNER,
+        "at": to_text(now),
+    }
+    tx.insert("import_audit", {
+        **values, "record": outcome.record[:300], "outcome": outcome.outcome, "reason": outcome.reason,
+        "became": outcome.became,
+    })  # fmt: skip
+
+
+def carried(rows: Rows, source: str, record: str) -> bool:
+    """Whether a record was taken in before and not taken back."""
+    sql = "SELECT 1 FROM import_audit WHERE source = ? AND record = ? AND became <> ''"
+    return rows.one(sql, (source, record)) is not None
+
+
+def past(rows: Rows) -> list[Past]:
+    """Every import, newest first."""
+    sql = """SELECT source, origin, max(at) AS at, sum(outcome = 'carried') AS carried,
+             sum(outcome = 'changed') AS changed, sum(outcome = 'refused') AS refused
+             FROM import_audit GROUP BY source, origin ORDER BY max(id) DESC"""
+    return [
+        Past(row["source"], row["origin"], from_text(row["at"]), row["carried"], row["changed"], row["refused"])
+        for row in rows.all(sql)
+    ]
+
+
+def outcomes(rows: Rows, origin: str, limit: int) -> Iterator[Outcome]:
+    """What became of the records of one import, in their order."""
+    sql = "SELECT record, outcome, reason, became FROM import_audit WHERE origin = ? ORDER BY id LIMIT ?"
+    for row in rows.all(sql, (origin, limit)):
+        yield Outcome(row["record"], row["outcome"], row["reason"], row["became"])
+
+
+def undo(tx: Tx, origin: str, now: datetime) -> int:
+    """Take back what an import made: messages and entries go, agents are archived. How many rows."""
+    count = 0
+    for row in tx.all("SELECT became FROM import_audit WHERE origin = ? AND became <> ''", (origin,)):
+        table, _, identifier = str(row["became"]).partition(" ")
+        match table:
+            case "messages":
+                count += tx.run("DELETE FROM messages WHERE id = ?", (int(identifier),))
+            case "archival_entries":
+                count += writes.remove(tx, [EntryId(identifier)])
+            case "agents":
+                agents.set_status(tx, AgentId(identifier), "archived", now)
+                count += 1
+    tx.run("UPDATE import_audit SET became = '', reason = 'taken back' WHERE origin = ? AND became <> ''", (origin,))
+    return count

@@ -1,0 +1,341 @@
+"""What other programs export, read as records: messages, notes and agents with their blocks. Pure, but for the reading.
+
+Each record has a key of its own in its file, so that a second import adds nothing. What cannot be carried is a record
+too, with the reason, so that the report names it.
+"""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
+
+_MOST_BYTES = 256 << 20
+"""Of a file that is read whole."""
+_PIECE = 4_000
+"""Characters of a note; longer ones are divided at their headings and paragraphs."""
+Role: TypeAlias = Literal["user", "assistant", "system"]
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A message of a conversation."""
+
+    key: str
+    conversation: str
+    role: Role
+    speaker: str
+    text: str
+    at: datetime
+    person: str = ""
+    """Who said it, where the platform is one of ours: "discord:123"."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something for the long-term memory."""
+
+    key: str
+    text: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OldAgent:
+    """An agent of another program. `blocks` are settings of blocks, as a table of the configuration has them."""
+
+    key: str
+    name: str
+    prompt: str
+    blocks: tuple[Mapping[str, Any], ...]
+    changes: tuple[str, ...] = ()
+    """What became something else, and why."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is not carried, and why."""
+
+    key: str
+    why: str
+
+
+Record: TypeAlias = Talk | Note | OldAgent | Left
+
+
+def digest(path: Path) -> str:
+    """Of a file, by which an import is known."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """Raises CarError for what is no JSON, or too large."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise CarError(f"{path} is larger than {_MOST_BYTES >> 20} MB")
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise CarError(f"{path} is no JSON: {error}") from error
+    except OSError as error:
+        raise CarError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def chatgpt(found: Any) -> Iterator[Record]:
+    """The conversations of a ChatGPT export: `conversations.json`. Raises CarError where it is none."""
+    if not isinstance(found, list) or not all(isinstance(each, dict) and "mapping" in each for each in found):
+        raise CarError("this is no conversations.json of ChatGPT: it has no list of conversations")
+    for conversation in found:
+        name = str(conversation.get("conversation_id") or conversation.get("id") or conversation.get("create_time"))
+        nodes = conversation["mapping"]
+        said = [each["message"] for each in nodes.values() if isinstance(each, dict) and each.get("message")]
+        for message in sorted(said, key=lambda each: each.get("create_time") or 0):
+            yield _of_chatgpt(name, message)
+
+
+def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
+    key = f"{conversation}/{message.get('id')}"
+    role = (message.get("author") or {}).get("role")
+    parts = (message.get("content") or {}).get("parts") or ()
+    text = "\n".join(each for each in parts if isinstance(each, str)).strip()
+    if role not in ("user", "assistant"):
+        return Left(key, f"a message of the role {role!s:.20} is not part of what was said")
+    if not text:
+        return Left(key, "it holds no text")
+    if (at := _moment(message.get("create_time"))) is None:
+        return Left(key, "it has no time")
+    return Talk(key, conversation, role, "ChatGPT" if role == "assistant" else "", text, at)
+
+
+def discord(path: Path) -> Iterator[Record]:
+    """One's own messages in the data package that Discord sends. Raises CarError where it is none."""
+    try:
+        with zipfile.ZipFile(path) as package:
+            names = {each.filename.lower(): each for each in package.infolist()}
+            user = _in_zip(package, _ending(names, "account/user.json"))
+            person, name = f"discord:{user['id']}", str(user.get("global_name") or user.get("username") or "")
+            for file, info in names.items():
+                if file.endswith("/messages.json") and "messages/" in file:
+                    yield from _of_discord(_in_zip(package, info), file.split("/")[-2].lstrip("c"), person, name)
+    except (zipfile.BadZipFile, KeyError, TypeError, OSError) as error:
+        raise CarError(f"{path} is no data package of Discord: {error!r}") from error
+
+
+def _ending(names: Mapping[str, zipfile.ZipInfo], end: str) -> zipfile.ZipInfo:
+    return next((info for name, info in names.items() if name.endswith(end)), None) or names[end]
+
+
+def _in_zip(package: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    if info.file_size > _MOST_BYTES:
+        raise CarError(f"{info.filename} is larger than {_MOST_BYTES >> 20} MB")
+    with package.open(info) as file:
+        try:
+            return json.loads(file.read(_MOST_BYTES))
+        except (ValueError, RecursionError) as error:
+            raise CarError(f"{info.filename} is no JSON: {error}") from error
+
+
+def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator[Record]:
+    for each in messages if isinstance(messages, list) else ():
+        key, text = f"{channel}/{each.get('ID')}", str(each.get("Contents") or "").strip()
+        at = _moment(each.get("Timestamp"))
+        if not text:
+            yield Left(key, "it holds no text")
+        elif at is None:
+            yield Left(key, "it has no time")
+        else:
+            yield Talk(key, channel, "user", name, text, at, person)
+
+
+def letta(found: Any) -> Iterator[Record]:
+    """An agent file of Letta (`.af`), of one agent or of several. Raises CarError where it is none."""
+    every = found.get("agents") if isinstance(found, dict) else None
+    if every is None and isinstance(found, dict) and "core_memory" in found:
+        every = [found]
+    if not isinstance(every, list):
+        raise CarError("this is no agent file of Letta: it has no agents")
+    shared = {str(each.get("id")): each for each in found.get("blocks") or () if isinstance(each, dict)}
+    for number, agent in enumerate(each for each in every if isinstance(each, dict)):
+        key = str(agent.get("id") or f"agent-{number}")
+        name = str(agent.get("name") or key)
+        own = agent.get("core_memory") or [shared[each] for each in agent.get("block_ids") or () if each in shared]
+        blocks, changes = zip(*map(old_block, own), strict=True) if own else ((), ())
+        yield OldAgent(key, name, str(agent.get("system") or ""), tuple(blocks), tuple(filter(None, changes)))
+        for at, message in enumerate(agent.get("messages") or ()):
+            yield _of_letta(f"{key}/{message.get('id') or at}", key, name, message)
+    for kind in ("tools", "mcp_servers", "files", "sources"):
+        for at, each in enumerate(found.get(kind) or ()):
+            yield Left(f"{kind}/{each.get('name') or at}", "tools, servers and files are set up in Carina itself")
+
+
+def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]) -> Record:
+    role, content = message.get("role"), message.get("content") or message.get("text") or ""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    text = "\n".join(str(each.get("text") or "") for each in parts if isinstance(each, dict)).strip()
+    if role not in ("user", "assistant"):
+        return Left(key, f"a message of the role {role!s:.20} is not part of what was said")
+    if not text:
+        return Left(key, "it holds no text")
+    if (at := _moment(message.get("created_at"))) is None:
+        return Left(key, "it has no time")
+    return Talk(key, conversation, role, name if role == "assistant" else "", text, at)
+
+
+def old_block(found: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """A memory block of Letta, or of version 1 of the reference system, as a table; and what was changed of it.
+
+    Pinned becomes core, read-only stays, a missing description is made from the label (the seeds say so).
+    """
+    said = str(found.get("label") or "block").lower()
+    label = "".join(each if each.isascii() and (each.isalnum() or each in "_-") else "_" for each in said)
+    content = str(found.get("value") or found.get("content") or "")
+    kind = str(found.get("memory_type") or found.get("block_type") or "core").lower()
+    block_type = "core" if found.get("pinned") or kind not in ("working", "archival") else kind
+    read_only = bool(found.get("read_only")) or str(found.get("permission") or "").lower() in ("read_only", "readonly")
+    changes = []
+    if label != found.get("label"):
+        changes.append(f"the label {found.get('label')!s:.60} became {label}")
+    if not found.get("description"):
+        changes.append(f"{label}: its description was made from its label")
+    if block_type != kind:
+        changes.append(f"{label}: {kind:.20} became {block_type}")
+    limit = max(int(found.get("limit") or 0), len(content), 2_000)
+    return {
+        "label": label[:64],
+        "description": str(found.get("description") or f"What is known as {label.replace('_', ' ')}"),
+        "type": block_type,
+        "content": content[:100_000],
+        "char_limit": min(limit, 100_000),
+        "permission": "read_only" if read_only else "read_write",
+    }, "; ".join(changes)
+
+
+def version_1(path: Path) -> Iterator[Record]:
+    """A CAR file (v3) of version 1 of the reference system, as the seeds describe it. Raises CarError where it is none.
+
+    Agents are maps with a name and a prompt, memories have a label and a value, messages a role and a text; whatever a
+    map links to belongs to it.
+    """
+    if path.stat().st_size > _MOST_BYTES:
+        raise CarError(f"{path} is larger than {_MOST_BYTES >> 20} MB")
+    with path.open("rb") as file:
+        root, blocks = read_blocks(file)
+        found = {block.cid: block.content() for block in blocks}
+    manifest = found.get(root)
+    if not isinstance(manifest, dict) or manifest.get("version") != 3:
+        raise CarError("this is no export of version 3 of the reference system: its manifest does not say so")
+    seen: set[bytes] = {root}
+    for cid, agent in _linked(manifest, found, seen, _is_agent):
+        memories = [*_linked(agent, found, seen, _is_memory)]
+        kept = [(each, old_block(each)) for _cid, each in memories]
+        blocks_of = tuple(block for each, (block, _) in kept if block["type"] != "archival")
+        changes = tuple(change for _each, (_block, change) in kept if change)
+        name = str(agent.get("name") or "Agent")
+        prompt = str(agent.get("system_prompt") or agent.get("base_instructions") or "")
+        yield OldAgent(shown(cid), name, prompt, blocks_of, changes)
+        for own, (_each, (block, _)) in zip(memories, kept, strict=True):
+            if block["type"] == "archival":
+                yield Note(shown(own[0]), f"{block['label']}: {block['content']}")
+        for own_cid, message in _linked(agent, found, seen, _is_message):
+            yield _of_letta(shown(own_cid), shown(cid), name, message)
+    for cid in found.keys() - seen:
+        yield Left(shown(cid), "it is no agent, memory or message that the seeds describe")
+
+
+def _is_agent(each: Mapping[str, Any]) -> bool:
+    return "name" in each and ("system_prompt" in each or "base_instructions" in each)
+
+
+def _is_memory(each: Mapping[str, Any]) -> bool:
+    return "label" in each and ("value" in each or "content" in each)
+
+
+def _is_message(each: Mapping[str, Any]) -> bool:
+    return "role" in each and ("content" in each or "text" in each)
+
+
+def _linked(
+    given: Any, found: Mapping[bytes, Any], seen: set[bytes], wanted: Callable[[Mapping[str, Any]], bool]
+) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
+    """The maps of one sort that something holds or links to, each once."""
+    waiting: list[Any] = [*_inside(given)]
+    visited: set[bytes] = set()
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, bytes):
+            if each in found and each not in visited:
+                visited.add(each)
+                if isinstance(found[each], dict) and wanted(found[each]):
+                    seen.add(each)
+                    yield each, found[each]
+                elif not (isinstance(found[each], dict) and _is_agent(found[each])):
+                    seen.add(each)
+                    waiting.extend(_inside(found[each]))
+        elif isinstance(each, dict) and wanted(each):
+            yield cid_of(encoded(dict(each))), each
+        else:
+            waiting.extend(_inside(each))
+
+
+def _inside(each: Any) -> Iterable[Any]:
+    match each:
+        case dict():
+            return each.values()
+        case list():
+            return each
+        case _:
+            return ()
+
+
+def markdown(folder: Path) -> Iterator[Record]:
+    """The notes of a folder, divided where they are long. What leads out of the folder is left."""
+    root = folder.resolve()
+    for path in sorted(root.rglob("*.md")):
+        name = path.relative_to(root).as_posix()
+        if not path.resolve().is_relative_to(root):
+            yield Left(name, "it is a link that leads out of the folder")
+            continue
+        if not path.is_file():
+            continue
+        try:
+            text = path.read_text("utf-8") if path.stat().st_size <= _MOST_BYTES else None
+        except (OSError, UnicodeDecodeError) as error:
+            yield Left(name, f"it cannot be read as text: {type(error).__name__}")
+            continue
+        if text is None or not text.strip():
+            yield Left(name, "it is empty" if text is not None else "it is too large")
+            continue
+        tags = tuple(part.lower() for part in Path(name).parent.parts)
+        for piece in pieces(text):
+            known = hashlib.sha256(piece.encode()).hexdigest()[:16]
+            yield Note(f"{name}#{known}", piece, tags)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """A text in parts that are no longer than a note may be, divided between paragraphs where that is possible."""
+    piece = ""
+    for paragraph in text.strip().split("\n\n"):
+        for at in range(0, max(len(paragraph), 1), _PIECE):
+            part = paragraph[at : at + _PIECE]
+            if piece and len(piece) + len(part) > _PIECE:
+                yield piece.strip()
+                piece = ""
+            piece += f"{part}\n\n"
+    if piece.strip():
+        yield piece.strip()
+
+
+def _moment(given: Any) -> datetime | None:
+    """A time as these programs write it: seconds since 1970, or ISO 8601; without a zone it is UTC."""
+    try:
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            return datetime.fromtimestamp(given, UTC)
+        found = datetime.fromisoformat(str(given).strip().replace(" ", "T", 1))
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
