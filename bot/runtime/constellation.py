@@ -235,7 +235,7 @@ class ConstellationRuntime:
         """Try one that could not be stored some more times, or give it up; then take in what changed it meanwhile."""
         if not await self._stored_at_last(notification):
             await tell_lost(self.database, self.notices, notification, self.turn_deps.clock())
-            self.resume()
+        self.resume()  # it may have been stored by the first try, and then waits
         await self.accept(self._late.pop(notification))
 
     async def _stored_at_last(self, notification: Notification) -> bool:

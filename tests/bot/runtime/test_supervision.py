@@ -19,7 +19,7 @@ from bot.runtime.conversation import GIVEN_UP
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import LONGEST_PAUSE, Supervisor, pause_after
 from memory.queue import outbox
-from memory.queue.inbox import Arrival
+from memory.queue.inbox import Accepted, Arrival
 from memory.queue.outbox import Status
 from memory.store.errors import DatabaseFull, EntryNotFound
 from memory.store.ids import ConstellationId, GroupId, PlaceId
@@ -178,6 +178,25 @@ async def test_one_that_can_be_stored_at_the_second_try_is_answered(
         service.hear(said("hello", 1))
         await until(lambda: _answered(service.platform))
         assert failed == ["1"]
+
+
+async def test_one_that_was_stored_before_something_broke_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = list[str]()
+    really = ConstellationRuntime._wake
+
+    def wake(self: ConstellationRuntime, row: Accepted) -> None:
+        if not failed:
+            failed.append(str(row.id))
+            raise KeyError("odd")
+        really(self, row)
+
+    monkeypatch.setattr(ConstellationRuntime, "_wake", wake)
+    async with running(tmp_path) as service:
+        service.hear(said("hello", 1))
+        await until(lambda: _answered(service.platform))
+        assert len(failed) == 1
 
 
 @pytest.mark.parametrize("change", [edited("hello, I mean", 1), deleted(1)])
