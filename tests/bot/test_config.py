@@ -402,7 +402,7 @@ def uncommented(name: str) -> str:
 
 def flat(data: object, path: str = "") -> Iterator[str]:
     match data:
-        case dict() if path == "mcp":  # its keys are names
+        case dict() if path in ("mcp", "web.server.hooks"):  # their keys are names
             for table in data.values():
                 for name, value in table.items():
                     yield from flat(value, f"{path}.{name}")

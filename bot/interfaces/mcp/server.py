@@ -13,7 +13,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
@@ -120,6 +119,6 @@ def tools_server(ask: Ask, version: str) -> MCPServer:
     return server
 
 
-async def serve_tools(config: Config, version: str) -> None:
+async def serve_tools(folder: DataFolder, version: str) -> None:
     """Serve until the other side closes our input."""
-    await tools_server(over_the_socket(DataFolder(config.home)), version).run_stdio_async()
+    await tools_server(over_the_socket(folder), version).run_stdio_async()

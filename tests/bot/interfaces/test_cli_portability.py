@@ -18,7 +18,9 @@ def home(tmp_path: Path) -> Path:
     with tarfile.open(RECORDED / "folder.tar.gz") as recorded:
         recorded.extractall(tmp_path / "home", filter="data")
     (path,) = (tmp_path / "home").glob("data/constellations/*/carina.db")
-    migrate(path, Kind.CONSTELLATION, datetime(2026, 11, 24, tzinfo=UTC))
+    now = datetime(2026, 11, 24, tzinfo=UTC)
+    migrate(path, Kind.CONSTELLATION, now)
+    migrate(tmp_path / "home" / "data" / "global.db", Kind.GLOBAL, now)
     return tmp_path / "home"
 
 
