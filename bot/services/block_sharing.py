@@ -18,7 +18,7 @@ from memory.blocks import Permission
 from memory.blocks.history import Past
 from memory.blocks.revert import Hand
 from memory.blocks.rows import version_of
-from memory.blocks.shares import share_by_hand, shares_of, unshare_by_hand
+from memory.blocks.shares import share_block, shares_of, unshare_block
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience
 from memory.store.clock import Clock
@@ -78,7 +78,7 @@ class BlockSharing:
 
         def work(tx: Tx) -> Shares:
             named = find_named(tx, caller.scope, arguments.label)
-            share_by_hand(tx, named.block, arguments.agent, Permission(arguments.at), self.clock())
+            share_block(tx, named.block, arguments.agent, Permission(arguments.at), self.clock())
             return _shared(tx, named)
 
         return await self.database.write(_SHARE, work)
@@ -89,7 +89,7 @@ class BlockSharing:
 
         def work(tx: Tx) -> Shares:
             named = find_named(tx, caller.scope, arguments.label)
-            unshare_by_hand(tx, named.block, arguments.agent)
+            unshare_block(tx, named.block, arguments.agent)
             return _shared(tx, named)
 
         return await self.database.write(_SHARE, work)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, Generic, NewType, TypeAlias, TypeVar
 
 import regex
 
@@ -85,13 +85,18 @@ class Note:
 EDIT = Note()
 
 
+Content: TypeAlias = str | tuple[Any, ...]
+"""Some of a text, or items of a list."""
+Inserted = TypeVar("Inserted", bound=Content, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Splice:
-    """At character `place`, `delete` characters go and `insert` comes."""
+class Splice(Generic[Inserted]):
+    """At `place`, `delete` characters or items go and `insert` comes."""
 
     place: int
     delete: int
-    insert: str
+    insert: Inserted
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class Stamp:
     seq: int
     at: datetime
 
-    def message(self, note: Note = EDIT, shown: Sequence[Splice] | None = None) -> str:
+    def message(self, note: Note = EDIT, shown: Sequence[Splice[str]] | None = None) -> str:
         """`shown` is what it does to the text that is shown of a structured block."""
         said: dict[str, Any] = {"w": self.writer, "t": self.turn, "n": self.seq}
         if note.deed is not Deed.EDIT:
@@ -115,13 +120,12 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Change:
-    """One commit as the document remembers it; `at` is whole seconds, `length` counts Loro's operations."""
+    """One commit as the document remembers it; `at` is whole seconds."""
 
     writer: Writer
     turn: TurnId | None
     seq: int
     at: datetime
-    length: int
     note: Note = EDIT
 
 
@@ -144,7 +148,7 @@ class Step:
     """A change with its operations, in the order in which they were made; `before` is as in `Shown`."""
 
     change: Change
-    splices: tuple[Splice, ...]
+    splices: tuple[Splice[str], ...]
     made: Made = field(default=NONE_MADE, compare=False, repr=False)
 
 
@@ -156,7 +160,7 @@ def played(text: str, steps: Iterable[Step]) -> str:
     return text
 
 
-def difference(before: str, after: str) -> tuple[Splice, ...]:
+def difference(before: str, after: str) -> tuple[Splice[str], ...]:
     """The way from one text to another, as one splice between what both begin and end with.
 
     As two where it is shorter: of a log the oldest lines go and new ones come, and all between them has moved.
@@ -171,7 +175,7 @@ def difference(before: str, after: str) -> tuple[Splice, ...]:
     return (one,) if one.delete or one.insert else ()
 
 
-def by_words(before: str, after: str) -> tuple[Splice, ...] | None:
+def by_words(before: str, after: str) -> tuple[Splice[str], ...] | None:
     """The way from one text to another in whole words, from the end to the beginning; None where it would take long.
 
     Of a word that reads otherwise nothing is kept, so that each has one writer.
@@ -227,7 +231,7 @@ def common_prefix(one: str, other: str) -> int:
     return low
 
 
-def change_of(message: str | None, timestamp: int, length: int) -> Change:
+def change_of(message: str | None, timestamp: int) -> Change:
     """A commit by its message. Raises BlockCorrupt for one that does not say who made it."""
     try:
         said = json.loads(message or "")
@@ -237,10 +241,10 @@ def change_of(message: str | None, timestamp: int, length: int) -> Change:
     except (ValueError, KeyError, TypeError) as error:
         raise BlockCorrupt(f"a change does not say who made it: {message!r}") from error
     at = datetime.fromtimestamp(timestamp, tz=UTC)
-    return Change(writer, None if turn is None else TurnId(turn), seq, at, length, note)
+    return Change(writer, None if turn is None else TurnId(turn), seq, at, note)
 
 
-def _shown_of(message: str | None) -> tuple[Splice, ...] | None:
+def _shown_of(message: str | None) -> tuple[Splice[str], ...] | None:
     """What a commit's message says of the text that is shown; None when it says nothing."""
     told = json.loads(message or "").get("s")
     return None if told is None else tuple(Splice(int(at), int(size), str(text)) for at, size, text in told)
@@ -251,7 +255,6 @@ def steps_of(updates: str) -> list[Step]:
     try:
         found = json.loads(updates)
         changes = sorted(found["changes"], key=lambda each: each["lamport"])
-        _require_line(changes)
         peers = found.get("peers") or []
         # Loro keeps a large commit as several changes with the same message.
         return [_step(peers, list(parts)) for _, parts in itertools.groupby(changes, key=lambda each: each["msg"])]
@@ -265,11 +268,10 @@ def _step(peers: list[str], parts: list[dict[str, Any]]) -> Step:
         if strange := {op["container"] for op in operations} - {_TEXT}:
             raise BlockCorrupt(f"a change of {min(strange)} does not say what it did to the text that is shown")
         shown = tuple(splice for op in operations for splice in text_splices(op["content"]))
-    length = sum(max(splice.delete, len(splice.insert)) for splice in shown)
-    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"], length), shown, Made(peers, parts))
+    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"]), shown, Made(peers, parts))
 
 
-def text_splices(content: Mapping[str, Any]) -> Iterator[Splice]:
+def text_splices(content: Mapping[str, Any]) -> Iterator[Splice[str]]:
     """What an operation does to a text, or a deletion to a list. Raises Refused for any other."""
     match content["type"]:
         case "insert":
@@ -280,26 +282,3 @@ def text_splices(content: Mapping[str, Any]) -> Iterator[Splice]:
             yield Splice(place, size, "") if size >= 0 else Splice(place + size + 1, -size, "")
         case other:
             raise Refused(f"this block has changes of another kind than text ({other})")
-
-
-def _require_line(changes: list[dict[str, Any]]) -> None:
-    """Each change must build on the whole of the one before, or places would not mean what they say."""
-    for before, change in itertools.pairwise(changes):
-        last = before["ops"][-1]
-        counter = last["counter"] + _size(last["content"]) - 1
-        ends = f"{counter}@{before['id'].partition('@')[2]}"
-        if change["deps"] != [ends]:
-            raise BlockCorrupt(f"change {change['id']} was not made on the one before it")
-
-
-def _size(content: dict[str, Any]) -> int:
-    """How many of Loro's counted operations it is: one for each character or item, else one."""
-    match content:
-        case {"type": "insert", "text": str(text)}:
-            return len(text)
-        case {"type": "insert", "pos": _, "value": list(items)}:
-            return len(items)
-        case {"type": "delete", "len": int(size)}:
-            return abs(size)
-        case _:
-            return 1

@@ -26,7 +26,7 @@ from loro import (
     ValueOrContainer,
 )
 
-from memory.blocks.changes import Splice, by_words, difference
+from memory.blocks.changes import Content, Splice, by_words, difference
 from memory.blocks.replay import Held, Plan
 from memory.blocks.schemas import (
     MOST_ITEMS,
@@ -48,7 +48,7 @@ from memory.blocks.schemas import (
     require_storable,
 )
 from memory.blocks.targets import PLAIN, Target, every_part, field_target, part_target, section_of
-from memory.blocks.track import Content, Cut, same
+from memory.blocks.track import same
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 
@@ -208,7 +208,7 @@ def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
     make(loro, name, by_items(before, items))
 
 
-def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Cut]:
+def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Splice[Content]]:
     """The way from one list to another, from the end to the beginning.
 
     Items between those that both begin and end with are told apart where that is soon done.
@@ -221,10 +221,10 @@ def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Cut]:
     times = Counter(new)
     pairs = sum(count * times[key] for key, count in Counter(old).items())
     if pairs > _MOST_PAIRS or min(len(old), len(new)) > _MOST_COMPARED:
-        return [Cut(start, len(old), tuple(after[start : len(after) - end]))]
+        return [Splice(start, len(old), tuple(after[start : len(after) - end]))]
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
-        Cut(start + first, last - first, tuple(after[start + begin : start + stop]))
+        Splice(start + first, last - first, tuple(after[start + begin : start + stop]))
         for kind, first, last, begin, stop in reversed(codes)
         if kind != "equal"
     ]
@@ -367,24 +367,24 @@ def amend(loro: LoroDoc, plan: Plan) -> None:
         loro.get_counter(parts[path].name).increment(amount)
 
 
-def make(loro: LoroDoc, name: str, cuts: Sequence[Cut]) -> None:
+def make(loro: LoroDoc, name: str, cuts: Sequence[Splice[Content]]) -> None:
     """Make these changes of a text or a list, which go from its end to its beginning."""
     for cut in cuts:
-        if isinstance(cut.content, str):
-            loro.get_text(name).splice(cut.place, cut.delete, cut.content)
+        if isinstance(cut.insert, str):
+            loro.get_text(name).splice(cut.place, cut.delete, cut.insert)
             continue
         items = loro.get_movable_list(name)
         items.delete(cut.place, cut.delete)
-        for place, item in enumerate(cut.content, cut.place):
+        for place, item in enumerate(cut.insert, cut.place):
             items.insert(place, item)
 
 
 # -------------------------------------------------------------------------------------------------------- merging
 
 
-def cuts_of(found: DiffBatch, name: str) -> list[Cut]:
+def cuts_of(found: DiffBatch, name: str) -> list[Splice[Content]]:
     """What lies between two versions of one text or list; the places are those of the older one, from its beginning."""
-    cuts, place = list[Cut](), 0
+    cuts, place = list[Splice[Content]](), 0
     for container, diff in found.get_diff():
         if not isinstance(container, ContainerID.Root) or container.name != name:
             continue
@@ -393,41 +393,43 @@ def cuts_of(found: DiffBatch, name: str) -> list[Cut]:
                 case TextDelta.Retain(retain=size) | ListDiffItem.Retain(retain=size):
                     place += size
                 case TextDelta.Insert(insert=str(text)):
-                    cuts.append(Cut(place, 0, text))
+                    cuts.append(Splice(place, 0, text))
                 case ListDiffItem.Insert(insert=items):
                     values = tuple(each.value for each in items if isinstance(each, ValueOrContainer.Value))
-                    cuts.append(Cut(place, 0, values))
+                    cuts.append(Splice(place, 0, values))
                 case TextDelta.Delete(delete=size) | ListDiffItem.Delete(delete=size):
-                    cuts.append(Cut(place, size, "" if isinstance(diff, Diff.Text) else ()))
+                    cuts.append(Splice(place, size, "" if isinstance(diff, Diff.Text) else ()))
                     place += size
     return cuts
 
 
-def once(loro: LoroDoc, name: str, mine: Sequence[Cut], others: Sequence[Cut]) -> list[Cut]:
+def once(
+    loro: LoroDoc, name: str, mine: Sequence[Splice[Content]], others: Sequence[Splice[Content]]
+) -> list[Splice[Content]]:
     """The first without what stands there already since others put it there too; from the end to the beginning."""
-    text = all(isinstance(cut.content, str) for cut in (*mine, *others))
+    text = all(isinstance(cut.insert, str) for cut in (*mine, *others))
     items: Any = () if text else loro.get_movable_list(name).get_deep_value()
     now: Content = loro.get_text(name).to_string() if text else tuple(items)
     new, grown = [False] * len(now), 0
     for cut in others:
         start = cut.place + grown
-        new[start : start + len(cut.content)] = [True] * len(cut.content)
-        grown += len(cut.content) - cut.delete
-    found = list[Cut]()
+        new[start : start + len(cut.insert)] = [True] * len(cut.insert)
+        grown += len(cut.insert) - cut.delete
+    found = list[Splice[Content]]()
     for at, cut in enumerate(mine):
         start = end = cut.place
-        while cut.content and start and new[start - 1]:
+        while cut.insert and start and new[start - 1]:
             start -= 1
-        while cut.content and end < len(new) and new[end]:
+        while cut.insert and end < len(new) and new[end]:
             end += 1
         alone = at + 1 == len(mine) or end <= mine[at + 1].place
         for stop in (end, cut.place) if alone else (cut.place,):
-            if both := _both_begin(now[start:stop], cut.content):
-                found.append(Cut(stop, 0, cut.content[both:]))
+            if both := _both_begin(now[start:stop], cut.insert):
+                found.append(Splice(stop, 0, cut.insert[both:]))
                 break
         else:
             found.append(cut)
-    return [cut for cut in reversed(found) if cut.content or cut.delete]
+    return [cut for cut in reversed(found) if cut.insert or cut.delete]
 
 
 def _both_begin(one: Any, other: Any) -> int:

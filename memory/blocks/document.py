@@ -5,17 +5,16 @@ before Loro sees the bytes; a document in memory is for one edit, or a few in a 
 own errors are plain BaseExceptions; none of them leaves this module, where they become `BlockCorrupt`."""
 
 import hashlib
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, Side, VersionRange, VersionVector
 
 from memory.blocks import containers
-from memory.blocks.changes import EDIT, Change, Note, Splice, Step, change_of, difference, steps_of
+from memory.blocks.changes import EDIT, Change, Content, Note, Splice, Step, change_of, difference, steps_of
 from memory.blocks.changes import SYSTEM as SYSTEM
 from memory.blocks.changes import Stamp as Stamp
 from memory.blocks.changes import Writer as Writer
@@ -24,7 +23,6 @@ from memory.blocks.changes import job_writer as job_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.replay import Held
 from memory.blocks.schemas import TextSchema
-from memory.blocks.track import Cut
 from memory.store.errors import BlockCorrupt, Refused, StoreError
 
 T = TypeVar("T")
@@ -201,7 +199,7 @@ class BlockDocument:
         cuts = self.merged(seen, name, edit)
         self.change(lambda loro: containers.make(loro, name, cuts))
 
-    def merged(self, seen: int, name: str, edit: containers.Edit) -> list[Cut]:
+    def merged(self, seen: int, name: str, edit: containers.Edit) -> list[Splice[Content]]:
         """What such an edit changes in the text or list as it is: it is made on a branch, and Loro merges the two.
 
         What both put at the same place alike stands once.
@@ -241,8 +239,8 @@ class BlockDocument:
 
     def touched(self, after: int) -> list[tuple[Change, frozenset[str]]]:
         """The changes after a version, each with the names of the containers that it changed."""
-        found = json.loads(self.exported(after))["changes"]
-        return [(change_of(each["msg"], each["timestamp"], 0), frozenset(map(_name, each["ops"]))) for each in found]
+        made = [(step.change, [op for each in step.made.changes for op in each["ops"]]) for step in self.steps(after)]
+        return [(change, frozenset(map(_name, operations))) for change, operations in made]
 
     def _copy(self) -> LoroDoc:
         """The same, to go back in; Loro has no `fork_at` for documents without their oldest history."""
@@ -254,7 +252,7 @@ class BlockDocument:
         """Say what the edits since the last commit are for."""
         self._note = note
 
-    def _what_became(self) -> tuple[Splice, ...] | None:
+    def _what_became(self) -> tuple[Splice[str], ...] | None:
         """What the edits since the last commit did to the text that is shown; None for a plain text."""
         before, self._before = self._before, None
         return difference(before, self.text()) if before is not None and self.structured else None
@@ -282,11 +280,7 @@ class BlockDocument:
 
     def changes(self) -> list[Change]:
         """Every commit that the document's history has, oldest first."""
-        found: dict[int, Change] = {}
-        for meta in self._metas():
-            change = change_of(meta.message, meta.timestamp, meta.len)
-            before = found.get(change.seq)  # Loro keeps a large commit as several changes
-            found[change.seq] = change if before is None else replace(before, length=before.length + change.length)
+        found = {change.seq: change for change in (change_of(meta.message, meta.timestamp) for meta in self._metas())}
         return [change for change in found.values() if change.seq > self.base.version]
 
     def steps(self, after: int | None = None) -> list[Step]:
@@ -310,7 +304,7 @@ class BlockDocument:
             return Frontiers(), VersionVector()
         if version >= self.base.version:
             for meta in reversed(self._metas()):  # of a large commit, which is several changes, the last one
-                if change_of(meta.message, meta.timestamp, meta.len).seq == version:
+                if change_of(meta.message, meta.timestamp).seq == version:
                     with _Guard("looking for a version"):
                         frontiers = Frontiers.from_id(ID(meta.id.peer, meta.id.counter + meta.len - 1))
                         vector = self._loro.frontiers_to_vv(frontiers)

@@ -27,10 +27,11 @@ from memory.blocks.merge import (
 )
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation
-from memory.blocks.rows import archives_of
+from memory.blocks.rows import OpenBlock, archives_of
 from memory.blocks.schemas import CompositeSchema, LogSchema, MapSchema, outline
-from memory.blocks.store import open_block, save_change
+from memory.blocks.store import CheckpointPolicy, open_block, save_change
 from memory.blocks.targets import PLAIN, Target, target_of
+from memory.people.audience import Trust
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
@@ -120,17 +121,24 @@ def edit_block(
     block, decision = writable(tx, author, label, operation)
     opened = open_block(tx, block.id, author.writer, author.now)
     change(block, opened.document)
-    text = opened.document.text()
-    require_fits(block.address, block.char_limit, len(block.content), len(text))
+    require_fits(block.address, block.char_limit, len(block.content), len(opened.document.text()))
     require_yes(tx, author, block, operation, decision)  # not for what would be refused anyway
-    if not save_change(tx, opened, Stamp(author.writer, author.turn, opened.next_seq, author.now), author.policy):
+    stamp = Stamp(author.writer, author.turn, opened.next_seq, author.now)
+    saved = save_edit(tx, block, opened, stamp, author.policy, author.trust)
+    if saved is not block:
+        tell_changed(tx, author, block, operation)
+    return saved
+
+
+def save_edit(tx: Tx, block: Block, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy, trust: Trust) -> Block:
+    """Store a change of somebody of that trust; the block as it is now, or the same where nothing had changed."""
+    if not save_change(tx, opened, stamp, policy):
         return block
-    tell_changed(tx, author, block, operation)
-    trust = min(block.trust, author.trust)
+    trust = min(block.trust, trust)
     if trust < block.trust:
         tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
-    moment = from_text(to_text(author.now))
-    return block._replace(content=text, trust=trust, updated_at=moment, version=opened.document.version)
+    text, version, moment = opened.document.text(), opened.document.version, from_text(to_text(stamp.at))
+    return block._replace(content=text, trust=trust, updated_at=moment, version=version)
 
 
 def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:

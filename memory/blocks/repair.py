@@ -93,14 +93,21 @@ def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
 
 def _repair_archives(tx: Tx, block: BlockId, now: datetime) -> list[str]:
     head, repairs = head_of(tx, block), list[str]()
-    for archive in archives_of(tx, block):
+    for archive, reason in _bad_archives(tx, block):
+        blob = Blob(BlobKind.ARCHIVE, archive.up_to, archive.data, archive.digest)
+        _quarantine(tx, head, blob, reason, now)
+        repairs.append(f"{reason}: the history before change {archive.up_to + 1} is lost, the text is whole")
+    return repairs
+
+
+def _bad_archives(rows: Rows, block: BlockId) -> list[tuple[Archive, str]]:
+    found = list[tuple[Archive, str]]()
+    for archive in archives_of(rows, block):
         try:
             open_archive(archive)
         except BlockCorrupt as error:
-            blob = Blob(BlobKind.ARCHIVE, archive.up_to, archive.data, archive.digest)
-            _quarantine(tx, head, blob, str(error), now)
-            repairs.append(f"{error}: the history before change {archive.up_to + 1} is lost, the text is whole")
-    return repairs
+            found.append((archive, str(error)))
+    return found
 
 
 def note_damage(tx: Tx, block: BlockId, findings: Sequence[str], outcome: str, now: datetime) -> None:
@@ -126,8 +133,7 @@ def verify_block(rows: Rows, block: BlockId) -> list[str]:
         problems += [f"update {seq} does not match its checksum" for seq in bad]
         for row in rows.all("SELECT * FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq", (block,)):
             problems += _checkpoint_problems(row)
-        for archive in archives_of(rows, block):
-            problems += _archive_problems(archive)
+        problems += [reason for _, reason in _bad_archives(rows, block)]
         text = load_block(rows, block, None).document.text()
     except (BlockCorrupt, BlockNotFound) as error:
         return list(dict.fromkeys([*problems, str(error)]))  # an unsound blob shows up twice
@@ -142,14 +148,6 @@ def _checkpoint_problems(row: Row) -> list[str]:
     except BlockCorrupt as error:
         return [str(error)]
     return [] if document.frontier() == row["frontier"] else [f"checkpoint {row['up_to_seq']} is of another version"]
-
-
-def _archive_problems(archive: Archive) -> list[str]:
-    try:
-        open_archive(archive)
-    except BlockCorrupt as error:
-        return [str(error)]
-    return []
 
 
 def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> None:

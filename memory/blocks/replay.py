@@ -10,11 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memory.blocks.changes import Change, Made, Note, Step, text_splices
+from memory.blocks.changes import Change, Content, Made, Note, Splice, Step, text_splices
 from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema, TextSchema
 from memory.blocks.targets import Target, every_part
 from memory.blocks.track import (
-    Cut,
     Element,
     Insert,
     Operation,
@@ -24,7 +23,6 @@ from memory.blocks.track import (
     prefix,
     restored_since,
     same,
-    text_cut,
     words_of,
 )
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
@@ -44,7 +42,7 @@ class Plan:
     back, since their place has changed. `kept` says what stays, and why. `removed` and `restored` count characters.
     """
 
-    sequences: Mapping[str, Sequence[Cut]] = field(default_factory=dict)
+    sequences: Mapping[str, Sequence[Splice[Content]]] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
@@ -120,14 +118,14 @@ class Replay:
                 path, content = self._paths.get(name, ""), op["content"]
                 match kind, content:
                     case "Text", _:
-                        done.setdefault(path, []).extend(map(text_cut, text_splices(content)))
+                        done.setdefault(path, []).extend(text_splices(content))
                     case "MovableList", {"type": "insert", "pos": int(place), "value": values}:
                         born = each["lamport"] + op["counter"] - first
                         done.setdefault(path, []).append(Insert(place, tuple(values), (born, peer)))
                     case "MovableList", {"type": "set", "elem_id": element, "value": value}:
                         done.setdefault(path, []).append(Put(_element(made.peers, element), value))
                     case "MovableList", _:
-                        cuts = [Cut(splice.place, splice.delete, ()) for splice in text_splices(content)]
+                        cuts = [Splice(splice.place, splice.delete, ()) for splice in text_splices(content)]
                         done.setdefault(path, []).extend(cuts)
                     case "Counter", {"value": float() | int() as amount}:
                         self._added[path].append((change.seq, amount))
@@ -181,13 +179,13 @@ class Replay:
 
         What is older than the history, and what counters hold, is the oldest change's. Entries of logs are left out.
         """
-        cuts: dict[int, dict[str, list[Cut]]] = {}
+        cuts: dict[int, dict[str, list[Splice[Content]]]] = {}
         for path, track in self.tracks.items():
             for number in sorted({born for _, born in track.written()}):
                 place = 0
                 for content, born in track.written():
                     if born == number:
-                        cuts.setdefault(number, {}).setdefault(path, []).append(Cut(place, 0, content))
+                        cuts.setdefault(number, {}).setdefault(path, []).append(Splice(place, 0, content))
                     place += len(content) if born <= number else 0
         values: dict[int, dict[str, Any]] = {}
         for path, sets in self._values.items():
@@ -220,21 +218,22 @@ class Replay:
         if self._logged & numbers:
             report.kept.append("the entries of a log stay as they are")
         texts = [cut for path, cuts in sequences.items() if self.tracks[path].is_text for cut in cuts]
-        removed, restored = sum(cut.delete for cut in texts), sum(len(cut.content) for cut in texts)
+        removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
         told = tuple(report.gone), tuple(report.lost), tuple(report.kept)
         return Plan(sequences, values, counters, *told, removed, restored)
 
-    def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Cut]:
+    def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Splice[Content]]:
         track, target = self.tracks[path], self._targets[path]
         most = None if track.is_text else _most(target)
-        cuts, found = track.back(numbers, beside=beside, most=most)
-        unplaced = len(numbers & set(track.unplaced))
-        found.lost += ["an item that is older than what is kept"] * unplaced
-        report.add(path, found)
+        found = Report()
+        cuts = track.back(numbers, found, beside=beside, most=most)
+        found.lost += ["an item that is older than what is kept"] * len(numbers & set(track.unplaced))
+        report.gone += [f"{prefix(path)}{words}" for words in found.gone]
+        report.lost += [f"{prefix(path)}{words}" for words in found.lost]
         if cuts and target.required and track.is_text:
             text = str(track.content())
             for cut in cuts:
-                text = f"{text[: cut.place]}{cut.content}{text[cut.place + cut.delete :]}"
+                text = f"{text[: cut.place]}{cut.insert}{text[cut.place + cut.delete :]}"
             if not text.strip():
                 report.kept.append(f"{path} is required and would be empty")
                 return ()

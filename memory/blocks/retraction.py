@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.activity import Kind
 from memory.blocks import Block, containers
-from memory.blocks.changes import SYSTEM, Change, Deed, Note, Stamp, person_writer, played
+from memory.blocks.changes import SYSTEM, Change, Deed, Note, Splice, Stamp, person_writer, played
 from memory.blocks.document import WHOLE, Base, BlockDocument
 from memory.blocks.history import Past, past_of
 from memory.blocks.lookup import block_by_id
@@ -23,7 +23,6 @@ from memory.blocks.rows import EVERYBODY, WarmBlocks, archives_of, insert_checkp
 from memory.blocks.schemas import LogSchema
 from memory.blocks.store import open_block, save_change
 from memory.blocks.targets import PLAIN, target_of
-from memory.blocks.track import Cut
 from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
@@ -272,7 +271,7 @@ def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
         else:
             fresh.commit(Stamp(change.writer, change.turn, number, change.at))
     if fresh.version < past.version:  # the version that the block is at has a change, as any other has
-        fresh.change(partial(containers.make, name=PLAIN.name, cuts=[Cut(0, 0, "."), Cut(0, 1, "")]))
+        fresh.change(partial(containers.make, name=PLAIN.name, cuts=[Splice(0, 0, "."), Splice(0, 1, "")]))
         fresh.note(Note(Deed.KEPT))
         fresh.commit(Stamp(SYSTEM, None, past.version, at))
     return fresh

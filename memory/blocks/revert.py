@@ -14,14 +14,15 @@ from memory.blocks import Author, Block, BlockType, Decision, Operation, Permiss
 from memory.blocks.changes import Change, Deed, Note, Stamp, Writer, difference, person_writer
 from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
+from memory.blocks.edits import save_edit
+from memory.blocks.guard import require_fits
 from memory.blocks.history import Archive, Past, past_back_to, past_of
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, load_block, sealed_of
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block
 from memory.people.audience import Scope, Trust
-from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx
-from memory.store.errors import BlockRefused, BlockTooLong, Refused
+from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId
 
 
@@ -101,23 +102,18 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
     require_hand(hand, block)
 
     def edit(change: Callable[[BlockDocument], None]) -> Block:
-        opened = open_block(tx, block.id, person_writer(hand.person), hand.now)
+        writer = person_writer(hand.person)
+        opened = open_block(tx, block.id, writer, hand.now)
         before = len(opened.document.text())
         change(opened.document)
-        text = opened.document.text()
-        if len(text) > max(block.char_limit, before):
-            over = f"{before:,} of {block.char_limit:,} characters; this adds {len(text) - before:,}"
-            raise BlockTooLong(f"block {block.label} is at {over}")
-        stamp = Stamp(person_writer(hand.person), None, opened.next_seq, hand.now)
-        if not save_change(tx, opened, stamp, hand.policy):
-            return block
-        words, details = f"changed the block {block.label} by hand", {"label": block.label, "change": "by hand"}
-        event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
-        activity.note(tx, event, hand.now)
-        trust = min(block.trust, hand.trust)
-        tx.run("UPDATE memory_blocks SET trust = ? WHERE id = ?", (int(trust), block.id))
-        moment, version = from_text(to_text(hand.now)), opened.document.version
-        return block._replace(content=text, trust=trust, updated_at=moment, version=version)
+        require_fits(block.label, block.char_limit, before, len(opened.document.text()))
+        stamp = Stamp(writer, None, opened.next_seq, hand.now)
+        saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
+        if saved is not block:
+            words, details = f"changed the block {block.label} by hand", {"label": block.label, "change": "by hand"}
+            event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
+            activity.note(tx, event, hand.now)
+        return saved
 
     return Edit(edit, lambda: archives_of(tx, block.id), lambda: 0 if hand.is_owner else sealed_of(tx, block.id))
 
@@ -153,25 +149,16 @@ def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
         past.require(version)
         if version < (sealed := edit.sealed()):
             raise Refused(f"up to version {sealed} it had words that were taken back: only the owner goes back there")
-        plan = _set_back(document, past, version)
-        if plan is None:
+        if version < past.replay.start:
+            raise Refused(f"what its parts held at version {version} is not kept")
+        wanted, before, differs = past.replay.values_at(version), document.text(), list[bool]()
+        document.change(lambda loro: differs.append(put_back(loro, wanted)))
+        if not any(differs):
             raise Refused(f"it reads exactly as at version {version} already")
-        plans.append(plan)
+        plans.append(_compared(Plan(), before, document.text()))
         document.note(Note(Deed.ROLLBACK, version))
 
     return Done(edit(change), plans[0])
-
-
-def _set_back(document: BlockDocument, past: Past, version: int) -> Plan | None:
-    """Make every part be as at a version, by ordinary edits; None when it is.
-
-    Raises BlockRefused where a log, or what is read only, would change; Refused where what is required would be empty.
-    """
-    if version < past.replay.start:
-        raise Refused(f"what its parts held at version {version} is not kept")
-    wanted, before, differs = past.replay.values_at(version), document.text(), list[bool]()
-    document.change(lambda loro: differs.append(put_back(loro, wanted)))
-    return _compared(Plan(), before, document.text()) if any(differs) else None
 
 
 def undo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:

@@ -9,7 +9,7 @@ from memory.blocks.lookup import access_at
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.ids import AgentId, BlockId
+from memory.store.ids import AgentId
 
 SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
@@ -27,17 +27,16 @@ class Share:
         return f"{self.agent} ({self.given}{f', in effect {self.access}: {self.why}' if self.why else ''})"
 
 
-def share_block(tx: Tx, block: Block, agent: AgentId, permission: Permission, now: datetime) -> None:
+def share_block(tx: Tx, block: Block, name: str, permission: Permission, now: datetime) -> None:
     """Let another agent see a block, where its audience allows, at read_only, append or read_write; again to change.
 
-    Who may share is the caller's question: the owner of the constellation, or `share_by_agent`. Raises Refused.
+    `name` is the agent's name or id. Who may share is the caller's question: the owner of the constellation, or
+    `share_by_agent`. Raises Refused.
     """
     if permission not in SHARED_AT:
         raise Refused(f"a block is shared at read_only, append or read_write, not {permission}")
-    if agent == block.owner:
+    if (agent := _agent(tx, name)) == block.owner:
         raise Refused(f"block {block.label} is that agent's own")
-    if tx.one("SELECT 1 FROM agents WHERE id = ?", (agent,)) is None:
-        raise Refused(f"there is no agent {agent!r}")
     tx.run(
         "INSERT INTO shared_block_agents (block_id, agent_id, permission, attached_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET permission = excluded.permission",
@@ -45,37 +44,25 @@ def share_block(tx: Tx, block: Block, agent: AgentId, permission: Permission, no
     )
 
 
-def unshare_block(tx: Tx, block: BlockId, agent: AgentId) -> bool:
-    """Take the share back; False when there was none."""
-    return tx.run("DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?", (block, agent)) == 1
+def unshare_block(tx: Tx, block: Block, name: str) -> None:
+    """Take a share back, at once. Raises Refused when there is none."""
+    sql = "DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?"
+    if not tx.run(sql, (block.id, _agent(tx, name))):
+        raise Refused(f"block {block.label} is not shared with {name[:80]!r}; {_shared_with(tx, block)}")
 
 
 def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Permission) -> Block:
-    """An agent shares a block of its own; it takes its admin right. `name`: the other agent's name or id.
-
-    Raises BlockNotFound, BlockRefused, Refused.
-    """
+    """An agent shares a block of its own; it takes its admin right. Raises BlockNotFound, BlockRefused, Refused."""
     block, _ = standing_block(tx, author, label, Operation.SHARE)
-    share_block(tx, block, _agent(tx, name), permission, author.now)
+    share_block(tx, block, name, permission, author.now)
     return block
 
 
 def unshare_by_agent(tx: Tx, author: Author, label: str, name: str) -> Block:
-    """An agent takes a share of its block back, at once. Raises as `share_by_agent`, and Refused when there is none."""
+    """An agent takes a share of its block back. Raises as `share_by_agent`, and Refused when there is none."""
     block, _ = standing_block(tx, author, label, Operation.SHARE)
-    unshare_by_hand(tx, block, name)
+    unshare_block(tx, block, name)
     return block
-
-
-def share_by_hand(tx: Tx, block: Block, name: str, permission: Permission, now: datetime) -> None:
-    """The constellation's owner shares any block with an agent, by the agent's name or id. Raises Refused."""
-    share_block(tx, block, _agent(tx, name), permission, now)
-
-
-def unshare_by_hand(tx: Tx, block: Block, name: str) -> None:
-    """The constellation's owner takes a share back, at once. Raises Refused when there is none."""
-    if not unshare_block(tx, block.id, _agent(tx, name)):
-        raise Refused(f"block {block.label} is not shared with {name[:80]!r}; {_shared_with(tx, block)}")
 
 
 def shares_of(rows: Rows, block: Block) -> list[Share]:

@@ -9,22 +9,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memory.blocks.changes import Change, Deed, Note, Splice, Step
+from memory.blocks.changes import Change, Content, Deed, Note, Splice, Step
 from memory.store.errors import BlockCorrupt
 
-Content: TypeAlias = str | tuple[Any, ...]
-"""Some of a text, or items of a list."""
 Element: TypeAlias = tuple[int, str]
 """Loro's name of an item: when it was inserted, by its own clock, and by which peer."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """At `place`, `delete` characters or items go and `content` comes."""
-
-    place: int
-    delete: int
-    content: Content
 
 
 @dataclass(frozen=True)
@@ -44,7 +33,7 @@ class Put:
     value: Any
 
 
-Operation: TypeAlias = Cut | Insert | Put
+Operation: TypeAlias = Splice[Content] | Insert | Put
 
 
 @dataclass(slots=True, eq=False)
@@ -115,7 +104,7 @@ class Track:
         known = restored_since(note) if note.deed.restores else None
         for each in operations if note.deed.restores else _exchanges(operations):
             match each:
-                case Cut():
+                case Splice():
                     self._splice(each, number, known)
                 case Insert():
                     self._insert(each, number, known)
@@ -125,12 +114,12 @@ class Track:
             self._return(number, note.of)
         self._last = number
 
-    def _splice(self, cut: Cut, number: int, known: int | None) -> None:
+    def _splice(self, cut: Splice[Content], number: int, known: int | None) -> None:
         at = self._index(cut.place, number)
         if known is not None:  # what comes back lies among what is gone there, so that what goes must go first
             self._remove(at, cut.delete, number)
-        if cut.content:
-            at = self._restore(at, cut.content, number, known) if known is not None else self._add(at, cut, number)
+        if cut.insert:
+            at = self._restore(at, cut.insert, number, known) if known is not None else self._add(at, cut, number)
         if known is None:
             self._remove(at, cut.delete, number)
 
@@ -138,7 +127,7 @@ class Track:
         clock, peer = new.first
         for offset, item in enumerate(new.items):
             place = new.place + offset
-            self._splice(Cut(place, 0, (item,)), number, known)
+            self._splice(Splice(place, 0, (item,)), number, known)
             self._named[clock + offset, peer] = self.runs[self._index(place + 1, number) - 1]
 
     def _put(self, put: Put, number: int) -> None:
@@ -180,11 +169,11 @@ class Track:
         run = self.runs[index]
         self.runs[index : index + 1] = [run.part(0, at), run.part(at, len(run.content))]
 
-    def _add(self, at: int, cut: Cut, number: int) -> int:
+    def _add(self, at: int, cut: Splice[Content], number: int) -> int:
         """Insert behind what is gone there: what never stood together is in the order of writing."""
         end = self._next(at)
-        self.runs.insert(end, Run(cut.content, ((number, True),)))
-        self._size += len(cut.content)
+        self.runs.insert(end, Run(cut.insert, ((number, True),)))
+        self._size += len(cut.insert)
         return end + 1
 
     def _next(self, at: int) -> int:
@@ -270,15 +259,17 @@ class Track:
 
     # ---------------------------------------------------------------------------------------------- taking back
 
-    def back(self, numbers: Collection[int], *, beside: bool, most: int | None = None) -> tuple[list[Cut], "Report"]:
-        """The way to what it would be without some changes, from the end to the beginning; and the report.
+    def back(
+        self, numbers: Collection[int], report: "Report", *, beside: bool, most: int | None = None
+    ) -> list[Splice[Content]]:
+        """The way to what it would be without some changes, from the end to the beginning; the report is told of it.
 
         What survives of their insertions goes, whoever brought it back, and what they brought back against others.
         What they removed comes back where its neighbors on both sides still stand, with nothing of others written in
         between; with `beside` also where others wrote in between, but not where they since removed what these changes
         put there. A list gets no more than `most` items.
         """
-        report, back = Report(), set[int]()
+        back = set[int]()
         room = len(self.runs) if most is None else most - sum(run.stands and run.without(numbers) for run in self.runs)
         left, right = (self._sides(way, numbers, beside=beside) for way in (-1, 1))
         for at, run in enumerate(self.runs):
@@ -293,15 +284,15 @@ class Track:
             return self.runs[at].without(numbers) if self.runs[at].stands else at in back
 
         breaks = self._breaks(min(numbers, default=0), back, stays) if self.is_text else set[int]()
-        cuts, place = list[Cut](), 0
+        cuts, place = list[Splice[Content]](), 0
         for at, run in enumerate(self.runs):
             end: Any = "\n" if at in breaks else run.content[:0]
             if run.stands and not stays(at):
-                cuts.append(Cut(place, len(run.content), end))
+                cuts.append(Splice(place, len(run.content), end))
             elif at in back:
-                cuts.append(Cut(place, 0, run.content + end))
+                cuts.append(Splice(place, 0, run.content + end))
             place += len(run.content) if run.stands else 0
-        return cuts[::-1], report
+        return cuts[::-1]
 
     def _sides(self, way: int, numbers: Collection[int], *, beside: bool) -> dict[int, bool]:
         """The runs that these changes took away from others, with whether they fit in on that side."""
@@ -370,8 +361,8 @@ def _exchanges(operations: Sequence[Operation]) -> list[Operation]:
     found = list[Operation]()
     for each in operations:
         last = found[-1] if found else None
-        if isinstance(each, Cut) and isinstance(last, Cut) and not last.content and each.place == last.place:
-            found[-1] = Cut(last.place, last.delete + each.delete, each.content)
+        if isinstance(each, Splice) and isinstance(last, Splice) and not last.insert and each.place == last.place:
+            found[-1] = Splice(last.place, last.delete + each.delete, each.insert)
         else:
             found.append(each)
     return found
@@ -381,12 +372,8 @@ def text_track(start: int, text: str, steps: Sequence[Step]) -> Track:
     """A text after these changes of it."""
     track = Track(start, text)
     for step in steps:
-        track.take(step.change, [text_cut(splice) for splice in step.splices])
+        track.take(step.change, step.splices)
     return track
-
-
-def text_cut(splice: Splice) -> Cut:
-    return Cut(splice.place, splice.delete, splice.insert)
 
 
 @dataclass
@@ -396,10 +383,6 @@ class Report:
     gone: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-
-    def add(self, path: str, other: "Report") -> None:
-        self.gone += [f"{prefix(path)}{words}" for words in other.gone]
-        self.lost += [f"{prefix(path)}{words}" for words in other.lost]
 
 
 def same(one: Any, other: Any) -> bool:

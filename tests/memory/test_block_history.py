@@ -19,7 +19,7 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
-from memory.blocks.changes import Deed, Writer, by_words
+from memory.blocks.changes import Deed, Splice, Writer, by_words
 from memory.blocks.containers import make
 from memory.blocks.document import SYSTEM, job_writer, person_writer
 from memory.blocks.history import blame
@@ -28,7 +28,6 @@ from memory.blocks.repair import verify_block
 from memory.blocks.revert import Hand, Moved, by_agent, by_hand, past_of_block, redo, revert, roll_back, undo
 from memory.blocks.rows import WarmBlocks, version_of
 from memory.blocks.targets import PLAIN
-from memory.blocks.track import Cut
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.requests import ApprovalNeeded
 from memory.store.database import Tx
@@ -238,7 +237,7 @@ def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place
             place, size, count = edit
             text, new = content(tx), "".join(chr(next(marks)) for _ in range(count))
             at = place % (len(text) + 1)
-            cut = Cut(at, min(size, len(text) - at), new)
+            cut = Splice(at, min(size, len(text) - at), new)
             by_agent(tx, author(writer, policy=policy), "notes")(
                 lambda document: document.change(lambda loro: make(loro, PLAIN.name, [cut]))
             )

@@ -349,8 +349,9 @@ def test_a_shared_block_is_seen_edited_as_far_as_allowed_and_lost_again(tx: Tx) 
     append_block(tx, author(agent=BEA), "notes", " two")
     assert find_block(tx, ADA, "notes", IN_GUILD).content == "one two"
     assert visible_blocks(tx, BEA, Scope(PUBLIC)) == []
-    assert unshare_block(tx, block.id, BEA)
-    assert not unshare_block(tx, block.id, BEA)
+    unshare_block(tx, block, BEA)
+    with pytest.raises(Refused, match="is not shared with 'agt_bea'; it is shared with nobody"):
+        unshare_block(tx, block, BEA)
     assert visible_blocks(tx, BEA, IN_GUILD) == []
 
 

@@ -79,10 +79,10 @@ def test_every_commit_says_who_made_it_in_which_turn_and_when() -> None:
     other.act_as(9)
     append(other, "f")
     other.commit(Stamp(job_writer("sleep"), None, 3, NOW + timedelta(minutes=1)))
-    assert [(change.writer, change.turn, change.seq, change.length) for change in other.changes()] == [
-        ("agent:a1", 5, 1, 3),
-        ("person:discord:1", None, 2, 2),
-        ("job:sleep", None, 3, 1),
+    assert [(change.writer, change.turn, change.seq) for change in other.changes()] == [
+        ("agent:a1", 5, 1),
+        ("person:discord:1", None, 2),
+        ("job:sleep", None, 3),
     ]
     assert [change.at for change in other.changes()] == [NOW, *[NOW + timedelta(minutes=1)] * 2]
 

@@ -18,7 +18,7 @@ from memory.blocks import (
     set_field,
     set_item,
 )
-from memory.blocks.changes import SYSTEM, Writer, agent_writer, job_writer, person_writer
+from memory.blocks.changes import SYSTEM, Splice, Writer, agent_writer, job_writer, person_writer
 from memory.blocks.containers import by_items
 from memory.blocks.history import past_of
 from memory.blocks.repair import verify_block
@@ -26,7 +26,6 @@ from memory.blocks.revert import by_agent, past_of_block, redo, revert, take_bac
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from memory.blocks.store import CheckpointPolicy, Limits
-from memory.blocks.track import Cut
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new, restart
@@ -379,11 +378,11 @@ def test_an_undo_reaches_into_archives_for_what_it_brings_back() -> None:
 def test_the_way_from_one_list_to_another_leads_there(before: list[str], after: list[str]) -> None:
     held = [*before]
     for cut in by_items(before, after):
-        held[cut.place : cut.place + cut.delete] = cut.content
+        held[cut.place : cut.place + cut.delete] = cut.insert
     assert held == after
 
 
 def test_of_lists_that_take_long_to_compare_all_between_the_ends_is_exchanged() -> None:
     before = [str(number) for number in range(5_000)]
     after = ["0", *before[:0:-1]]
-    assert by_items(before, after) == [Cut(1, 4_999, tuple(after[1:]))]
+    assert by_items(before, after) == [Splice(1, 4_999, tuple(after[1:]))]

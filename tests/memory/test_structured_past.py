@@ -146,7 +146,7 @@ def test_a_long_structured_document_is_shortened_and_its_archives_are_read() -> 
 
 @given(before=st.text("ab\n", max_size=30), after=st.text("ab\n", max_size=30))
 def test_a_difference_leads_from_one_text_to_the_other(before: str, after: str) -> None:
-    change = Change(SYSTEM, None, 1, NOW, 0)
+    change = Change(SYSTEM, None, 1, NOW)
     assert played(before, [Step(change, difference(before, after))]) == after
 
 

@@ -12,7 +12,7 @@ from bot.models.base import Answer, Call, Request
 from memory import blocks
 from memory.blocks import Author, NewBlock, Permission
 from memory.blocks.changes import SYSTEM, person_writer
-from memory.blocks.shares import share_block, unshare_block
+from memory.blocks.shares import share_block
 from memory.people.audience import Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
@@ -67,8 +67,7 @@ class Revoke(StoreTool[Arguments]):
     caution = Caution()
 
     def work(self, tx: Tx, _context: ToolContext, _arguments: Arguments) -> Outcome:
-        for row in tx.all("SELECT block_id, agent_id FROM shared_block_agents"):
-            unshare_block(tx, row["block_id"], row["agent_id"])
+        tx.run("DELETE FROM shared_block_agents")
         return Outcome(say("taken back"))
 
 

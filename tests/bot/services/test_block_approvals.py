@@ -10,7 +10,7 @@ from bot.services.permits import GrantRow, RequestRow
 from memory import agents, blocks, grants
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM
-from memory.blocks.shares import share_by_hand
+from memory.blocks.shares import share_block
 from memory.people.audience import Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
@@ -125,7 +125,7 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
             vega = next(each.id for each in agents.agents(tx) if each.name == "Vega")
             new = NewBlock(vega, "treaty", "What was agreed", HALL.audience, Trust.AGENT, permission=Permission.PARTNER)
             made = blocks.create_block(tx, replace(new, type=BlockType.WORKING), SYSTEM, service.clock())
-            share_by_hand(tx, made, "Carina", Permission.READ_WRITE, service.clock())
+            share_block(tx, made, "Carina", Permission.READ_WRITE, service.clock())
 
         await service.write(setup)
         await service.heard(said("no calls", 1))
