@@ -57,6 +57,7 @@ from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
 from memory.store.ids import TurnId, place_source
 from memory.usage import record
+from texts import _
 
 _JOIN = commit_point("turn.join")
 _RESTART = commit_point("turn.restart")
@@ -411,7 +412,7 @@ def _trouble(answer: Answer, material: PromptInputs) -> str:
 def _explained(answer: Answer) -> str:
     """The answer's text, saying so when the provider cut or withheld it."""
     if answer.finish == "filter" and not answer.text and not answer.calls:
-        return "The language model's provider withheld the answer to this."
+        return _("The language model's provider withheld the answer to this.")
     if answer.finish == "length" and answer.text and not answer.calls:
-        return f"{answer.text}\n(The answer ends here because it reached the model's limit.)"
+        return _("{answer_text}\n(The answer ends here because it reached the model's limit.)", answer_text=answer.text)
     return answer.text

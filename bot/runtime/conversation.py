@@ -43,7 +43,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, PersonId, PlaceId, TurnId, place_source
-from memory.store.plurals import many
+from texts import _, gettext_noop, ngettext
 
 _BEGIN = commit_point("turn.begin")
 _ATTEMPT = commit_point("turn.attempt")
@@ -51,7 +51,7 @@ _POSTPONE = commit_point("turn.postpone")
 _BURY = commit_point("turn.bury")
 _SPARE = commit_point("turn.spare")
 
-GIVEN_UP = "I am sorry, I could not answer that, although I tried several times. Please say it again."
+GIVEN_UP = gettext_noop("I am sorry. I tried several times but could not answer that. Please send it again.")
 """Said to who asked when a message is given up."""
 _LISTEN_SECONDS = 300.0  # a member that listens keeps the conversation from nobody for longer
 
@@ -414,7 +414,13 @@ class ConversationWorker:
         key = f"given_up/{row.id}/"
         key += str(len(outbox.of_prefix(tx, key)))  # it may be given up once more
         said = outbox.NewRow(
-            key, row.place, row.source, GIVEN_UP, row.audience, person=row.person, detail=TextDetail(press=_retry(row))
+            key,
+            row.place,
+            row.source,
+            _(GIVEN_UP),
+            row.audience,
+            person=row.person,
+            detail=TextDetail(press=_retry(row)),
         )
         outbox.add(tx, said, now)
 
@@ -422,10 +428,13 @@ class ConversationWorker:
         """Say what was given up and why; an error may quote what was said, which is not always for the owner."""
         if not Scope(OWNER).may_use(row.audience):
             error = error.partition(":")[0]
-        words = (
-            f"I could not answer a message in {place_named(tx, self._place, Scope(OWNER))} after "
-            f"{many(count, 'try', 'tries')}: {error}. `carina inbox show {row.id}` shows it; `carina retry {row.id}` "
-            "has it answered after all."
+        words = _(
+            "I could not answer a message in {place_named} after {count}: {error}. `carina inbox "
+            "show {id}` shows it, and `carina retry {id}` tries again.",
+            place_named=place_named(tx, self._place, Scope(OWNER)),
+            count=ngettext("{count} attempt", "{count} attempts", count),
+            error=error,
+            id=row.id,
         )
         self._notices.tell_owner(tx, key, words, now, _retry(row))
 

@@ -39,6 +39,7 @@ from sources.base import (
     OutFile,
     OutImage,
 )
+from texts import _
 
 _SENDING = commit_point("outbox.sending")
 _SENT = commit_point("outbox.sent")
@@ -290,11 +291,19 @@ class DeliveryWorker:
     async def _close(self, row: OutRow, status: Status, reason: str) -> None:
         """Give a row and the rest of its answer up; the agent sees it at its next turn, the owner is told."""
         now, self._unclear = self._clock(), None
-        words = "may or may not have been delivered" if status is Status.UNKNOWN else "was not delivered"
-        again = f"It will not be sent again by itself: `/outbox` and `carina outbox retry {row.id}` send it."
+        words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
+        again = _(
+            "I will not send it again on my own. `/outbox retry` or `carina outbox retry {id}` sends it.", id=row.id
+        )
 
         def work(tx: Tx) -> None:
-            text = f"An answer in {place_named(tx, row.place, Scope(OWNER))} {words}: {reason}. {again}"
+            text = _(
+                "An answer in {place_named} {words}: {reason}. {again}",
+                place_named=place_named(tx, row.place, Scope(OWNER)),
+                words=words,
+                reason=reason,
+                again=again,
+            )
             outbox.mark_closed(tx, row.id, status, reason)
             outbox.withdraw_rest(tx, row)
             if row.message is not None:

@@ -14,6 +14,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import commit_point
+from texts import _, gettext_noop
 
 _DO = commit_point("follow_up.do")
 _FAILED = commit_point("follow_up.failed")
@@ -69,10 +70,12 @@ async def _do(database: Database, each: FollowUp, clock: Clock) -> None:
 async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, notices: Notices) -> None:
     def work(tx: Tx) -> None:
         if not follow_ups.failed(tx, each, error, clock()):
-            text = (
-                f"Somebody edited or deleted a message, and I could not remove everything I had made of it "
-                f"({_PARTS[each.part]}): {error.partition(':')[0]}. The message itself is changed. I try again at the "
-                "next start; `carina doctor` shows what is left."
+            text = _(
+                "Somebody edited or deleted a message, and I could not remove everything I had made from "
+                "it ({PARTS}): {partition}. The message itself is changed. I will try again at the next "
+                "start; `carina doctor` shows what is left.",
+                PARTS=_(_PARTS[each.part]),
+                partition=error.partition(":")[0],
             )
             notices.tell_owner(tx, f"follow_up/{each.id}", text, clock())
 
@@ -80,7 +83,7 @@ async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, 
 
 
 _PARTS = {
-    follow_ups.Part.BLOCKS: "memory blocks",
-    follow_ups.Part.WORDS: "entries and answers",
-    follow_ups.Part.FACTS: "facts",
+    follow_ups.Part.BLOCKS: gettext_noop("memory blocks"),
+    follow_ups.Part.WORDS: gettext_noop("entries and answers"),
+    follow_ups.Part.FACTS: gettext_noop("facts"),
 }

@@ -9,6 +9,7 @@ from bot.agents.notices import Notices
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from sources.base import Kind, Notification
+from texts import _
 
 _LOST = commit_point("inbox.lost")
 
@@ -38,9 +39,12 @@ class LateArrivals:
 
 async def tell_lost(database: Database, notices: Notices, notification: Notification, now: datetime) -> None:
     """Tell the owner what was given up."""
-    words = (
-        f"Something that arrived by {notification.source} (its id there: {notification.external_id}) could not be "
-        "stored after several tries, so it is not answered. The log has the details; please report it."
+    words = _(
+        "Something that arrived from {source} (ID there: {external_id}) could not be stored "
+        "after several attempts, so I cannot answer it. The log has the details; please report "
+        "it.",
+        source=notification.source,
+        external_id=notification.external_id,
     )
     key = f"lost/{notification.source}/{notification.external_id}"
     await database.write(_LOST, lambda tx: notices.tell_owner(tx, key, words, now))

@@ -10,6 +10,7 @@ from memory.queue import inbox
 from memory.queue.inbox import InRow
 from memory.queue.payloads import PatrolDue
 from memory.store.database import Tx
+from texts import _
 
 
 def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: datetime) -> bool:
@@ -27,9 +28,12 @@ def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: da
     if found.candidates or found.observers:
         return False
     inbox.set_aside(tx, rows, "nobody in the group answers", now)
-    text = (
-        f"Nobody answers in {rows[0].place}: every agent of the group {group.name} is archived or "
-        "hibernated. `carina agent restore NAME` or `wake NAME` brings one back; `/route` lets another group answer."
+    text = _(
+        "Nobody answers in {place}: every agent of the group {group_name} is archived or "
+        "hibernated. `carina agent restore NAME` or `carina agent wake NAME` brings one back; "
+        "`/route` lets another group answer.",
+        place=rows[0].place,
+        group_name=group.name,
     )
     if rows[0].audience == OWNER:  # the owner asks, and is told there, each time
         notices = Notices(rows[0].place, rows[0].source)

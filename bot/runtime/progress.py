@@ -21,6 +21,7 @@ from memory.queue import outbox
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId, place_source
 from sources.base import DeliveryFailed, DeliveryUnclear, Endpoint
+from texts import _
 
 BEGIN_SECONDS = 5.0
 """A run that is not over after so long is shown."""
@@ -79,7 +80,7 @@ class Progress:
         external = await self._runtime.preview(turn, shown.place, said, queue_progress) if said else ""
         if known:
             said = ""  # it stands there from before, and says what was so then
-        for _ in range(_MOST_EDITS):
+        for _edit in range(_MOST_EDITS):
             if not external:
                 return
             shown.changed.clear()
@@ -118,7 +119,7 @@ def progress_words(run: Run, group: str, parts: Sequence[Part], names: Mapping[A
     if not asked:
         return ""
     lines = [f"{_MARKS[part.status]} {names[part.agent]}{_doing(run, part)}" for part in asked]
-    return "\n".join([f"{group} is working on this: {_how_far(run, asked)}.", *lines])
+    return "\n".join([_("{group} is working on this: {how_far}.", group=group, how_far=_how_far(run, asked)), *lines])
 
 
 def _how_far(run: Run, asked: Sequence[Part]) -> str:
@@ -127,18 +128,23 @@ def _how_far(run: Run, asked: Sequence[Part]) -> str:
         total, now = len(_stages(run)), max(part.stage for part in asked) + 1
         if _side_by_side(run):
             working = {part.stage for part in asked if part.status == "running"}
-            return f"{total - len(working)} of {total} stages done"
-        return f"stage {now} of {total}"
+            return _("{total} of {total2} stages done", total=total - len(working), total2=total)
+        return _("stage {now} of {total}", now=now, total=total)
     if kind == "choice":
-        return "choosing who answers"
+        return _("choosing who answers")
     ended = sum(part.status != "running" for part in asked if part.kind == kind)
-    return f"{ended} of {sum(part.kind == kind for part in asked)} {_COUNTED[kind]} done"
+    return _(
+        "{ended} of {sum} {COUNTED} done",
+        ended=ended,
+        sum=sum(part.kind == kind for part in asked),
+        COUNTED=_COUNTED[kind],
+    )
 
 
 def _doing(run: Run, part: Part) -> str:
     stages = _stages(run)
     stage = f": {stages[part.stage]}" if part.kind == "stage" and part.stage < len(stages) else ""
-    return f"{stage} (try {part.attempt})" if part.attempt > 1 else stage
+    return _("{stage} (try {attempt})", stage=stage, attempt=part.attempt) if part.attempt > 1 else stage
 
 
 def _side_by_side(run: Run) -> bool:

@@ -18,6 +18,7 @@ import structlog
 from bot.errors import ConfigError
 from bot.storage_retry import Unstored, until_stored
 from sources.base import SourceRefused
+from texts import _
 
 FATAL = (ConfigError, SourceRefused)
 """What ends the process: the owner has to change something before it can go on."""
@@ -102,7 +103,9 @@ def pause_after(failures: int) -> float:
 
 def failure_words(name: str, error: str) -> str:
     """What the owner is told; only the kind of the error, since its words may quote what was said."""
-    return (
-        f"Something in me keeps failing: {name} ({error}). I try it again with growing pauses, and everything else "
-        "goes on. The log has the details; if it stays so, please report it."
+    return _(
+        "Part of me keeps failing: {name} ({error}). I will keep trying at growing intervals; "
+        "everything else goes on. The log has the details. If this continues, please report it.",
+        name=name,
+        error=error,
     )

@@ -18,7 +18,7 @@ from bot.services.block_results import Widened
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.results import Ink, Listing, Result, Row, Sentence, forgotten
 from bot.services.tables import record_lines, rows_text
 from memory import agents, blocks
 from memory.agents import Agent
@@ -34,9 +34,9 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, EntryId, PersonId
-from memory.store.plurals import many
 from memory.wider_audience import require_widening_entry, widen_entry
 from sources.text import one_line
+from texts import _, gettext_noop
 
 T = TypeVar("T")
 
@@ -142,12 +142,12 @@ class EntryRow(Row):
 class Entries(Listing[EntryRow]):
     """Entries, cut to a line each on a terminal."""
 
-    empty: str = Field(default="Nothing is stored that you may know here.", exclude=True)
+    empty: str = Field(default=gettext_noop("There are no entries that you can see here."), exclude=True)
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         rows = [{name: row.cells(ink)[name] for name in _LISTED} for row in self.rows]
-        whole = "The whole of an entry: carina archival show ENTRY"
-        return rows_text(rows, empty=self.empty, width=width, brief=("text",), whole=whole)
+        whole = _("To see a whole entry: carina archival show ENTRY")
+        return rows_text(rows, empty=_(self.empty), width=width, brief=("text",), whole=whole)
 
 
 class WholeEntry(Result):
@@ -157,7 +157,7 @@ class WholeEntry(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         row = self.row
-        head = f"{row.name}, stored" if row.name else "Stored"
+        head = _("{name}, stored", name=row.name) if row.name else "Stored"
         return [f"{ink.text(head)} {ink.time(row.stored)}", ink.text(row.whole)]
 
     def data(self) -> Any:
@@ -180,7 +180,7 @@ class Added(Result):
     def lines(self, ink: Ink) -> list[str]:
         name = f" as {ink.text(self.row.name)}" if self.row.name else ""
         number = "" if name else ink.number(self.row.id)
-        again = " It was known already and is stronger now." if self.already else ""
+        again = _(" I already knew that; it is stronger now.") if self.already else ""
         left = f" It did not take on {'; nor '.join(self.not_taken)}." if self.not_taken else ""
         return [f"Kept{name} by {ink.text(f'{self.row.agent}.{again}{left}')}{number}"]
 
@@ -195,7 +195,7 @@ class WidenedEntry(Widened):
 
     @property
     def named(self) -> str:
-        return f"Entry {self.entry}"
+        return _("Entry {entry}", entry=self.entry)
 
 
 class SeenBlock(Row):
@@ -223,19 +223,28 @@ class SeenBlock(Row):
 
     def line(self, ink: Ink) -> str:
         head = ink.text(f"{self.block} ({self.agent}, {self.type})")
-        size = f"{self.characters:,} of {self.most:,} characters, about {self.tokens:,} tokens"
-        return f"{head}: {size}; read by {readers(Audience(self.audience))}"
+        size = _(
+            "{characters} of {most} characters, about {tokens} tokens",
+            characters=f"{self.characters:,}",
+            most=f"{self.most:,}",
+            tokens=f"{self.tokens:,}",
+        )
+        return _("{head}: {size}; read by {readers}", head=head, size=size, readers=readers(Audience(self.audience)))
 
 
 class Context(Listing[SeenBlock]):
     """What agents see in a place."""
 
-    empty: str = Field(default="No block is seen here.", exclude=True)
+    empty: str = Field(default=gettext_noop("There are no blocks here."), exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
         lines = super().lines(ink)
         total = sum(row.tokens for row in self.rows)
-        return [*lines, f"- together about {total:,} tokens, before the conversation"] if self.rows else lines
+        return (
+            [*lines, _("- about {total} tokens in total, before the conversation", total=f"{total:,}")]
+            if self.rows
+            else lines
+        )
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del width
@@ -295,7 +304,7 @@ class Archive:
             try:
                 kept = archival.insert(tx, keeper.id, entry, now)
             except Refused as error:
-                raise Refused(f"That cannot be stored: {error}.") from error
+                raise Refused(_("This cannot be stored: {error}.", error=error)) from error
             row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
             return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
 
@@ -312,7 +321,7 @@ class Archive:
             if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
                 raise Refused(refused)
             asking = next((one for one in entry.people if one in self.people.selves(caller.person)), caller.person)
-            return f"Forgotten. {many(forget_entry(tx, entry, asking, now), 'message')} went with it."
+            return forgotten(forget_entry(tx, entry, asking, now))
 
         return Sentence(text=await self.database.write(_DELETE, work))
 
@@ -351,7 +360,7 @@ class Archive:
                 caller.confirm(told.question)
             return await self.database.write(_WIDEN, work)
         except Refused as error:
-            raise Refused(f"That cannot be made known more widely: {error}.") from error
+            raise Refused(_("This cannot be shared more widely: {error}.", error=error)) from error
 
     @operation(
         "context", "Show what memory agents see when they answer here", Action.READ_MEMORY,
@@ -393,7 +402,13 @@ def agents_called(rows: Rows, name: str) -> list[Agent]:
     found = agents.every_agent(rows)
     named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
     if name and not named:
-        raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in found)}.")
+        raise UserError(
+            _(
+                "There is no agent {name}. There are: {agent_name}.",
+                name=repr(name),
+                agent_name=", ".join(agent.name for agent in found),
+            )
+        )
     return named
 
 
@@ -402,7 +417,10 @@ def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
     living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
         raise UserError(
-            f"{f'The agent {name}' if name else 'Every agent'} is archived; `carina agent restore` undoes that."
+            _(
+                "{name} is archived; `carina agent restore` restores it.",
+                name=f"The agent {name}" if name else "Every agent",
+            )
         )
     last = turns.answered_last(rows, person)
     return next((agent for agent in living if agent.id == last), living[0])
@@ -418,9 +436,13 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
                 return entry
     if not found:
         raise UserError(
-            f"No archival entry {label!r} can be seen from here; the list of entries shows those that can be."
+            _("There is no entry {label} that you can see here. The list of entries shows them.", label=repr(label))
         )
     if len(found) > 1:
-        which = ", ".join(f"{entry.id} of {of.name}" for of, entry in found.values())
-        raise UserError(f"Several agents have an entry {label!r}; say which by its id: {which}.")
+        which = ", ".join(
+            _("{entry_id} of {of_name}", entry_id=entry.id, of_name=of.name) for of, entry in found.values()
+        )
+        raise UserError(
+            _("Several agents have an entry {label}. Choose one by its ID: {which}.", label=repr(label), which=which)
+        )
     return next(entry for _of, entry in found.values())

@@ -13,6 +13,7 @@ from memory.agents import Group
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
 from sources.base import Notification, Place
+from texts import _
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class Talking:
         def read(rows: Rows) -> Addressee:
             found = find_agent(rows, name)
             if found.status != "active":
-                raise UserError(f"{found.name} is {found.status} and answers nobody")
+                raise UserError(_("{name} is {status} and does not answer", name=found.name, status=found.status))
             here = self.places.answering(place, "")
             groups = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
             if not groups:
-                raise UserError(f"{found.name} speaks in no group; `carina group add member` puts it into one")
+                raise UserError(_("{name} is in no group. `carina group add member` adds it to one.", name=found.name))
             return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
 
         return await self.approvals.database.read(read)
@@ -55,7 +56,7 @@ class Talking:
         def read(rows: Rows) -> Addressee:
             found = find_group(rows, name)
             if not agents.answering(rows, found):
-                raise UserError(f"everybody in {found.name} is archived and answers nobody")
+                raise UserError(_("everyone in {name} is archived, so nobody answers", name=found.name))
             return Addressee(found.name, found.id)
 
         return await self.approvals.database.read(read)

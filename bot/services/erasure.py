@@ -29,6 +29,7 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, ErasureId, PersonId, TurnId
+from texts import _
 
 _BEGIN = commit_point("privacy.begin")
 _ERASE = commit_point("privacy.erase")
@@ -121,7 +122,7 @@ class Eraser:
             if isinstance(done, BaseException):
                 _log.error("not_erased", erasure=erasure.id, exc_info=done)
                 reason = f"{type(done).__name__}: {done}"
-                done = UserError(f"It is not done yet ({reason}); it goes on at the next start.")
+                done = UserError(_("It is not finished yet ({reason}). It continues at the next start.", reason=reason))
             self._settle(erasure.id, done)
 
     async def run(self) -> None:
@@ -135,7 +136,9 @@ class Eraser:
         finally:
             self._serving = False
             for erasure in list(self._waiting):
-                self._settle(erasure, UserError("The service is stopping; the erasure goes on when it starts again."))
+                self._settle(
+                    erasure, UserError(_("The service is stopping. The erasure continues when it starts again."))
+                )
 
     def _settle(self, erasure: ErasureId, result: Erasure | UserError) -> None:
         for waiting in self._waiting.pop(erasure, []):
@@ -240,7 +243,7 @@ async def _rewritten(database: Database) -> None:
 
 async def _emptied(database: Database) -> None:
     """Empty the write-ahead log, waiting a little for readers."""
-    for _ in range(_LOG_TRIES):
+    for _try in range(_LOG_TRIES):
         if await database.maintain(empty_log):
             return
         await asyncio.sleep(_LOG_PAUSE)

@@ -24,7 +24,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import FactId, SessionId, snowflakes
-from memory.store.plurals import many
+from texts import _, ngettext
 
 _CHANGE = commit_point("facts.change")
 
@@ -87,8 +87,13 @@ class FactRow(Row):
         )
 
     def line(self, ink: Ink) -> str:
-        shared = f", known to all, confirmed by {len(self.confirmed_by)}" if self.shared else ""
-        return f"{ink.text(self.written)} ({many(self.sessions, 'session')}{shared}){ink.number(self.id)}"
+        shared = (
+            _(", known to all, confirmed by {confirmed_by_count}", confirmed_by_count=len(self.confirmed_by))
+            if self.shared
+            else ""
+        )
+        sessions = ngettext("{count} session", "{count} sessions", self.sessions)
+        return f"{ink.text(self.written)} ({sessions}{shared}){ink.number(self.id)}"
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class Facts:
             return facts.listing(rows, caller.scope, of, selves)
 
         found = await self.database.read(read)
-        return Listing(rows=tuple(map(FactRow.of, found)), empty="Nothing was learned yet that you may know here.")
+        return Listing(rows=tuple(map(FactRow.of, found)), empty=_("There are no facts that I can show you here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, _KEEPS)
     async def add_fact(self, caller: Caller, arguments: AddFact) -> Entry[FactRow]:
@@ -164,7 +169,7 @@ class Facts:
             return found.text
 
         gone = await self.database.write(_CHANGE, work)
-        return Sentence(text=f"Forgotten: {gone}. The message it was learned from stays.")
+        return Sentence(text=_("Forgotten: {gone}. The message it was learned from stays.", gone=gone))
 
     @suggestions("facts")
     async def suggest(self, caller: Caller) -> Suggestions:
@@ -180,7 +185,7 @@ class Facts:
     def _learned(self, tx: Tx, said: Statement, source: Source, scope: Scope) -> Fact:
         (learned,) = facts.learn(tx, [said], source, self.clock())
         if learned.fact is None:
-            raise Refused("That says too little: write one whole statement.")
+            raise Refused(_("That is too short. Write one complete statement."))
         return _get(tx, learned.fact, scope)
 
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
@@ -202,21 +207,26 @@ class Facts:
 def _statement(given: str, category: Category) -> Statement:
     text = " ".join(given.split())
     if not text:
-        raise UserError("A fact is one statement; this one is empty.")
+        raise UserError(_("The statement is empty."))
     return Statement(category, text)
 
 
 def _number(which: str) -> FactId:
     digits = which.strip().lstrip("#")
     if not digits.isdecimal() or len(digits) > 18:
-        raise Refused(f"{which[:40]!r} is no number of a fact; the list of facts shows them.")
+        raise Refused(_("{which} is not the number of a fact. The list of facts shows them.", which=repr(which[:40])))
     return FactId(int(digits))
 
 
 def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:
     found = facts.get(rows, identifier, scope)
     if found is None:
-        raise Refused(f"There is no fact {identifier} that you may know here; the list of facts shows which there are.")
+        raise Refused(
+            _(
+                "There is no fact {identifier} that you can see here. The list of facts shows them.",
+                identifier=identifier,
+            )
+        )
     return found
 
 
@@ -224,5 +234,11 @@ def _agent(rows: Rows, name: str) -> Agent:
     found = agents.agents(rows)
     named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
     if not named:
-        raise Refused(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in found)}.")
+        raise Refused(
+            _(
+                "There is no agent {name}. There are: {agent_name}.",
+                name=repr(name),
+                agent_name=", ".join(agent.name for agent in found),
+            )
+        )
     return named[0]

@@ -17,6 +17,7 @@ from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result, Sentence
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
+from texts import _
 
 _NOW = Told(changes=True, running=True, first=True, default=True)
 _RELEASE = Told(changes=True, running=True, formerly=("release",))
@@ -31,8 +32,8 @@ class Halted(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         if self.already:
-            return [f"Everything has been halted since {ink.time(self.since)}."]
-        return ["Halted: nothing is answered or sent until you release it. Incoming messages are kept."]
+            return [_("Everything has been halted since {since}.", since=ink.time(self.since))]
+        return [_("Halted. I answer and send nothing until you release the halt. Incoming messages are kept.")]
 
     def data(self) -> dict[str, str]:
         return {**super().data(), "text": "already halted" if self.already else "halted"}
@@ -63,8 +64,11 @@ class Halt:
             await self.state.store()
         except StoreError as error:
             raise UserError(
-                f"Everything is halted now, but the halt could not be saved ({error}), so a restart would end it. "
-                "Halt again to retry."
+                _(
+                    "Everything is halted now, but the halt could not be saved ({error}), so a restart would "
+                    "end it. Halt again to retry.",
+                    error=error,
+                )
             ) from error
         return Halted(since=from_text(self.since), already=bool(before))
 
@@ -73,13 +77,15 @@ class Halt:
         """Go on."""
         del arguments
         if not self.since:
-            return Sentence(text="Nothing is halted.")
+            return Sentence(text=_("Nothing is halted."))
         try:
             over = await self.state.end()
         except StoreError as error:
-            raise UserError(f"Everything is still halted: the release could not be saved ({error}).") from error
+            raise UserError(
+                _("Everything is still halted: the release could not be saved ({error}).", error=error)
+            ) from error
         if not over:
-            return Sentence(text="Somebody halted again just now, so everything stays halted.")
+            return Sentence(text=_("Somebody halted again just now, so everything stays halted."))
         self.go_on()
         _log.warning("released", by=caller.person, door=caller.approver.door)
-        return Sentence(text="Released: waiting messages are being answered in order.")
+        return Sentence(text=_("Released. I am answering the waiting messages in order."))

@@ -21,11 +21,17 @@ from memory.queue.inbox import InRow, Status
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
+from texts import _, gettext_noop
 
 _REVIVE = commit_point("inbox.revive")
 _LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _SUGGESTED = 100
-_STATES = {Status.RECEIVED: "waiting", Status.CLAIMED: "being answered", Status.DONE: "done", Status.DEAD: "given up"}
+_STATES = {
+    Status.RECEIVED: gettext_noop("waiting"),
+    Status.CLAIMED: gettext_noop("being answered"),
+    Status.DONE: gettext_noop("done"),
+    Status.DEAD: gettext_noop("failed"),
+}
 
 Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
 
@@ -76,8 +82,13 @@ class InboxRow(Row):
 
     def line(self, ink: Ink) -> str:
         error = f": {ink.text(self.last_error)}" if self.last_error else ""
-        head = f"{self.kind.capitalize()} in {ink.text(self.place_name)}, {ink.time(self.received_at)}"
-        return f"{head}, {_STATES[self.status]}{error}{ink.number(str(self.id))}"
+        head = _(
+            "{capitalize} in {place_name}, {received_at}",
+            capitalize=self.kind.capitalize(),
+            place_name=ink.text(self.place_name),
+            received_at=ink.time(self.received_at),
+        )
+        return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
     def cells(self, ink: Ink) -> dict[str, object]:
         return {name: value for name, value in super().cells(ink).items() if name != "place_name"}
@@ -115,7 +126,8 @@ class Inbox:
         """The newest first, without words."""
         found = await self._listed(caller, arguments)
         return Listing(
-            rows=tuple(found), empty="Nothing was given up." if arguments.dead else "Nothing has arrived yet."
+            rows=tuple(found),
+            empty=_("There are no failed messages.") if arguments.dead else _("Nothing has arrived yet."),
         )
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
@@ -125,7 +137,7 @@ class Inbox:
         def read(rows: Rows) -> WholeRow:
             row = _found(rows, arguments.row)
             held = messages.by_ids(rows, [row.message] if row.message else [], caller.scope)
-            text = held[0].text if held else "(not for you to read, or no longer there)"
+            text = held[0].text if held else _("(you cannot read it, or it is gone)")
             return WholeRow(row=InboxRow.of(rows, row, caller.scope), text=text, turn=row.turn)
 
         return await self.database.read(read)
@@ -136,17 +148,19 @@ class Inbox:
         which = (await self.database.read(lambda rows: _found(rows, arguments.row))).id
         row = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
         if row is None:
-            raise UserError(f"Message {which} was not given up; `carina inbox list --dead` shows those that were.")
+            raise UserError(
+                _("Message {which} has not failed. `carina inbox list --dead` shows those that have.", which=which)
+            )
         if row.group is not None:
             self.wake(row.place, row.group)
         shown = await self.database.read(lambda rows: InboxRow.of(rows, row, caller.scope))
-        return Entry(done="It will be retried", row=shown)
+        return Entry(done=_("Retrying"), row=shown)
 
     @suggestions("inbox")
     async def suggest(self, caller: Caller) -> Suggestions:
         """The newest."""
         found = await self._listed(caller, ListInbox(limit=_SUGGESTED))
-        return [(str(row.id), f"{row.kind} in {row.place_name}, {_STATES[row.status]}") for row in found]
+        return [(str(row.id), f"{row.kind} in {row.place_name}, {_(_STATES[row.status])}") for row in found]
 
     @suggestions("dead")
     async def suggest_dead(self, caller: Caller) -> Suggestions:
@@ -167,5 +181,5 @@ def _found(rows: Rows, which: str) -> InRow:
     number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
     row = None if number is None else inbox.get(rows, InboxId(number))
     if row is None:
-        raise UserError(f"There is no message {which[:40]} in the inbox; `carina inbox list` shows what there is.")
+        raise UserError(_("There is no message {which}. `carina inbox list` shows them.", which=which[:40]))
     return row

@@ -21,7 +21,7 @@ from memory.queue.outbox import OutRow, Status
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId
-from memory.store.plurals import many
+from texts import _, gettext_noop, ngettext
 
 _RETRY = commit_point("undelivered.retry")
 _DROP = commit_point("undelivered.drop")
@@ -33,9 +33,9 @@ _SHOWN = 200  # characters of what a row says
 _KINDS = {"turn": "answer", "tool": "message", "notice": "notice"}
 """What a row is, by the beginning of its key; anything else is a word of the service to somebody."""
 
-MAY_REPEAT = (
-    "Nobody can tell whether this was delivered. I look for it there first; where that is not possible it is sent "
-    "again and may appear twice."
+MAY_REPEAT = gettext_noop(
+    "It is not known whether this was delivered. I look for it there first; if that is not "
+    "possible, I send it again, and it may appear twice."
 )
 
 
@@ -60,7 +60,7 @@ class UndeliveredRow(Row):
     text: str
 
     def line(self, ink: Ink) -> str:
-        more = f", {many(self.pieces, 'piece')}" if self.pieces > 1 else ""
+        more = ", " + ngettext("{count} piece", "{count} pieces", self.pieces) if self.pieces > 1 else ""
         head = f"{self.what.capitalize()} in {ink.text(self.place)}{more}, {self.status}: {ink.text(self.reason)}"
         return f"{head}{ink.number(self.id)}\n> {ink.text(self.text)}"
 
@@ -72,7 +72,7 @@ class Changed(Result):
     words: str = Field(exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"Row {ink.text(self.row.id)} {self.words}"]
+        return [_("Message {id} {words}", id=ink.text(self.row.id), words=self.words)]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Outbox:
     async def list_rows(self, _caller: Caller, arguments: ListOutbox) -> Listing[UndeliveredRow]:
         """The newest first; words only as far as the owner may read them."""
         found = await self.database.read(lambda rows: _rows(rows, arguments.limit))
-        return Listing(rows=tuple(found), empty="Everything was delivered.")
+        return Listing(rows=tuple(found), empty=_("Everything was delivered."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, Told(changes=True, asks=True))
     async def retry(self, caller: Caller, arguments: OneRow) -> Changed:
@@ -97,14 +97,14 @@ class Outbox:
         def work(tx: Tx) -> UndeliveredRow:
             found = _found(tx, arguments.row)
             if found.row.status is Status.UNKNOWN:
-                caller.confirm(MAY_REPEAT)
+                caller.confirm(_(MAY_REPEAT))
             line = _line(tx, found)
             failed_deliveries.retry(tx, found)
             return line
 
         done = await self.database.write(_RETRY, work, durable=True)
         self.deliver()
-        return Changed(row=done, words="is sent again by the running service, or by the next one.")
+        return Changed(row=done, words=_("is sent again by the running service, or at its next start."))
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Told(changes=True))
     async def drop(self, _caller: Caller, arguments: OneRow) -> Changed:
@@ -117,7 +117,7 @@ class Outbox:
             return line
 
         done = await self.database.write(_DROP, work)
-        return Changed(row=done, words="is dropped; what it said is forgotten.")
+        return Changed(row=done, words=_("is discarded."))
 
     @suggestions("undelivered")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -134,7 +134,7 @@ def _found(rows: Rows, which: str) -> Undelivered:
     number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
     found = None if number is None else failed_deliveries.undelivered(rows, OutboxId(number))
     if found is None:
-        raise UserError(f"nothing that could not be delivered has the number {which}; `outbox list` shows them")
+        raise UserError(_("There is no undelivered message {which}. `/outbox list` shows them.", which=which))
     return found
 
 
@@ -154,6 +154,6 @@ def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
 
 def _text(row: OutRow) -> str:
     if not Scope(OWNER).may_use(row.audience):
-        return "(not for the owner to read)"
+        return _("(the owner cannot read it)")
     words = " ".join(row.content.split())
     return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"

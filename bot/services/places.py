@@ -30,6 +30,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId
 from sources.terminal import SOURCE
+from texts import _, gettext_noop
 
 _DECIDE = commit_point("steering.decide")
 
@@ -50,10 +51,10 @@ class _Origin:
 
 Reach: TypeAlias = Literal["channel", "category", "server"]
 _SAYS = {
-    "open": "everything is answered",
-    "mention": "only what is addressed to me is heard and answered",
-    "listen": "everything is heard, only what is addressed to me is answered",
-    "off": "nothing is heard",
+    "open": gettext_noop("I answer everything"),
+    "mention": gettext_noop("I read and answer only what is addressed to me"),
+    "listen": gettext_noop("I read everything and answer only what is addressed to me"),
+    "off": gettext_noop("I read nothing"),
 }
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
 _Channel = Annotated[Location | None, Param("Channel (default: this one)")]
@@ -93,9 +94,14 @@ class SourceRow(Row):
 
     def line(self, ink: Ink) -> str:
         if self.since is None:
-            return f"{self.source}: heard and answered"
+            return _("{source}: active", source=self.source)
         by = ink.person(self.by)
-        return f"{self.source}: paused by {by} {ink.time(self.since)}; nothing there is heard or answered"
+        return _(
+            "{source}: paused by {by} {since}; I neither read nor answer anything there",
+            source=self.source,
+            by=by,
+            since=ink.time(self.since),
+        )
 
     def cells(self, ink: Ink) -> Mapping[str, str]:
         state, _, _ = self.line(ink).removeprefix(f"{self.source}: ").partition(";")
@@ -115,10 +121,15 @@ class Held(Result):
     since: datetime | None = None
 
     def lines(self, ink: Ink) -> list[str]:
-        level = "this server" if self.at == self.guild else ink.place(self.at)
-        origin = f"by the configuration, for {level}" if self.at else "by default"
+        level = _("this server") if self.at == self.guild else ink.place(self.at)
+        origin = _("in the configuration, for {level}", level=level) if self.at else _("by default")
         if self.since is not None:
-            origin = f"by command of {ink.person(self.by)}, {ink.time(self.since)}, for {level}"
+            origin = _(
+                "by command of {by}, {since}, for {level}",
+                by=ink.person(self.by),
+                since=ink.time(self.since),
+                level=level,
+            )
         return [f"{self.done}{self.words.format(f'**{ink.text(self.value)}**')} ({origin})."]
 
 
@@ -177,12 +188,12 @@ class Places:
         """For a channel, its category or its server."""
         where, done = _where(caller, arguments.channel), ""
         if where.direct:
-            raise UserError("Direct messages are always answered; `/people` decides who may write there.")
+            raise UserError(_("I always answer direct messages. `/people` decides who may send me any."))
         if arguments.mode is not None:
             value = None if arguments.mode == _CONFIGURED else arguments.mode
             done = await self._decide("mode", _level(where, arguments.reach), value, caller.approver)
         found = self._origin("mode", where.names, self.configured.modes, self.configured.default)
-        words = f"Here it is {{}}: {_SAYS[found.value]}"
+        words = _("The mode here is {{}}: {SAYS}", SAYS=_(_SAYS[found.value]))
         return self._shown(done, words, found, where)
 
     @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
@@ -196,7 +207,7 @@ class Places:
         chain = (*where.bindings, EVERYWHERE_ELSE)
         found = self._origin("group", chain, self.answering.places, self.answering.default)
         name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
-        return self._shown(done, "{} answers here", replace(found, value=name), where)
+        return self._shown(done, _("{} answers here"), replace(found, value=name), where)
 
     async def bind(self, subject: str, group: str | None, who: Approver) -> str:
         """Let a group answer in a place; None leaves it to the configuration again. Raises UserError."""
@@ -205,7 +216,7 @@ class Places:
         known = {each.name.casefold(): each for each in await self.groups()}
         if (found := known.get(group.casefold())) is None:
             names = ", ".join(each.name for each in known.values())
-            raise UserError(f"There is no group {group!r}; there are: {names}.")
+            raise UserError(_("There is no group {group}. There are: {names}.", group=repr(group), names=names))
         return await self._decide("group", subject, found.id, who)
 
     @operation("source.list", "List sources and their status", Action.HELP)
@@ -219,7 +230,7 @@ class Places:
         """Also after a restart."""
         source = self._known(arguments.source)
         if source in self.paused:
-            raise UserError(f"{source} is paused already.")
+            raise UserError(_("{source} is already paused.", source=source))
         await self._decide("pause", source, "", caller.approver)
         later = (
             "which reads the newest of it"
@@ -237,7 +248,7 @@ class Places:
         """And read what was said meanwhile, where that can be done."""
         source = self._known(arguments.source)
         if source not in self.paused:
-            raise UserError(f"{source} is not paused.")
+            raise UserError(_("{source} is not paused.", source=source))
         await self._decide("pause", source, None, caller.approver)
         self.resume()
         read_back = self.resumed.get(source)
@@ -267,10 +278,10 @@ class Places:
 
     def _known(self, source: str) -> str:
         if source == SOURCE:
-            raise UserError("The terminal is where you can always be asked and answered; it cannot be paused.")
+            raise UserError(_("The terminal cannot be paused, so that you can always reach me."))
         if source not in self.sources:
-            known = ", ".join(self.sources) or "none is configured"
-            raise UserError(f"There is no source {source!r} that could be paused: {known}.")
+            known = ", ".join(self.sources) or _("none is configured")
+            raise UserError(_("There is no source {source} to pause: {known}.", source=repr(source), known=known))
         return source
 
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
@@ -303,15 +314,13 @@ class Places:
 
         done = await self.database.write(_DECIDE, work, durable=True)
         if not done:
-            raise UserError(
-                "Nothing was decided about that by command; what holds there is what the configuration says."
-            )
+            raise UserError(_("No command has changed this; the configuration applies there."))
         if value is None:
             self._forget(kind, subject)
         else:
             self._hold(setting)
         _log.info("steered", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
-        return "Done." if value is not None else "Taken back: the configuration holds there again."
+        return "Done." if value is not None else _("Undone. The configuration applies there again.")
 
     def _hold(self, setting: Setting) -> None:
         self._held[setting.kind, setting.subject] = setting
@@ -333,7 +342,7 @@ class Places:
 def _where(caller: Caller, channel: Location | None) -> Location:
     where = channel or caller.location
     if where is None:
-        raise UserError("Say which channel.")
+        raise UserError(_("Please choose a channel."))
     return where
 
 

@@ -27,13 +27,14 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
+from texts import _, gettext_noop
 
 _CHOOSE = commit_point("privacy.choose")
 _FOLLOW = commit_point("privacy.follow")
 
-_SURE = (
-    "Erase all of this, here and everywhere else? It cannot be brought back. What comes later is kept again, unless "
-    "you pause or opt out."
+_SURE = gettext_noop(
+    "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
+    "is kept again unless you pause or opt out."
 )
 _SEES = Told(file_name="privacy.md", default=True)
 _CHANGES = Told(changes=True)
@@ -131,7 +132,7 @@ class Privacy:
         """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
         seen = await self._seen(_person(caller, arguments), yours=not arguments.person)
         if arguments.person and not seen.known:
-            raise UserError(f"Nothing about {arguments.person} is kept, and nothing was. Is that their id?")
+            raise UserError(_("Nothing about {person} is or was kept. Is the ID correct?", person=arguments.person))
         return seen
 
     @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
@@ -158,15 +159,18 @@ class Privacy:
     async def pause(self, caller: Caller, arguments: Whose) -> Notice:
         """Nothing is kept or answered from now on."""
         return await self._choose(
-            caller, arguments, Choice.PAUSED, "Paused: from now on nothing {who} is kept or answered. {end} ends that."
+            caller,
+            arguments,
+            Choice.PAUSED,
+            _("Paused: from now on, nothing {who} is kept or answered. {end} ends that."),
         )
 
     @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, _CHANGES)
     async def opt_out(self, caller: Caller, arguments: Whose) -> Notice:
         """The same for good."""
-        text = (
-            "Opted out: from now on nothing {who} is kept or answered, anywhere. {end} ends that. "
-            "What was kept before stays until it is erased: {erase}."
+        text = _(
+            "Opted out: from now on, nothing {who} is kept or answered anywhere. {end} ends that. "
+            "What was kept before stays until it is erased with {erase}."
         )
         return await self._choose(caller, arguments, Choice.OPTED_OUT, text)
 
@@ -174,7 +178,11 @@ class Privacy:
     async def resume(self, caller: Caller, arguments: Whose) -> Notice:
         """End either."""
         held = self.choices.of(_person(caller, arguments)) is not None
-        text = "Resumed: what {who} is heard again." if held else "Nothing was paused: what {who} is heard."
+        text = (
+            _("Resumed: what {who} is kept and answered again.")
+            if held
+            else _("Nothing was paused: what {who} is kept and answered.")
+        )
         return await self._choose(caller, arguments, None, text)
 
     @operation("privacy.erase", "Erase everything kept about you", Action.PRIVACY, _ERASES)
@@ -183,7 +191,7 @@ class Privacy:
         person, yours = _person(caller, arguments), not arguments.person
         if not caller.sure:
             seen = await self._seen(person, yours=yours)
-            caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _SURE]))
+            caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _(_SURE)]))
         done = await self.eraser.erase_all(self.people.selves(person), caller.person)
         first, *others = [Receipt.of(each, yours=yours) for each in done]
         return first.model_copy(update={"others": tuple(others)})
@@ -192,7 +200,7 @@ class Privacy:
         """What is told to somebody who talks while nothing of theirs is heard; empty when it is heard."""
         if not self.choices.withheld(person):
             return ""
-        return "You chose that nothing you say is kept or answered. `carina privacy resume` ends that."
+        return _("You chose that I neither keep nor answer what you say. `carina privacy resume` changes that.")
 
     async def _choose(self, caller: Caller, arguments: Whose, choice: Choice | None, text: str) -> Notice:
         person = _person(caller, arguments)
@@ -201,7 +209,7 @@ class Privacy:
         _log.info("privacy_chosen", person=person, choice=choice or "resumed", by=by.person, door=by.door)
         of = f" {arguments.person}" if arguments.person else ""
         words = {
-            "who": f"{arguments.person} says" if of else "you say",
+            "who": _("{person} says", person=arguments.person) if of else _("you say"),
             "end": caller.command(f"privacy resume{of}"),
             "erase": caller.command(f"privacy erase{of}"),
         }
@@ -247,9 +255,11 @@ _SOURCES = ("discord", "bluesky", "terminal")
 
 def named(person: str) -> PersonId:
     """A person as the command line names them. Raises UserError."""
-    source, _, identifier = person.partition(":")
+    source, _colon, identifier = person.partition(":")
     if source not in _SOURCES or not identifier or person.split() != [person]:
-        raise UserError(f"{person!r} names nobody: a person is named like discord:1234 or terminal:owner")
+        raise UserError(
+            _("{person} is not a person. Name one like discord:1234 or terminal:owner.", person=repr(person))
+        )
     return PersonId(person)
 
 

@@ -1,10 +1,9 @@
 """What is kept about a person, and what came of an erasure, as results."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import Field
 
@@ -12,72 +11,98 @@ from bot.services.results import Ink, Result
 from bot.services.tables import rows_text
 from memory.people.privacy import Choice, Erasure
 from memory.store.clock import from_text
-from memory.store.plurals import many
-
-
-class Kept(NamedTuple):
-    """What a store holds, for who asks: a word for one of its rows, for several, and what these are."""
-
-    one: str
-    more: str
-    what: str
-
-    def counted(self, count: int) -> str:
-        """ "1 message", "2 messages"."""
-        return many(count, self.one, self.more)
-
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 WORDS = {
-    store: Kept(*words)
-    for store, words in {
-        "messages": ("message", "messages", "what you said, what was said to you alone, your direct messages"),
-        "follow_ups": ("change to follow", "changes to follow", "edits and deletions of yours whose traces still go"),
-        "gaps": ("unread time", "unread times", "when your direct messages could not be read"),
-        "inbox": ("arrival", "arrivals", "notes of what arrived from you, without the words"),
-        "outbox": ("delivery", "deliveries", "what was sent to you"),
-        "turns": ("step", "steps", "of the work on your messages"),
-        "groups": ("part of group work", "parts of group work", "what agents of a group did for you together"),
-        "budgets": ("budget", "budgets", "what may be spent on language models for you"),
-        "folders": ("file", "files", "in folders, with words of yours"),
-        "usage": ("model call", "model calls", "made for you (numbers)"),
-        "grants": ("permission", "permissions", "those of yours, and lines about you in their record"),
-        "requests": ("request", "requests", "for a yes, and your answers"),
-        "archival": ("archival entry", "archival entries", "things to remember"),
-        "dreams": ("dream note", "dream notes", "how things to remember about you were tidied"),
-        "graph": ("link", "links", "who and what these speak of, and how that belongs together"),
-        "knowledge": (
-            "learned thing",
-            "learned things",
-            "your corrections and thumbs, what you taught about projects, talks with you alone in short and how they "
-            "went, work on your messages that was cut off, and what agents keep for some minutes or note for others",
+    "messages": (
+        ngettext_noop("{count} message", "{count} messages"),
+        gettext_noop("including direct messages and private answers"),
+    ),
+    "follow_ups": (
+        ngettext_noop("{count} pending removal", "{count} pending removals"),
+        gettext_noop("traces of edits and deletions that are still being removed"),
+    ),
+    "gaps": (
+        ngettext_noop("{count} unread period", "{count} unread periods"),
+        gettext_noop("when direct messages could not be read"),
+    ),
+    "inbox": (
+        ngettext_noop("{count} arrival", "{count} arrivals"),
+        gettext_noop("records of received messages, without their words"),
+    ),
+    "outbox": (ngettext_noop("{count} delivery", "{count} deliveries"), gettext_noop("messages that were sent")),
+    "turns": (ngettext_noop("{count} work step", "{count} work steps"), gettext_noop("of answering messages")),
+    "groups": (
+        ngettext_noop("{count} part of group work", "{count} parts of group work"),
+        gettext_noop("what agents of a group did together"),
+    ),
+    "budgets": (
+        ngettext_noop("{count} budget", "{count} budgets"),
+        gettext_noop("limits on spending for language models"),
+    ),
+    "folders": (
+        ngettext_noop("{count} file", "{count} files"),
+        gettext_noop("in folders, with words from conversations"),
+    ),
+    "usage": (ngettext_noop("{count} model call", "{count} model calls"), gettext_noop("numbers only")),
+    "grants": (
+        ngettext_noop("{count} permission", "{count} permissions"),
+        gettext_noop("including lines in the audit log"),
+    ),
+    "requests": (ngettext_noop("{count} request", "{count} requests"), gettext_noop("for approval, with the answers")),
+    "archival": (
+        ngettext_noop("{count} archival entry", "{count} archival entries"),
+        gettext_noop("things to remember"),
+    ),
+    "dreams": (
+        ngettext_noop("{count} cleanup note", "{count} cleanup notes"),
+        gettext_noop("how entries were cleaned up"),
+    ),
+    "graph": (
+        ngettext_noop("{count} link", "{count} links"),
+        gettext_noop("people and things in entries, and how they are related"),
+    ),
+    "knowledge": (
+        ngettext_noop("{count} learned item", "{count} learned items"),
+        gettext_noop(
+            "corrections, reactions, project lessons, summaries of private conversations, interrupted work and "
+            "short-lived notes of agents"
         ),
-        "blocks": ("part of memory blocks", "parts of memory blocks", "notes about you, with their history"),
-        "labels": ("label", "labels", "that you ask not to be shown to everybody"),
-        "steering": ("decision", "decisions", "what you decided about channels and sources"),
-        "reminders": ("reminder", "reminders", "things to remind you of"),
-        "tasks": ("task", "tasks", "what you have to do"),
-        "events": ("event", "events", "dates of yours"),
-        "times": ("clock setting", "clock settings", "your time zone and quiet hours"),
-        "states": ("state", "states", "words on how you are"),
-        "jobs": ("job", "jobs", "for something to be said to you, or made of what an agent saved of you"),
-        "activity": ("activity note", "activity notes", "what agents did in talks with you"),
-        "facts": ("fact", "facts", "what agents learned from you, and talks with you alone in short"),
-        "coordination": ("task of agents", "tasks of agents", "from talks with you"),
-        "admission": ("admission", "admissions", "your being let in, and your asking for it"),
-        "identities": ("account or place", "accounts and places", "by which you are known"),
-    }.items()
+    ),
+    "blocks": (
+        ngettext_noop("{count} part of memory blocks", "{count} parts of memory blocks"),
+        gettext_noop("notes, with their history"),
+    ),
+    "labels": (ngettext_noop("{count} label", "{count} labels"), gettext_noop("that ask not to be shown to everyone")),
+    "steering": (ngettext_noop("{count} decision", "{count} decisions"), gettext_noop("about channels and sources")),
+    "reminders": (ngettext_noop("{count} reminder", "{count} reminders"), gettext_noop("open and done")),
+    "tasks": (ngettext_noop("{count} task", "{count} tasks"), gettext_noop("things to do")),
+    "events": (ngettext_noop("{count} event", "{count} events"), gettext_noop("in the calendar")),
+    "times": (
+        ngettext_noop("{count} clock setting", "{count} clock settings"),
+        gettext_noop("time zone and quiet hours"),
+    ),
+    "states": (ngettext_noop("{count} state", "{count} states"), gettext_noop("a few words on how somebody is")),
+    "jobs": (ngettext_noop("{count} job", "{count} jobs"), gettext_noop("scheduled messages and work")),
+    "activity": (
+        ngettext_noop("{count} activity note", "{count} activity notes"),
+        gettext_noop("what agents did in conversations"),
+    ),
+    "facts": (ngettext_noop("{count} fact", "{count} facts"), gettext_noop("what agents learned")),
+    "coordination": (
+        ngettext_noop("{count} task of agents", "{count} tasks of agents"),
+        gettext_noop("from conversations"),
+    ),
+    "admission": (
+        ngettext_noop("{count} admission", "{count} admissions"),
+        gettext_noop("pairing requests and approvals"),
+    ),
+    "identities": (
+        ngettext_noop("{count} account or place", "{count} accounts and places"),
+        gettext_noop("by which somebody is known"),
+    ),
 }
 """What each store holds, for who asks."""
-
-_OTHERS = tuple(
-    (re.compile(pattern), other)
-    for pattern, other in (
-        (r"\b(to|from|about|for|of|with|remind) you\b", r"\1 them"),
-        (r"\byours\b", "theirs"),
-        (r"\byour\b", "their"),
-        (r"\byou\b", "they"),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -92,8 +117,12 @@ class FileCounts:
     """Messages of agents that were emptied."""
 
     def line(self) -> str:
-        gone = ", ".join(_counted(self.before)) or "nothing"
-        emptied = f"; {many(self.answers, 'message')} of agents emptied" if self.answers else ""
+        gone = ", ".join(_counted(self.before)) or _("nothing")
+        emptied = ""
+        if self.answers:
+            emptied = "; " + ngettext(
+                "{count} message of agents emptied", "{count} messages of agents emptied", self.answers
+            )
         return f"- {self.name}: {gone}{emptied}; {_left(self.after)}"
 
     def __bool__(self) -> bool:
@@ -111,10 +140,17 @@ class FoundWords:
     tables: dict[str, int] = field(default_factory=dict)
 
     def line(self, ink: Ink) -> str:
-        tables = "".join(f", {many(count, 'row')} of {table}" for table, count in self.tables.items())
-        kind = "a copy" if self.copy else "in use"
+        tables = "".join(f", {table} ({count})" for table, count in self.tables.items())
+        kind = _("a copy") if self.copy else _("in use")
         day = ink.time(from_text(self.changed_at))
-        return f"- found in {ink.text(self.file)} ({kind}, {day}): {many(self.samples, 'word')}{tables}"
+        return _(
+            "- found in {file} ({kind}, {day}): {samples}{tables}",
+            file=ink.text(self.file),
+            kind=kind,
+            day=day,
+            samples=ngettext("{count} word", "{count} words", self.samples),
+            tables=tables,
+        )
 
 
 @dataclass(frozen=True)
@@ -126,7 +162,11 @@ class OldCopy:
 
     def line(self, ink: Ink) -> str:
         day = ink.time(from_text(self.at))
-        return f"- {ink.text(self.file)} ({day}) is a copy from before; whoever runs this service can delete it."
+        return _(
+            "- {file} ({day}) is an older copy; whoever runs this service can delete it.",
+            file=ink.text(self.file),
+            day=day,
+        )
 
 
 class Receipt(Result):
@@ -160,7 +200,7 @@ class Receipt(Result):
     def own_lines(self, ink: Ink) -> list[str]:
         """Of this account."""
         return [
-            f"Erased on {ink.time(from_text(self.done_at))}.{ink.number(self.id)}",
+            _("Erased on {from_text}.{id}", from_text=ink.time(from_text(self.done_at)), id=ink.number(self.id)),
             *(each.line() for each in self.stores if each),
             self._searched(),
             *(each.line(ink) for each in self.left),
@@ -168,12 +208,12 @@ class Receipt(Result):
         ]
 
     def _searched(self) -> str:
-        whose = "your" if self.yours else "their"
         if not self.words:
-            return f"There were no words of {whose} own to look for afterwards in the files."
-        words = f"One of {whose} words was" if self.words == 1 else f"{self.words} of {whose} words were"
-        where = f"in {len(self.left)}" if self.left else "in none"
-        return f"{words} looked for in {many(self.files, 'file')} and found {where} of them."
+            return _("There were no words to look for in the files afterwards.")
+        looked = ngettext("Looked for {count} word in the files", "Looked for {count} words in the files", self.words)
+        if not self.left:
+            return looked + _(" and found none ({files} searched).", files=self.files)
+        return looked + _(" and found some in {left} of {files}.", left=len(self.left), files=self.files)
 
 
 class Seen(Result):
@@ -202,26 +242,31 @@ class Seen(Result):
                 totals[store] = totals.get(store, 0) + count
         totals["identities"] = self.identities
         held = [self._held(store, count) for store, count in totals.items() if count]
-        return [f"What is kept about {who}:", *held] if held else [f"Nothing about {who} is kept."]
+        return (
+            [_("What is kept about {who}:", who=who), *held] if held else [_("Nothing about {who} is kept.", who=who)]
+        )
 
     def lines(self, ink: Ink) -> list[str]:
-        lines, who = self.held(ink), self._who(ink)
+        lines = self.held(ink)
         if len(self.persons) > 1:
-            lines.append(f"That is about all of these accounts: {', '.join(map(ink.person, self.persons))}.")
+            lines.append(_("This covers all of these accounts: {map}.", map=", ".join(map(ink.person, self.persons))))
         if self.choice:
-            chosen = "paused" if self.choice == Choice.PAUSED else "opted out"
-            has, since = "have" if self.yours else "has", ink.time(from_text(self.since))
-            lines.append(f"Since {since} {who} {has} {chosen}: nothing new is kept.")
+            since = ink.time(from_text(self.since))
+            lines.append(
+                _("Paused since {since}: nothing new is kept.", since=since)
+                if self.choice == Choice.PAUSED
+                else _("Opted out since {since}: nothing new is kept.", since=since)
+            )
         done = [each.done_at for each in self.erasures]
-        lines += [f"Erased on {ink.time(from_text(each))}." for each in done if each]
-        return lines + ["An erasure is under way." for each in done if not each]
+        lines += [_("Erased on {from_text}.", from_text=ink.time(from_text(each))) for each in done if each]
+        return lines + [_("An erasure is in progress.") for each in done if not each]
 
     def _who(self, ink: Ink) -> str:
-        return "you" if self.yours else ink.person(self.person)
+        return _("you") if self.yours else ink.person(self.person)
 
     def _held(self, store: str, count: int) -> str:
-        what = WORDS[store].what
-        return f"- {WORDS[store].counted(count)}: {what if self.yours else _of_them(what)}"
+        counted, what = WORDS[store]
+        return f"- {ngettext(*counted, count)}: {_(what)}"
 
 
 class Export(Result):
@@ -238,7 +283,7 @@ class Export(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         del ink
-        return ["Everything that is kept about you:"]
+        return [_("Everything kept about you:")]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del ink
@@ -248,20 +293,15 @@ class Export(Result):
             for store, held in stores.items()
             for row in held
         ]
-        return rows_text(rows, empty=f"Nothing about {self.everything['person']} is kept.", width=width)
-
-
-def _of_them(words: str) -> str:
-    """What was written for the person themselves, said of them to somebody else."""
-    for pattern, other in _OTHERS:
-        words = pattern.sub(other, words)
-    return words
+        return rows_text(
+            rows, empty=_("Nothing about {everything} is kept.", everything=self.everything["person"]), width=width
+        )
 
 
 def _counted(stores: Mapping[str, int]) -> list[str]:
     """How many of what; a receipt may be older than a store's name."""
     return [
-        WORDS[store].counted(count) if store in WORDS else f"{count} {store}"
+        ngettext(*WORDS[store][0], count) if store in WORDS else f"{count} {store}"
         for store, count in stores.items()
         if count
     ]
@@ -269,7 +309,7 @@ def _counted(stores: Mapping[str, int]) -> list[str]:
 
 def _left(stores: Mapping[str, int]) -> str:
     if not (left := _counted(stores)):
-        return "left: none"
+        return _("left: none")
     bare = {store: count for store, count in stores.items() if count} == {"identities": 1}
-    why = " (a bare id: it owns a constellation, or other accounts are linked to it)"
-    return f"LEFT: {', '.join(left)}{why if bare else ''}"
+    why = _(" (only the ID: it owns a constellation, or other accounts are linked to it)")
+    return _("LEFT: {left}", left=", ".join(left)) + (why if bare else "")

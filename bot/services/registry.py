@@ -205,7 +205,7 @@ class Registry:
         self._require(declared, caller, given)
         arguments = validated(declared.arguments, self._guard.clean(dict(given)))
         if declared.confirm:
-            caller.confirm(declared.confirm.format_map(arguments.model_dump()))
+            caller.confirm(_(declared.confirm).format_map(arguments.model_dump()))
         run = self._run[name](caller, arguments)
         try:
             if declared.streams:

@@ -13,6 +13,7 @@ from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Sentence
+from texts import _
 
 
 class RestartArguments(Arguments):
@@ -31,15 +32,17 @@ class Restart:
     async def restart(self, _caller: Caller, arguments: RestartArguments) -> Sentence:
         """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
         if not self.possible:
-            raise UserError("This service ends with the chat that opened it; only `carina run` can restart.")
+            raise UserError(_("This service ends with the chat that opened it; only `carina run` can restart."))
         try:
             load_here()
         except ConfigError as error:
-            raise UserError(f"The configuration is not valid, so the old one stays in use: {error}") from error
+            raise UserError(
+                _("The configuration is not valid, so the old one stays in use: {error}", error=error)
+            ) from error
         if arguments.check:
-            return Sentence(text="The configuration is valid.")
+            return Sentence(text=_("The configuration is valid."))
         self.wanted.set()
-        return Sentence(text="Restarting. I finish my current answers first, so it takes a few seconds.")
+        return Sentence(text=_("Restarting. I finish my current answers first, so it takes a few seconds."))
 
 
 def begin_anew() -> NoReturn:

@@ -121,6 +121,11 @@ def relative(moment: datetime, now: datetime) -> str:
     return _("now")
 
 
+def forgotten(count: int) -> str:
+    """That something is forgotten, and with it so many messages."""
+    return ngettext("Forgotten. {count} message went with it.", "Forgotten. {count} messages went with it.", count)
+
+
 class _Data(BaseModel, ABC):
     """Values for programs, with times in the form in which they are stored."""
 

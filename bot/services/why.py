@@ -20,7 +20,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
-from bot.services.results import Ink, Result, Row, Sentence
+from bot.services.results import Ink, Result, Row, Sentence, forgotten
 from memory import why
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
 from memory.knowledge import archival
@@ -33,10 +33,10 @@ from memory.store.digests import text_mark
 from memory.store.errors import Refused
 from memory.store.faults import Point, commit_point
 from memory.store.ids import PersonId, TurnId, place_source
-from memory.store.plurals import many
 from memory.why import Kind, Memory
 from sources.links import message_link
 from sources.text import one_line
+from texts import _, gettext_noop, ngettext
 
 T = TypeVar("T")
 
@@ -47,21 +47,30 @@ _NARROW = commit_point("why.narrow")
 
 _SHORT, _FULL = 160, 1_500  # characters of a quotation in a list, and of one memory that is shown by itself
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
-_NO_ANSWER = "I have given no answer in this place that I could explain to you here."
-_NOT_KNOWN = (
-    "I know of no answer of mine in this place with that message. Name one of my own answers here, by its link "
-    "(*Copy Message Link*) or its id."
+_NO_ANSWER = gettext_noop("I have not given an answer here that I could explain to you.")
+_NOT_KNOWN = gettext_noop(
+    "I know no answer of mine with this message here. Choose one of my answers here, by its "
+    "link (*Copy Message Link*) or its ID."
 )
-_NOT_ANSWER = "I said that, but it is no answer: it is a question, a notice, or something I was asked to pass on."
-_UNDER_WAY = "I am still saying that. Ask again when it is done."
-_GONE = "You can see no such memory here; perhaps it was forgotten already."
-_NOTHING = "That answer uses nothing that I keep: it comes from the conversation here, and from the model that spoke."
-_UNRECORDED = "What that answer was made from was erased with the data of the person it was for."
-_VERB = {"entry": "said", "message": "said", "block": "last changed", "summary": "from"}
+_NOT_ANSWER = gettext_noop(
+    "I sent that, but it is not an answer: it is a question, a notice, or something I was asked to pass on."
+)
+_UNDER_WAY = gettext_noop("I am still writing that answer. Ask again when it is done.")
+_GONE = gettext_noop("You cannot see this memory here. It may already be forgotten.")
+_NOTHING = gettext_noop(
+    "This answer used nothing from memory: it comes from the conversation here and from the language model."
+)
+_UNRECORDED = gettext_noop("What this answer was based on was erased with the data of the person it was for.")
+_WHEN = {
+    "entry": gettext_noop("said {when}"),
+    "message": gettext_noop("said {when}"),
+    "block": gettext_noop("last changed {when}"),
+    "summary": gettext_noop("from {when}"),
+}
 _READERS = {
-    "guild": "everybody in that server can read it",
-    "channel": "those in that channel can read it",
-    "person": "one person can read it, in direct messages",
+    "guild": gettext_noop("everyone on that server can read it"),
+    "channel": gettext_noop("everyone in that channel can read it"),
+    "person": gettext_noop("one person can read it, in direct messages"),
 }
 _CHANGES = Told(changes=True, offered=False)
 
@@ -76,7 +85,7 @@ class AskWhy(Arguments):
 
 class OneMemory(Arguments):
     kind: Annotated[Kind, Param("What it is")]
-    id: Annotated[str, Field(max_length=40), Param("ID of the task")]
+    id: Annotated[str, Field(max_length=40), Param("ID of the memory")]
 
 
 class OpenEntry(Arguments):
@@ -127,9 +136,10 @@ class MemoryRow(Row):
 
     def quoted(self, ink: Ink, limit: int) -> str:
         """With so many characters of its words."""
-        who = f" by {ink.text(self.speaker)}" if self.speaker and self.kind != "block" else ""
-        where = f" in {ink.text(self.place)}" if self.place else ""
-        head = f"{ink.text(self._name)}, {_VERB[self.kind]} {ink.time(self.at)}{who}{where}; {self.readers}"
+        who = _(" by {speaker}", speaker=ink.text(self.speaker)) if self.speaker and self.kind != "block" else ""
+        where = _(" in {place}", place=ink.text(self.place)) if self.place else ""
+        when = _(_WHEN[self.kind], when=ink.time(self.at))
+        head = f"{ink.text(self._name)}, {when}{who}{where}; {self.readers}"
         lines = [head, f"> {ink.text(one_line(self.text, limit))}"]
         return "\n".join([*lines, f"<{self.link}>"] if self.link else lines)
 
@@ -137,14 +147,14 @@ class MemoryRow(Row):
     def _name(self) -> str:
         match self.kind:
             case "entry":
-                return f"Stored entry “{self.label}”" if self.label else "Stored entry"
+                return _("Stored entry “{label}”", label=self.label) if self.label else _("Stored entry")
             case "message":
-                return "A message" if self.said else "An answer of mine"
+                return _("A message") if self.said else _("An answer of mine")
             case "summary":
-                return f"Summary of {'an agent' if self.label == 'agent' else f'a {self.label}'}"
+                return _("Summary of an agent") if self.label == "agent" else _("Summary ({kind})", kind=self.label)
             case _:
-                of = f" of {self.speaker}" if self.speaker else ""
-                return f"Block “{self.label}”{of} as it reads now"
+                of = _(" of {speaker}", speaker=self.speaker) if self.speaker else ""
+                return _("Block “{label}”{of} in its current version", label=self.label, of=of)
 
 
 class Explained(Result):
@@ -167,20 +177,27 @@ class Explained(Result):
         kept = [each for each in self.memories if each.kind == "block"]
         lines = []
         if found:
-            lines.append("That answer comes from the conversation here, and from what I remember:")
+            lines.append(_("This answer comes from the conversation here and from these memories:"))
         elif not (self.hidden or self.gone):
-            lines.append(_NOTHING if self.recorded else _UNRECORDED)
+            lines.append(_(_NOTHING if self.recorded else _UNRECORDED))
         lines += _numbered(found, 1, ink)
-        lines += ["Also in view, as always:"] if kept else []
+        lines += [_("Always in view:")] if kept else []
         lines += _numbered(kept, len(found) + 1, ink)
-        more = "more " if self.memories else ""
         if self.hidden:
-            lines.append(f"{self.hidden} {more}that you may not see here.")
+            lines.append(
+                ngettext(
+                    "{count} memory that you cannot see here.",
+                    "{count} memories that you cannot see here.",
+                    self.hidden,
+                )
+            )
         if self.gone:
-            lines.append(f"{self.gone} {more}that {'was' if self.gone == 1 else 'were'} forgotten or deleted since.")
+            lines.append(
+                ngettext("{count} memory that is forgotten now.", "{count} memories that are forgotten now.", self.gone)
+            )
         ran = Counter(self.tools)
-        tools = ", ".join(f"{ink.text(name)}{f' ({count} times)' if count > 1 else ''}" for name, count in ran.items())
-        return [*lines, f"Tools that ran: {tools}." if tools else "No tool ran."]
+        tools = ", ".join(f"{ink.text(name)}{f' × {count}' if count > 1 else ''}" for name, count in ran.items())
+        return [*lines, _("Tools used: {tools}.", tools=tools) if tools else _("No tools were used.")]
 
 
 class OneExplained(Result):
@@ -229,7 +246,7 @@ class Why:
             if found is not None:
                 return found
             await asyncio.sleep(_LOOK_SECONDS)
-        raise UserError(_UNDER_WAY)
+        raise UserError(_(_UNDER_WAY))
 
     @operation("why.memory", "Show one memory that an answer used", Action.WHY, Told(file_name="why.md", offered=False))
     async def show_memory(self, caller: Caller, arguments: OneMemory) -> OneExplained:
@@ -251,7 +268,7 @@ class Why:
                 return _forget_message(tx, why.message_of(tx, found), now)
             entry = why.entry_of(tx, found)
             gone = forget_entry(tx, entry, self._asking(caller, entry.people), now)
-            return f"Forgotten. {many(gone, 'message')} went with it."
+            return forgotten(gone)
 
         return await self._change(_FORGET, work)
 
@@ -277,13 +294,15 @@ class Why:
             found = self._permitted(tx, caller, Change.CORRECT, "entry", arguments.id)
             content = archival.checked_content(arguments.text)
             if content == found.text:
-                return "It already says so; nothing was changed."
+                return _("It already says that; nothing was changed.")
             if text_mark(found.text) != arguments.seen:
-                return f"It was changed since you opened the form, so I left it. It now says:\n{found.text}"
+                return _(
+                    "It was changed after you opened the form, so I left it. It now says:\n{text}", text=found.text
+                )
             trust = Trust.OWNER if self._is_owner(caller) else caller.trust
             entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
             archival.store(tx, entry, None)
-            return "Corrected. The old words still stand in the conversation where they were said."
+            return _("Corrected. The old words are still in the conversation where they were said.")
 
         return await self._change(_CORRECT, work)
 
@@ -295,17 +314,29 @@ class Why:
             found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
             own = self._is_owner(caller)
             to = OWNER if own else person_audience(self._asking(caller, found.people))
-            where = "your own places" if own else "our direct messages"
             if found.audience == to or found.audience.startswith("person:"):
-                return f"I already use it in {where} only."
+                return (
+                    _("I already use it only in your own places.")
+                    if own
+                    else _("I already use it only in our direct messages.")
+                )
             stay = 0
             if found.kind == "message":
                 stay = narrow_message(tx, why.message_of(tx, found), to, self.clock())
             else:
                 narrow_entry(tx, why.entry_of(tx, found), to)
-            entries = f"{many(stay, 'entry', 'entries')} that also {'holds' if stay == 1 else 'hold'} words of others"
-            more = f" {entries} {'stays' if stay == 1 else 'stay'} unchanged." if stay else ""
-            return f"From now on I use it in {where} only. What was said elsewhere can still be read there.{more}"
+            said = (
+                _("From now on, I use it only in your own places. What was said elsewhere can still be read there.")
+                if own
+                else _("From now on, I use it only in our direct messages. What was said elsewhere stays there.")
+            )
+            if not stay:
+                return said
+            return f"{said} " + ngettext(
+                "{count} entry that also holds words of others stays unchanged.",
+                "{count} entries that also hold words of others stay unchanged.",
+                stay,
+            )
 
         return await self._change(_NARROW, work)
 
@@ -314,7 +345,7 @@ class Why:
     def _newest(self, rows: Rows, caller: Caller) -> Explained:
         turn = why.newest_answer(rows, caller.place, caller.scope)
         if turn is None:
-            raise UserError(_NO_ANSWER)
+            raise UserError(_(_NO_ANSWER))
         return self._explain(rows, turn, caller)
 
     def _of_message(self, rows: Rows, caller: Caller, external_id: str) -> Explained | None:
@@ -322,14 +353,14 @@ class Why:
         place = caller.place
         said = outbox.said_by_us(rows, place_source(place), external_id)
         if said is not None and said.place == place and not why.is_answer(said):
-            raise UserError(_NOT_ANSWER)
+            raise UserError(_(_NOT_ANSWER))
         turn = why.answer(rows, said, place, caller.scope)
         if said is None and why.under_way(rows, place):
             return None
         if turn is None:
-            raise UserError(_NOT_KNOWN)
+            raise UserError(_(_NOT_KNOWN))
         if said is not None and said.kind == "preview":
-            raise UserError(_UNDER_WAY)
+            raise UserError(_(_UNDER_WAY))
         return self._explain(rows, turn, caller)
 
     def _explain(self, rows: Rows, turn: TurnId, caller: Caller) -> Explained:
@@ -368,13 +399,13 @@ class Why:
         try:
             return Sentence(text=await self.database.write(point, work))
         except Refused as error:
-            raise UserError(f"That cannot be stored: {error}.") from error
+            raise UserError(_("This cannot be stored: {error}.", error=error)) from error
 
 
 def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:
     found = why.find(rows, kind, identifier, caller.scope)
     if found is None:
-        raise UserError(_GONE)
+        raise UserError(_(_GONE))
     return found
 
 
@@ -391,10 +422,12 @@ def _forget_message(tx: Tx, message: Message, now: datetime) -> str:
     inbox.forget_payload(tx, message.id, now)
     entries = forget_derived(tx, message.id, now)
     blocks = take_back(tx, message, now) if message.agent is None else 0  # an answer was no reason to write
-    went = f"{many(entries, 'entry', 'entries')} that came from it"
+    gone = [ngettext("{count} entry", "{count} entries", entries)]
     if blocks:
-        went += f", and what was written from it into {many(blocks, 'block')}"
-    return f"Forgotten, and {went}. On Discord it stays where it is."
+        gone.append(ngettext("{count} block", "{count} blocks", blocks))
+    return _(
+        "Forgotten, with what came from it: {gone}. On Discord, the message stays where it is.", gone=", ".join(gone)
+    )
 
 
 def _numbered(memories: Sequence[MemoryRow], start: int, ink: Ink) -> list[str]:
@@ -412,9 +445,9 @@ def _link(memory: Memory) -> str:
 def _readers(audience: Audience, asker: PersonId) -> str:
     """Who can read a memory, in words."""
     if audience == PUBLIC:
-        return "everybody can read it"
+        return _("everyone can read it")
     if audience == OWNER:
-        return "only my owner can read it"
+        return _("only my owner can read it")
     if audience == person_audience(asker):
-        return "only you can read it, in our direct messages"
-    return _READERS[audience.partition(":")[0]]
+        return _("only you can read it, in our direct messages")
+    return _(_READERS[audience.partition(":")[0]])

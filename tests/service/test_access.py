@@ -121,7 +121,7 @@ async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -
         _, out, _ = await run("people", "list", "--json")
         assert {each["subject"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
         code, _, error = await run("people", "deny", "bea")
-        assert (code, "names nobody" in error) == (1, True)
+        assert (code, "is not a person" in error) == (1, True)
         await t.service.start()
         await bea.direct.wait_for_bot(lambda m: "You were let in" in m.text)
         t.model.script(Answer("Hello Bea."))
@@ -134,7 +134,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         refused(await t.olga.command("people deny", {"person": t.olga}), "cannot be shut out")
         refused(await t.olga.command("people deny"), "one of them")
         refused(await t.olga.command("people deny", {"person": t.ana, "server": "1"}), "one of them")
-        refused(await t.olga.command("people allow", {"server": "home"}), "names nobody")
+        refused(await t.olga.command("people allow", {"server": "home"}), "is not a person")
         assert "is blocked" in (await t.olga.command("people deny", {"person": t.ana})).text
         await t.ana.dm(f"let me in, {SECRET}")
         await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
@@ -142,7 +142,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
         assert stored(t, SECRET) == []
         for name, given in (("help", None), ("search", {"text": "tea"}), ("link start", None)):
-            refused(await t.ana.command(name, given), "You were shut out here. Of my commands only `/privacy`")
+            refused(await t.ana.command(name, given), "You are blocked here. Of my commands only `/privacy`")
         refused(await t.ana.command("memory list", None, t.general), "You were shut out")
         assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
         own = await t.ana.command("privacy see")

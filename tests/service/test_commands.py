@@ -62,7 +62,7 @@ async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path
         request = request_of(t, content)
         await t.olga.command("people deny", {"person": eve})
         for verdict in ("Once", "Deny", "Details"):
-            refused(await eve.press(as_seen(card, channel), verdict), "You were shut out here.")
+            refused(await eve.press(as_seen(card, channel), verdict), "You are blocked here.")
         assert status_of(t, request) == "waiting"
         assert record_of(t, request) == ["asked"]
         await t.olga.command("people forget", {"who": f"discord:{eve.id}"})
@@ -82,7 +82,7 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         opened = await t.olga.command("archival add")
         if who == "opted out":
             await zed.command("privacy optout", channel=place)
-        words = "I keep nothing you say" if who == "opted out" else "You were not let in here"
+        words = "I keep nothing you say" if who == "opted out" else "You are not allowed to talk to me here"
         for command, options in KEEPING:
             answered = await zed.command(command, options, place)
             refused(answered, words)

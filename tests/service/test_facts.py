@@ -77,4 +77,4 @@ async def test_the_owner_does_the_same_at_the_terminal(tmp_path: Path) -> None:
         code, _, error = await t.service.run("facts", "add", "a b c", "--category", "moon")
         assert (code, "'moon' is not one of" in error) == (2, True)
         _, out, _ = await t.service.run("facts", "list")
-        assert "Nothing was learned yet that you may know here." in out
+        assert "There are no facts that I can show you here." in out

@@ -73,7 +73,7 @@ async def test_a_field_that_somebody_changed_meanwhile_stays(tmp_path: Path) -> 
         await t.olga.submit_modal(first, {"text": "Dig on Monday."})
         late = await t.olga.submit_modal(second, {"text": "Dig on Sunday."})
         assert "was changed since you saw it" in late.text
-        assert "says now:\nDig on Monday.\n\nWhat you wrote:\nDig on Sunday." in late.text
+        assert "says now:\nDig on Monday.\n\nThis is what you wrote:\nDig on Sunday." in late.text
         assert "Dig on Monday." in await shown(t)
 
 

@@ -70,7 +70,7 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     assert (done.ephemeral, "is sent again" in done.text) == (True, True)
     await said_once(t, channel)
     assert (await t.olga.command("outbox list")).text == "Everything was delivered."
-    refused(await t.olga.command("outbox retry", {"row": row}), "nothing that could not be delivered has the number")
+    refused(await t.olga.command("outbox retry", {"row": row}), "There is no undelivered message")
     refused(await t.olga.command("outbox drop", {"row": "tea"}), "has the number tea")
     code, out, _ = await t.service.run("status", "--json")
     found = json.loads(out)
@@ -113,7 +113,7 @@ async def test_dropped_nothing_of_it_is_left(t: Live) -> None:
     channel = t.guild.text_channel("closing")
     row = await given_up(t, channel)
     code, out, _error = await t.service.run("outbox", "drop", row)
-    assert (code, out) == (0, f"Row {row} is dropped; what it said is forgotten.\n")
+    assert (code, out) == (0, f"Message {row} is discarded.\n")
     assert await listed(t) == []
     code, _out, error = await t.service.run("outbox", "drop", row)
     assert (code, "has the number" in error) == (1, True)

@@ -67,8 +67,8 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     shown = shown_in(await t.ana.menu(MENU, answer))
     assert f"> {content}" in shown.text
     assert f"https://discord.com/channels/{t.guild.id}/{channel.id}/{told.id}" in shown.text
-    assert "by Annie in \\#quagga in Home; everybody in that server can read it" in shown.text
-    assert "Tools that ran: search." in shown.text
+    assert "by Annie in \\#quagga in Home; everyone on that server can read it" in shown.text
+    assert "Tools used: search." in shown.text
     assert [button["label"] for button in shown.buttons] == ["Forget", "Correct", "Only in DM"]
     assert (await t.ana.command("why", channel=channel)).text == shown.text
     link = f"https://discord.com/channels/{t.guild.id}/{channel.id}/{answer.id}"
@@ -86,7 +86,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     assert rows(t, "SELECT audience FROM archival_entries WHERE id = ?", entry) == [(f"person:discord:{t.ana.id}",)]
     for_olga = await t.olga.menu(MENU, answer)
     assert "Ana keeps" not in for_olga.text
-    assert "Tools that ran: search." in for_olga.text
+    assert "Tools used: search." in for_olga.text
     assert "1 more that you may not see here." in for_olga.text
 
     assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
@@ -216,4 +216,4 @@ async def test_at_the_terminal_why_explains_the_last_answer(tmp_path: Path) -> N
         assert (code, error) == (0, "")
         assert "dodo" in out
         assert "only my owner can read it" in out
-        assert "Tools that ran:" in out
+        assert "Tools used:" in out

@@ -46,7 +46,7 @@ async def test_the_owner_reads_a_guilds_words_and_not_another_persons(tmp_path: 
         await service.heard(said("in the hall", 1), said("to you alone", 2, direct(ANN)))
         alone, hall = [str(row["id"]) for row in await call(service, "inbox.list")]
         assert (await call(service, "inbox.show", row=hall))["text"] == "in the hall"
-        hidden = "(not for you to read, or no longer there)"
+        hidden = "(you cannot read it, or it is gone)"
         assert (await call(service, "inbox.show", row=alone))["text"] == hidden
         assert (await call(service, "inbox.show", somebody(BOB.id), row=hall))["text"] == hidden, "not known there"
         for unknown in ("7", "x", "9" * 20):

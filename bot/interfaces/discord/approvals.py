@@ -14,6 +14,7 @@ from bot.interfaces.discord.responses import LONGEST, Interaction, defer, tell, 
 from bot.services.approvals import Approvals
 from memory.requests import Verdict
 from sources.discord.buttons import PATTERN
+from texts import _
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
@@ -49,7 +50,7 @@ def _buttons(approvals: Approvals) -> type[discord.ui.DynamicItem[discord.ui.But
                 ruling = await approvals.answer(self.request, who, Verdict(self.offer))
                 await tell(interaction, ruling.words)
             else:
-                await tell(interaction, "This button means nothing to me.")
+                await tell(interaction, _("This button no longer works."))
 
     return Answer
 

@@ -15,12 +15,15 @@ from sources.discord.payloads import author_of
 from sources.discord.places import Spot, guild_id, person_id, place_id, place_of, spot_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten
+from texts import _, gettext_noop
 
-_BARRED = (
-    "You were shut out here. Of my commands only `/privacy` answers you: it shows and erases what I keep about you."
+_BARRED = gettext_noop(
+    "You are blocked here. Only `/privacy` works for you: it shows and erases what I keep about you."
 )
-_WITHHELD = "You chose that nothing of yours is kept or answered; `/privacy resume` ends that."
-_NOT_LET_IN = "You were not let in here, so I keep nothing that you say; whoever runs me can do that."
+_WITHHELD = gettext_noop("You chose that I neither keep nor answer what you say. `/privacy resume` changes that.")
+_NOT_LET_IN = gettext_noop(
+    "You are not allowed to talk to me here, so I keep nothing you say. The person who runs me can change that."
+)
 _KEEPING = {
     "chat agent",
     "chat group",
@@ -97,12 +100,12 @@ def barred(
     if user.id != settings.owner_id:
         roles = [role.id for role in user.roles] if isinstance(user, discord.Member) and guild is not None else []
         if settings.shuts_out(user.id, roles, guild):
-            return _BARRED
+            return _(_BARRED)
     if what not in _KEEPING and not keeps(what, given):
         return ""
     if withheld(person_id(user.id)):
-        return _WITHHELD
-    return "" if _heard(interaction, settings) else _NOT_LET_IN
+        return _(_WITHHELD)
+    return "" if _heard(interaction, settings) else _(_NOT_LET_IN)
 
 
 def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:

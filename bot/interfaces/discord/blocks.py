@@ -19,6 +19,7 @@ from bot.services.block_results import Writable
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from sources.discord.settings import DiscordSettings
+from texts import _
 
 _WHOLE = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<label>\w{1,60})")
 _FIELD = re.compile(r"carina:memory:edit:f:(?P<mark>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<label>\w{1,60})")
@@ -43,7 +44,9 @@ def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, se
         try:
             result = await registry.call(name, await caller_of(interaction, settings, "form"), given)
         except UserError as refused:
-            raise UserError(f"{refused}\n\nWhat you wrote:\n{given['text']}") from refused
+            raise UserError(
+                _("{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=given["text"])
+            ) from refused
         return "\n".join(result.lines(Markdown()))
 
     async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
@@ -67,7 +70,7 @@ def _too_long(size: int, field: str) -> str:
 
 def _form(interaction: Interaction, found: Writable) -> discord.ui.Modal:
     what = f"f:{found.mark}:{found.field}" if found.field else str(found.version)
-    title = "Edit a field of a block" if found.field else "Edit a block"
+    title = _("Edit a field of a block") if found.field else _("Edit a block")
     form = discord.ui.Modal(title=title, custom_id=f"carina:memory:edit:{what}:{found.id}", timeout=None)
     entry = discord.ui.TextInput[Any](
         custom_id="text",
@@ -76,6 +79,6 @@ def _form(interaction: Interaction, found: Writable) -> discord.ui.Modal:
         max_length=min(LONGEST, max(found.limit, len(found.text))),
         required=False,
     )
-    form.add_item(discord.ui.Label(text="What it should say", component=entry))
+    form.add_item(discord.ui.Label(text=_("What it should say"), component=entry))
     form.stop()  # what is sent is heard by its id, also after a restart
     return form

@@ -11,6 +11,7 @@ from bot.services.registry import Registry
 from bot.services.results import Markdown
 from sources.discord.buttons import PRESS
 from sources.discord.settings import DiscordSettings
+from texts import _
 
 _CALLS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("reminder", "done"): ("remind.done", "reminder"),
@@ -28,7 +29,7 @@ def operation_buttons(registry: Registry, settings: DiscordSettings) -> Buttons:
 
     async def called(interaction: Interaction, kind: str, offer: str, identifier: str) -> str:
         if (kind, offer) not in _CALLS:
-            raise UserError("This button means nothing to me.")
+            raise UserError(_("This button no longer works."))
         name, argument = _CALLS[kind, offer]
         caller = await caller_of(interaction, settings, "button")
         result = await registry.call(name, caller, {argument: identifier})

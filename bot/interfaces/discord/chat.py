@@ -21,6 +21,7 @@ from sources.discord.payloads import author_of
 from sources.discord.places import NAME, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import REFUSED
+from texts import _
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Find: TypeAlias = Callable[[str, Place], Awaitable[Addressee]]
@@ -77,13 +78,13 @@ def _chat(
 def _surroundings(interaction: Interaction, settings: DiscordSettings) -> Surroundings:
     """The place of a command, where its giver may talk. Raises UserError where nothing that is said is answered."""
     if interaction.channel is None or (interaction.guild_id is not None and interaction.guild is None):
-        raise UserError("I am no member of this server, so I cannot answer here.")
+        raise UserError(_("I am not a member of this server, so I cannot answer here."))
     author, spot = author_of(interaction.user), spot_of(interaction.channel, interaction.user.id)
     shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if spot.direct else ()
     if not notifications.admitted(author, spot, settings, shares_guild=bool(shared)):
-        raise UserError("You were not let in here; whoever runs me can do that.")
+        raise UserError(_("You are not allowed to talk to me here. The person who runs me can change that."))
     if not spot.direct and settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
-        raise UserError("In this channel I neither hear nor answer anything.")
+        raise UserError(_("I do not read or answer anything in this channel."))
     me = interaction.client.user.id if interaction.client.user is not None else 0
     return Surroundings(me, spot, place_of(spot, settings, shared), settings, (author.shown,))
 
@@ -91,7 +92,7 @@ def _surroundings(interaction: Interaction, settings: DiscordSettings) -> Surrou
 async def _repeat(interaction: Interaction, to: Addressee, text: str) -> int | None:
     """Show in the place what is said to whom; gives the message's id, None when it could not be said."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
-    words = f"**To {discord.utils.escape_markdown(to.name)}:** {shown}"
+    words = _("**To {escape_markdown}:** {shown}", escape_markdown=discord.utils.escape_markdown(to.name), shown=shown)
     try:
         done = await interaction.response.send_message(words, allowed_mentions=discord.AllowedMentions.none())
     except REFUSED:

@@ -24,6 +24,7 @@ from bot.services.results import Markdown
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from sources.discord.shared_state import REFUSED
+from texts import _
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Group: TypeAlias = app_commands.Group
@@ -150,7 +151,7 @@ class Commands:
             if document := "\n".join(filter(None, (each.document for each in found))):
                 more = {"file": text_file(interaction, document, file_name)}
                 if cleaned(interaction, document) != document:
-                    words += "\nSecrets in it are left out; the terminal shows them."
+                    words += _("\nSecrets are left out; the terminal shows them.")
             if name in self.views and (view := self.views[name](found[-1])) is not None:
                 more["view"] = view
         except Unconfirmed as question:

@@ -13,17 +13,18 @@ from bot.interfaces.discord.responses import Interaction, answer, defer
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from sources.discord.settings import DiscordSettings
+from texts import _
 
 _FORM = "carina:archival:add"
 
 
 async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:
     """Asks for an entry."""
-    form = discord.ui.Modal(title="Keep for the long term", custom_id=_FORM, timeout=None)
+    form = discord.ui.Modal(title=_("Add a long-term memory entry"), custom_id=_FORM, timeout=None)
     content = discord.ui.TextInput[Any](custom_id="text", style=discord.TextStyle.long, max_length=LONGEST)
     label = discord.ui.TextInput[Any](custom_id="label", required=False, max_length=100)
-    form.add_item(discord.ui.Label(text="What to keep, in full sentences", component=content))
-    form.add_item(discord.ui.Label(text="A short name for it, if you like", component=label))
+    form.add_item(discord.ui.Label(text=_("What to keep, in full sentences"), component=content))
+    form.add_item(discord.ui.Label(text=_("A short name (optional)"), component=label))
     form.stop()  # what is sent is heard by its id, also after a restart
     return form
 

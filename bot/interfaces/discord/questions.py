@@ -14,11 +14,12 @@ import discord
 
 from bot.interfaces.discord.forms import Buttons, hear_button
 from bot.interfaces.discord.responses import Interaction, defer, tell
+from texts import _, gettext_noop
 
 _ID = re.compile(r"carina:sure:(?P<name>[a-z._-]+):(?P<answer>yes|no):(?P<token>[0-9a-f]+)")
 _SECONDS = 900.0
 _MOST = 1_000
-_OVER = "This question was answered already or is too old, so nothing was done. Use the command again."
+_OVER = gettext_noop("This question was already answered or has expired, so nothing was done. Use the command again.")
 
 
 class Confirmed(Protocol):
@@ -49,15 +50,15 @@ class Questions:
     def ask(self, asked: Asked) -> discord.ui.View:
         """The buttons under a question."""
         now, token = self.clock(), secrets.token_hex(8)
-        for old in [each for each, (until, _) in self._open.items() if until <= now]:
+        for old in [each for each, (until, _asked) in self._open.items() if until <= now]:
             del self._open[old]
         if len(self._open) >= _MOST:
             del self._open[next(iter(self._open))]
         self._open[token] = now + _SECONDS, asked
         view = discord.ui.View(timeout=None)
         for said, label, style in (
-            ("yes", "Yes, do it", discord.ButtonStyle.danger),
-            ("no", "No", discord.ButtonStyle.secondary),
+            ("yes", _("Yes, do it"), discord.ButtonStyle.danger),
+            ("no", _("No"), discord.ButtonStyle.secondary),
         ):
             custom_id = f"carina:sure:{asked.name}:{said}:{token}"
             view.add_item(discord.ui.Button(label=label, style=style, custom_id=custom_id))
@@ -80,9 +81,9 @@ class Questions:
                 return
             asked = self.take(named["token"], interaction.user.id)
             if asked is None:
-                await tell(interaction, _OVER)
+                await tell(interaction, _(_OVER))
             elif named["answer"] == "no":
-                await tell(interaction, "Nothing was done.")
+                await tell(interaction, _("Nothing was done."))
             else:
                 await confirmed(interaction, asked.name, asked.given, shown=asked.question)
 

@@ -12,6 +12,7 @@ from discord import app_commands
 from bot.errors import UserError
 from sources.discord.shared_state import REFUSED
 from sources.outgoing import outgoing
+from texts import _
 
 Interaction: TypeAlias = discord.Interaction[Any]
 
@@ -61,7 +62,7 @@ def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
     if len(data) > LARGEST_FILE:
         data, name = gzip.compress(data), f"{name}.gz"
     if len(data) > LARGEST_FILE:
-        raise UserError("This is too large for a file here. Whoever runs me can give it to you: ask them.")
+        raise UserError(_("This is too large for a file here. Ask the person who runs me for it."))
     return discord.File(io.BytesIO(data), filename=name)
 
 
@@ -81,7 +82,7 @@ async def tell(interaction: Interaction, text: str, *, file_name: str = "answer.
     whole, text = text, shown(interaction, text)
     if len(text) > LONGEST:
         more.setdefault("file", text_file(interaction, whole, file_name))
-        text = f"{text[:LONGEST]}\n(the whole of it is in the file)"
+        text = _("{text}\n(The file has all of it.)", text=text[:LONGEST])
     try:
         await interaction.followup.send(text, ephemeral=True, **more)
     except REFUSED as why:

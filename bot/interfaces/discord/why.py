@@ -19,6 +19,7 @@ from bot.interfaces.discord.forms import LONGEST, Door, Opening, hear_form
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
 from bot.services.why import Correctable, Explained, MemoryRow, OneExplained
 from sources.text import one_line
+from texts import _
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
@@ -78,7 +79,7 @@ def _choice(memories: Sequence[MemoryRow]) -> list[discord.ui.Item[Any]]:
         discord.SelectOption(label=one_line(memory.text, 90), value=f"{memory.kind}:{memory.id}")
         for memory in memories[:_OPTIONS]
     ]
-    select = discord.ui.Select[Any](custom_id=PICK, placeholder="Choose a memory to change", options=options)
+    select = discord.ui.Select[Any](custom_id=PICK, placeholder=_("Choose a memory to change"), options=options)
     return [select] if options else []
 
 
@@ -114,7 +115,7 @@ def _buttons(commands: Commands) -> type[discord.ui.DynamicItem[discord.ui.Butto
                 if change in (Change.FORGET, Change.NARROW):
                     await commands.answer(interaction, f"why.{change}", which)
                 else:
-                    await tell(interaction, "This button means nothing to me.")
+                    await tell(interaction, _("This button no longer works."))
 
     return Press
 
@@ -142,16 +143,22 @@ def _form(commands: Commands) -> Opening:
         caller = await caller_of(interaction, commands.settings, "button")
         found = cast("Correctable", await commands.registry.call("why.form", caller, given))
         if len(found.text) > LONGEST:
-            size = f"{len(found.text):,} characters, and a form takes {LONGEST:,}"
-            raise UserError(f"It has {size}. Tell me in words what to change, or forget it and tell me anew.")
+            size = _(
+                "{text_count} characters; a form can hold {LONGEST}",
+                text_count=f"{len(found.text):,}",
+                LONGEST=f"{LONGEST:,}",
+            )
+            raise UserError(
+                _("It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size)
+            )
         form = discord.ui.Modal(
-            title="Correct what I remember", custom_id=f"carina:why:correct:{found.id}:{found.mark}", timeout=None
+            title=_("Correct what I remember"), custom_id=f"carina:why:correct:{found.id}:{found.mark}", timeout=None
         )
         text = cleaned(interaction, found.text)
         field = discord.ui.TextInput[Any](
             custom_id="text", style=discord.TextStyle.long, default=text, max_length=LONGEST
         )
-        form.add_item(discord.ui.Label(text="What it should say", component=field))
+        form.add_item(discord.ui.Label(text=_("What it should say"), component=field))
         form.stop()  # what is sent is heard by its id, also after a restart
         return form
 

@@ -127,7 +127,7 @@ def test_a_row_that_is_tried_again_is_said_in_a_sentence(here: Here, dead: Inbox
     assert "status: dead\n" in here(f"inbox show {dead}").stdout
     done = here(f"inbox retry {dead}")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("It will be retried: Message in ")
+    assert done.stdout.startswith("Retrying: Message in ")
     assert json.loads(here(f"inbox show {dead} --json").stdout)["status"] == "received"
 
 
@@ -135,11 +135,11 @@ def test_what_is_chosen_for_somebody_is_said_about_them(here: Here, dead: InboxI
     assert dead
     done = here("privacy pause discord:7")
     assert done.stdout == (
-        "Paused: from now on nothing discord:7 says is kept or answered. `carina privacy resume discord:7` ends that.\n"
+        "Paused: from now on, nothing discord:7 says is kept or answered. `carina privacy resume discord:7` ends that.\n"
     )
-    assert here("privacy optout discord:7").stdout.startswith("Opted out: from now on nothing discord:7 says")
+    assert here("privacy optout discord:7").stdout.startswith("Opted out: from now on, nothing discord:7 says")
     assert here("privacy resume discord:7").stdout.startswith("Resumed")
-    assert here("privacy pause discord:{7}").stdout.startswith("Paused: from now on nothing discord:{7} says")
+    assert here("privacy pause discord:{7}").stdout.startswith("Paused: from now on, nothing discord:{7} says")
     here("privacy pause discord:7")
     assert json.loads(here("privacy see discord:7 --json").stdout)["choice"] == "paused"
 
@@ -160,7 +160,7 @@ def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) 
     assert dead
     done = here(f"privacy see discord:8{more}")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "carina: Nothing about discord:8 is kept, and nothing was. Is that their id?\n"
+    assert done.stderr == "carina: Nothing about discord:8 is or was kept. Is the ID correct?\n"
     here("privacy pause discord:8")
     assert here("privacy see discord:8").returncode == 0
 

@@ -96,7 +96,7 @@ async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: P
         assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
         left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
         assert again["not_taken"] == left
-        said = "Kept as stork by Ada. It was known already and is stronger now. It did not take on "
+        said = "Kept as stork by Ada. I already knew that; it is stronger now. It did not take on "
         words = await of.told("archival.add", text="The stork is back!", **anew)
         assert words == f"{said}{left[0]}; nor {left[1]}."
 
@@ -105,7 +105,7 @@ async def test_a_label_that_two_agents_use_is_not_guessed(tmp_path: Path) -> Non
     async with archive(tmp_path) as of:
         kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bee")]
         for ask in ("archival.show", "archival.delete"):
-            with pytest.raises(UserError, match=f"say which by its id: {kept[0]} of Ada, {kept[1]} of Bee"):
+            with pytest.raises(UserError, match=f"Choose one by its ID: {kept[0]} of Ada, {kept[1]} of Bee"):
                 await of.call(ask, entry="key")
         await of.call("archival.delete", entry="key", agent="Bee")
         assert (await of.call("archival.show", entry="key"))["id"] == kept[0]
@@ -122,7 +122,7 @@ async def test_what_is_added_is_kept_by_the_agent_that_answered_last(tmp_path: P
         assert (await of.add("The crane is back."))["agent"] == "Bee"
         await put_away(of, BEE)
         assert (await of.add("The heron is back."))["agent"] == "Ada"
-        with pytest.raises(UserError, match="The agent Bee is archived; `carina agent restore` undoes that"):
+        with pytest.raises(UserError, match="The agent Bee is archived; `carina agent restore` restores it"):
             await of.add("The owl is back.", agent="Bee")
         await put_away(of, ADA)
         with pytest.raises(UserError, match="Every agent is archived"):

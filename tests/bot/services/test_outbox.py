@@ -79,7 +79,7 @@ async def test_a_whole_answer_is_sent_again_in_order_and_once(post: Counter) -> 
     assert (line["id"], line["status"], line["what"], line["pieces"]) == (str(rows[0]), "failed", "answer", 3)
     assert (line["reason"], line["text"]) == ("forbidden", "piece 0")
     await post.retry(rows[0])
-    with pytest.raises(UserError, match="nothing that could not be delivered has the number"):
+    with pytest.raises(UserError, match="There is no undelivered message"):
         await post.retry(rows[0])
     await post.run()
     await post.run()
@@ -123,7 +123,7 @@ async def test_a_dropped_answer_is_gone_with_all_its_pieces(post: Counter) -> No
     await post.run()
     assert (post.platform.texts(), await post.listed()) == ([], [])
     assert [(await post.row(row)).content for row in rows] == ["", "", ""]
-    with pytest.raises(UserError, match="has the number"):
+    with pytest.raises(UserError, match="There is no undelivered message"):
         await post.retry(rows[0])
 
 
@@ -169,7 +169,7 @@ async def test_only_the_owner_may(post: Counter) -> None:
 
 @pytest.mark.parametrize("number", [-1, 7, 2**63, 2**70])
 async def test_what_is_not_there_is_said(post: Counter, number: int) -> None:
-    with pytest.raises(UserError, match=f"has the number {number}"):
+    with pytest.raises(UserError, match=f"There is no undelivered message {number}"):
         await post.retry(number)
 
 

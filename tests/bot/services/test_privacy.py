@@ -30,6 +30,7 @@ from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, call, channel, deleted, 
 from tests.bot.stage import SETUP, Service, Setting, running
 from tests.bot.terminals import carina
 from tests.services.calling import NOW, registry, somebody
+from texts import ngettext
 
 WORD = "quetzalcoatl"
 DIRECT = direct(ANN)
@@ -95,7 +96,7 @@ async def test_see_counts_each_store_in_words(tmp_path: Path) -> None:
         assert seen["stores"] == {"home": counted}
         lines = (await told(service, "see")).split("\n")
         for store, count in counted.items():
-            assert (f"- {WORDS[store].counted(count)}: {WORDS[store].what}" in lines) is (count > 0)
+            assert (f"- {ngettext(*WORDS[store][0], count)}: {WORDS[store][1]}" in lines) is (count > 0)
         assert WORD not in "\n".join(lines)
 
 
@@ -115,16 +116,16 @@ def test_one_of_something_is_told_as_one() -> None:
     }
     _, line, searched = Receipt(**about, stores=(file,), words=1, files=1).lines(PLAIN)
     gone, answers, left = line.removeprefix("- home: ").split("; ")
-    assert gone == ", ".join(f"1 {words.one}" for words in WORDS.values())
+    assert gone == ", ".join(ngettext(*counted, 1) for counted, _ in WORDS.values())
     assert {"1 message", "1 archival entry", "1 delivery"} <= set(gone.split(", "))
     assert answers == "1 message of agents emptied"
-    assert left == f"LEFT: {', '.join(f'2 {words.more}' for words in WORDS.values())}"
-    assert searched == "One of your words was looked for in 1 file and found in none of them."
+    assert left == f"LEFT: {', '.join(ngettext(*counted, 2) for counted, _ in WORDS.values())}"
+    assert searched == "Looked for 1 word in the files and found none (1 searched)."
     seen = Seen(
         person=ANN.id, persons=(ANN.id,), choice="", since="", identities=1, erasures=(), yours=False,
         stores={"home": {"messages": 1}},
     )  # fmt: skip
-    assert "- 1 message: what they said, what was said to them alone, their direct messages" in seen.lines(PLAIN)
+    assert "- 1 message: including direct messages and private answers" in seen.lines(PLAIN)
 
 
 async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp_path: Path) -> None:
@@ -162,14 +163,14 @@ async def test_everybody_is_for_themselves_and_the_owner_for_anybody(tmp_path: P
 async def test_nothing_is_erased_before_it_is_confirmed(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await lived(service)
-        with pytest.raises(Unconfirmed, match=r"- 3 messages: what you said(.|\n)*cannot be brought back"):
+        with pytest.raises(Unconfirmed, match=r"- 3 messages: including direct messages and private answers(.|\n)*cannot be undone"):
             await asked(service, "erase", sure=False)
         assert f"my llama is called {WORD}" in await messages_of(service)
 
 
 @pytest.mark.parametrize("name", ["", "ann", "discord:", ":7", "discord:1 2", "dis cord:1", "Discord:1", "nobody:1"])
 def test_a_name_that_names_nobody_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match="names nobody"):
+    with pytest.raises(UserError, match="is not a person"):
         named(name)
 
 
@@ -225,7 +226,7 @@ async def test_an_opt_out_outlives_a_restart_and_an_erasure(tmp_path: Path) -> N
     async with running(tmp_path) as service:
         await service.heard(said(WORD, 3))
         assert await messages_of(service) == []
-        assert "opted out" in await told(service, "see")
+        assert "Opted out" in await told(service, "see")
         assert bytes_with(tmp_path, WORD) == []
 
 
@@ -241,7 +242,7 @@ def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Pat
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
     assert "Paused" in carina(tmp_path, "privacy", "pause", "terminal:owner").stdout
     done = carina(tmp_path, "chat", "--once", f"my llama is called {WORD}")
-    assert "nothing you say is kept or answered" in done.stdout
+    assert "I neither keep nor answer what you say" in done.stdout
     assert bytes_with(tmp_path, WORD) == []
 
 
@@ -266,7 +267,7 @@ async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_p
         assert receipt["words"] > 0
         assert receipt["files"] >= 3
         text = written(receipt)
-        assert "found in none of them" in text
+        assert "and found none" in text
         assert WORD not in json.dumps(receipt)
         assert "the tortoise sleeps" in await messages_of(service)
         assert (await asked(service, "see"))["erasures"] == [receipt]
@@ -292,7 +293,7 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(tmp_path: 
         assert (left[copy.name]["copy"], left["carina.db"]["tables"]) == (True, {"agents": 1})
         assert [each["file"].rpartition("/")[2] for each in receipt["copies"]] == [copy.name]
         text = written(receipt)
-        assert "1 row of agents" in text
+        assert "agents (1)" in text
         assert f"{copy.name} (" in text
         assert "found in 2 of them" in text
 
@@ -406,7 +407,7 @@ async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(tmp_
     async with running(tmp_path) as service:
         receipt = await asked(service, "erase")
         assert receipt["words"] == 0
-        assert "no words of your own" in written(receipt)
+        assert "no words to look for" in written(receipt)
 
 
 async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_why(tmp_path: Path) -> None:
@@ -416,7 +417,7 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
         receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
         text = written(receipt)
         assert (
-            "LEFT: 1 account or place (a bare id: it owns a constellation, or other accounts are linked to it)" in text
+            "LEFT: 1 account or place (only the ID: it owns a constellation, or other accounts are linked to it)" in text
         )
 
 
@@ -449,7 +450,7 @@ async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
 
         with monkeypatch.context() as patched:
             patched.setattr(Eraser, "_erase_identities", fails)
-            with pytest.raises(UserError, match=r"not done yet .OSError: the disk is away"):
+            with pytest.raises(UserError, match=r"not finished yet .OSError: the disk is away"):
                 await asked(service, "erase")
         assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == ["not_erased"]
         assert not (await asked(service, "see"))["erasures"][0]["done_at"]
@@ -496,7 +497,7 @@ async def test_who_waits_when_the_service_stops_is_told(tmp_path: Path) -> None:
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         eraser._waiting[ErasureId(1)] = [waiting]
         worker.cancel()
-        with pytest.raises(UserError, match="goes on when it starts again"):
+        with pytest.raises(UserError, match="continues when it starts again"):
             await waiting
 
 

@@ -96,9 +96,11 @@ async def test_an_answer_names_what_it_was_made_from(tmp_path: Path) -> None:
         explained = await why_of(service).newest(curious())
         text = text_of(explained)
         assert f"> {QUAGGA}" in text
-        assert "by Ann in hall; everybody in that server can read it" in text
-        assert "Block “persona” as it reads now, last changed 2026-11-22 12:00 (now); everybody can read it" in text
-        assert "Tools that ran: search." in text
+        assert "by Ann in hall; everyone on that server can read it" in text
+        assert (
+            "Block “persona” in its current version, last changed 2026-11-22 12:00 (now); everyone can read it" in text
+        )
+        assert "Tools used: search." in text
         kinds = [(memory.kind, memory.changes) for memory in explained.changeable]
         assert ("entry", tuple(Change)) in kinds
         assert ("message", (Change.FORGET, Change.NARROW)) in kinds
@@ -111,7 +113,7 @@ async def test_an_answer_without_memories_says_so(tmp_path: Path) -> None:
         await service.heard(said("hello", 1))
         text = text_of(await why_of(service).newest(curious()))
         assert text.startswith("That answer uses nothing that I keep")
-        assert "No tool ran." in text
+        assert "No tools were used." in text
 
 
 async def test_blocks_are_noted_once_however_often_the_model_was_asked(tmp_path: Path) -> None:
