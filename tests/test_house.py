@@ -29,7 +29,7 @@ MEMORY_LAYERS = (
     {"coordination", "erasure", "why", "wider_audience"},
     {"blocks", "grants", "knowledge", "presence"},
     {"activity", "agenda", "groups", "internal_events", "requests", "search", "usage"},
-    {"arrangements", "budgets", "folders", "jobs", "queue", "unattended_turns"},
+    {"arrangements", "budgets", "data_sources", "folders", "jobs", "queue", "unattended_turns"},
     {"agents", "people"},
     {"store"},
 )
@@ -61,6 +61,8 @@ ONLY_IN = {
     "mcp_types": ("bot/agents/mcp/", "bot/interfaces/mcp/"),
     "jsonschema": ("bot/agents/mcp/",),
     "pydantic_settings": ("bot/config/",),
+    "feedparser": ("sources/feeds/",),
+    "icalendar": ("sources/feeds/",),
     "libipld": ("memory/portability/",),
     "cryptography": ("memory/portability/",),
     "dotenv": ("bot/config/", "bot/interfaces/cli/home.py"),

@@ -113,7 +113,7 @@ class Patrols:
             return Done("not wanted any more")
         if not firing.asked and (held := self.quiet(tx, now)) is not None:
             return Done("waits for the end of quiet hours", again=held)
-        group, place = _group(tx, agent), PlaceId(f"{PATROL}:{name}")
+        group, place = speaking_group(tx, agent), PlaceId(f"{PATROL}:{name}")
         if group is None:
             return Done(f"not run: {agent.name} is in no group in which it speaks")
         if inbox.is_waiting(tx, place):
@@ -146,8 +146,8 @@ class Patrols:
             return ""
 
 
-def _group(rows: Rows, agent: Agent) -> GroupId | None:
-    """The group in which the agent does it: the first by name in which it speaks."""
+def speaking_group(rows: Rows, agent: Agent) -> GroupId | None:
+    """The group in which an agent does something by itself: the first by name in which it speaks."""
     for group in agents.groups_of(rows, agent.id):
         if any(member.agent == agent.id and member.role != "observer" for member in group.members):
             return group.id

@@ -15,6 +15,7 @@ from bot.services.budgets import Spending
 from bot.services.change_report import ChangeReport
 from bot.services.configuration import ConfigurationFile
 from bot.services.coordination import Coordination
+from bot.services.data_sources import SourceSettings
 from bot.services.databases import Databases
 from bot.services.doctor import Doctor
 from bot.services.facts import Facts
@@ -53,6 +54,7 @@ SERVICES: tuple[type, ...] = (
     BlockSharing,
     ConfigurationFile,
     Coordination,
+    SourceSettings,
     Databases,
     Doctor,
     Facts,

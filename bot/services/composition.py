@@ -41,6 +41,7 @@ from bot.services.budgets import configured_budgets, open_spending
 from bot.services.build import build_registry
 from bot.services.chat import Talking
 from bot.services.configuration import ConfigurationFile
+from bot.services.data_sources import open_data_sources
 from bot.services.databases import Databases
 from bot.services.doctor import Doctor
 from bot.services.folders import Folders
@@ -221,6 +222,7 @@ class _Maker:
             *(Search(self.database, approvals.people, clock, self._zone, understood), Doctor()),
             *(Folders(self.database, shared.folder.path, clock), Inbox(self.database, runtime.answer)),
             open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
+            open_data_sources(approvals, schedule, deps.owner),
             *(Databases(shared.constellations), open_backups(config, approvals, schedule), shared.restart),
             *(Halt(shared.halt, self.served.router.release), Permits(approvals, deps.tools)),
             *(agents, groups, ConfigurationFile(config.file, agents, groups)),

@@ -21,8 +21,9 @@ from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
-from memory import agents
+from memory import agents, data_sources, jobs
 from memory.agents import Group
+from memory.data_sources import DataSource
 from memory.queue import place_settings
 from memory.queue.place_settings import Kind, Setting
 from memory.store.clock import Clock
@@ -91,8 +92,12 @@ class SourceRow(Row):
     paused: bool
     since: datetime | None = None
     by: str = ""
+    state: str = ""
+    """How a data source stands."""
 
     def line(self, ink: Ink) -> str:
+        if self.state:
+            return ink.text(f"{self.source}: {self.state}")
         if self.since is None:
             return _("{source}: active", source=self.source)
         by = ink.person(self.by)
@@ -223,11 +228,15 @@ class Places:
     async def list_sources(self, _caller: Caller, _arguments: NoArguments) -> Listing[SourceRow]:
         """With the terminal, which is always heard."""
         paused = ((each, self.paused.get(each)) for each in (*self.sources, SOURCE))
-        return Listing(rows=tuple(_source_row(each, setting) for each, setting in paused), empty="")
+        fed = await self.database.read(data_sources.listing)
+        rows = (*(_source_row(each, setting) for each, setting in paused), *map(_fed_row, fed))
+        return Listing(rows=rows, empty="")
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, _CHANGES)
     async def pause(self, caller: Caller, arguments: OneSource) -> Notice:
         """Also after a restart."""
+        if await self._enabled(arguments.source, False):
+            return Notice(text="Paused. What comes meanwhile is told when you resume it.")
         source = self._known(arguments.source)
         if source in self.paused:
             raise UserError(_("{source} is already paused.", source=source))
@@ -246,6 +255,8 @@ class Places:
     @operation("source.resume", "Resume a paused source", Action.SOURCES, _CHANGES)
     async def resume_source(self, caller: Caller, arguments: OneSource) -> Notice:
         """And read what was said meanwhile, where that can be done."""
+        if await self._enabled(arguments.source, True):
+            return Notice(text="Resumed. It is read within a minute.")
         source = self._known(arguments.source)
         if source not in self.paused:
             raise UserError(_("{source} is not paused.", source=source))
@@ -265,7 +276,24 @@ class Places:
     @suggestions("sources")
     async def suggest_sources(self, _caller: Caller) -> Suggestions:
         """Those that can be paused."""
-        return [(each, each) for each in self.sources]
+        fed = await self.database.read(data_sources.listing)
+        return [(each, each) for each in (*self.sources, *(source.name for source in fed))]
+
+    async def _enabled(self, name: str, enabled: bool) -> bool:
+        """Pause or resume a data source; whether there is one of that name. Raises UserError where it is so already."""
+        now = self.clock()
+
+        def work(tx: Tx) -> bool:
+            source = data_sources.named(tx, name)
+            if source is None:
+                return False
+            if source.enabled == enabled:
+                raise UserError(f"{source.name} is {'not paused' if enabled else 'paused already'}.")
+            data_sources.enable(tx, source.id, enabled, now)
+            jobs.ask(tx, f"source:{source.id}", now)
+            return True
+
+        return await self.database.write(_DECIDE, work, durable=True)
 
     @suggestions("routes")
     async def suggest_groups(self, _caller: Caller) -> Suggestions:
@@ -356,6 +384,11 @@ def _level(where: Location, reach: Reach) -> str:
     if not around:
         raise UserError(f"This channel is in no {reach}.")
     return around[-1]
+
+
+def _fed_row(source: DataSource) -> SourceRow:
+    state = f"could not be read: {source.error}" if source.error else "read"
+    return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else "paused")
 
 
 def _source_row(source: str, paused: Setting | None) -> SourceRow:

@@ -30,6 +30,7 @@ STAGING = ".importing-"
 _UNTRUSTED = (
     ("grant of a permission is not active", "grants of permissions are not active",
         "UPDATE permission_grants SET revoked_at = :now WHERE revoked_at IS NULL"),
+    ("source is paused", "sources are paused", "UPDATE data_sources SET enabled = 0 WHERE enabled = 1"),
     ("person has to be let in again", "people have to be let in again",
         "DELETE FROM people_rules WHERE rule = 'allow'"),
     ("folder of this computer is not attached", "folders of this computer are not attached",

@@ -108,6 +108,14 @@ class TriggerFired(_Payload):
 
 
 @dataclass(frozen=True)
+class SourceNews(_Payload):
+    """A data source has something new for an agent that hears of it."""
+
+    agent: AgentId
+    status: Literal["source"] = "source"
+
+
+@dataclass(frozen=True)
 class Letter(_Payload):
     """An agent wrote to a group, or to one `agent` in it; `to` is its name."""
 
@@ -117,10 +125,10 @@ class Letter(_Payload):
     status: Literal["agent"] = "agent"
 
 
-Event: TypeAlias = Edited | Decided | PatrolDue | TaskLeft | TriggerFired | Letter
+Event: TypeAlias = Edited | Decided | PatrolDue | TaskLeft | TriggerFired | SourceNews | Letter
 Payload: TypeAlias = Brought | Event
 
-PAYLOAD = Codec[Payload](one_of(Edited, Decided, PatrolDue, TaskLeft, TriggerFired, Letter, Brought))
+PAYLOAD = Codec[Payload](one_of(Edited, Decided, PatrolDue, TaskLeft, TriggerFired, SourceNews, Letter, Brought))
 
 
 def about(payload: Payload | Unreadable) -> MessageId | None:
@@ -130,7 +138,7 @@ def about(payload: Payload | Unreadable) -> MessageId | None:
 
 def addressee(payload: Payload | Unreadable) -> AgentId | None:
     """The agent that an event is for."""
-    return payload.agent if isinstance(payload, PatrolDue | TaskLeft | TriggerFired | Letter) else None
+    return payload.agent if isinstance(payload, PatrolDue | TaskLeft | TriggerFired | SourceNews | Letter) else None
 
 
 def without(payload: Payload | Unreadable, names: list[str]) -> Payload:

@@ -224,7 +224,8 @@ fact_sources facts facts_fts item_fts item_sources items sessions unshown_people
 dream_changes dream_items dream_marks dream_runs dream_tallies graph_triples
 coordination_tasks handoff_reads
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns unshown_people
-import_audit index_queue vector_models vector_queue vector_spaces vectors
+agent_data_sources data_source_items data_sources import_audit
+index_queue vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = """
 constellations cursors erasures job_wakes link_codes migration_checksums places privacy_choices user_identities users

@@ -183,9 +183,7 @@ async def test_a_letta_agent_comes_with_its_blocks(imports: Imports, database: D
         database, "SELECT label, content, permission, audience FROM memory_blocks WHERE label LIKE '%persona'"
     )
     assert blocks == [("my_persona", "I am Sam.", "read_only", OWNER)]
-    assert await rows(database, "SELECT content, created_at FROM messages") == [
-        ("Hi Sam", "2025-05-01T08:00:00.000Z")
-    ]
+    assert await rows(database, "SELECT content, created_at FROM messages") == [("Hi Sam", "2025-05-01T08:00:00.000Z")]
     assert (await imports.letta(OLGA, given(tmp_path / "sam.af"))).known == 2
 
 

@@ -1,0 +1,210 @@
+"""Data sources for people: feeds, calendars and folders that agents are told of."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from bot.agents.data_sources import DataSources, job_id, plan
+from bot.agents.deps import OwnersSide
+from bot.agents.permissions.policy import Action
+from bot.errors import CallError, UserError
+from bot.services.agents import find_agent
+from bot.services.approvals import Approvals
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.jobs import Schedule
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Told, operation
+from bot.services.results import Entry, Ink, Row, Sentence
+from memory import agents, data_sources, jobs
+from memory.data_sources import DataSource, SourceType, Subscription
+from memory.people.audience import OWNER
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from sources.web.fetch import Reader, checked_url
+from sources.web.pages import WebRefused
+
+_ADD = commit_point("data_sources.add")
+_CHANGE = commit_point("data_sources.change")
+_REMOVE = commit_point("data_sources.remove")
+
+_CHANGES = Told(changes=True)
+_Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
+_Template = Annotated[
+    str,
+    Field(max_length=2_000),
+    Param("What the agent is told, with {source}, {count} and {items} (default: the usual words)", metavar="TEXT"),
+]
+
+
+class AddSource(Arguments):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$"), Param("Name for the source, such as news")]
+    feed: Annotated[str, Field(max_length=2_000), Param("URL of an RSS or Atom feed", metavar="URL")] = ""
+    calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
+        ""
+    )
+    folder: Annotated[Path | None, Param("Folder of this computer to watch", via=TERMINAL_ONLY)] = None
+    agent: Annotated[
+        str, Field(max_length=64), Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")
+    ] = ""
+    every: Annotated[int, Field(ge=5, le=10_080), Param("Minutes between two looks", metavar="MINUTES")] = 30
+    template: _Template = ""
+
+
+class OneSource(Arguments):
+    source: _Name
+
+
+class Subscribe(OneSource):
+    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
+    template: _Template = ""
+
+
+class Unsubscribe(OneSource):
+    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell no more", suggests="agents")]
+
+
+class SourceInfo(Row):
+    """A data source as it is shown."""
+
+    name: str
+    type: str
+    address: str
+    every_minutes: int
+    paused: bool
+    read: datetime | None
+    failures: int
+    error: str
+    agents: tuple[str, ...]
+
+    def line(self, ink: Ink) -> str:
+        read = f"last read {ink.time(self.read)}" if self.read is not None else "not read yet"
+        failed = f"; failed {self.failures} times in a row: {self.error}" if self.error else ""
+        told = f"tells {', '.join(self.agents)}" if self.agents else "tells nobody"
+        state = "paused" if self.paused else f"every {self.every_minutes} minutes"
+        return f"{ink.text(f'{self.name} ({self.type}, {self.address})')}, {state}, {told}, {read}{ink.text(failed)}"
+
+
+@dataclass(frozen=True)
+class SourceSettings:
+    """Feeds, calendars and folders; front ends such as Discord are in `bot.services.places`."""
+
+    titles: ClassVar = {"source": "Manage sources: where agents listen, and what they are told of"}
+
+    database: Database
+    clock: Clock
+    schedule: Schedule
+
+    @operation("source.add", "Tell an agent what is new in a feed, a calendar or a folder", Action.SOURCES, _CHANGES)
+    async def add(self, _caller: Caller, arguments: AddSource) -> Entry[SourceInfo]:
+        """What is there at first is not news."""
+        kind, address = _address(arguments)
+        now = self.clock()
+
+        def work(tx: Tx) -> SourceInfo:
+            source = data_sources.new(arguments.name, kind, address, arguments.every, OWNER)
+            data_sources.add(tx, source, now)
+            agent = find_agent(tx, arguments.agent) if arguments.agent else agents.agents(tx)[0]
+            data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)
+            plan(tx, source, now)
+            return _info(tx, source)
+
+        row = await self.database.write(_ADD, work, durable=True)
+        self.schedule.changed()
+        return Entry(done="Added", row=row)
+
+    @operation("source.show", "Show a feed, a calendar or a watched folder", Action.SOURCES)
+    async def show(self, _caller: Caller, arguments: OneSource) -> Entry[SourceInfo]:
+        """With its address, and how it could be read."""
+        row = await self.database.read(lambda rows: _info(rows, _named(rows, arguments.source)))
+        return Entry(done="Source", row=row)
+
+    @operation("source.subscribe", "Tell another agent of a source, or in other words", Action.SOURCES, _CHANGES)
+    async def subscribe(self, _caller: Caller, arguments: Subscribe) -> Entry[SourceInfo]:
+        """From the next news on."""
+
+        def work(tx: Tx) -> SourceInfo:
+            source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
+            data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), self.clock())
+            return _info(tx, source)
+
+        return Entry(done="Changed", row=await self.database.write(_CHANGE, work, durable=True))
+
+    @operation("source.unsubscribe", "Tell an agent of a source no more", Action.SOURCES, _CHANGES)
+    async def unsubscribe(self, _caller: Caller, arguments: Unsubscribe) -> Entry[SourceInfo]:
+        """The source stays."""
+
+        def work(tx: Tx) -> SourceInfo:
+            source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
+            if not data_sources.unsubscribe(tx, agent.id, source.id):
+                raise UserError(f"{agent.name} is not told of {source.name}.")
+            return _info(tx, source)
+
+        return Entry(done="Changed", row=await self.database.write(_CHANGE, work, durable=True))
+
+    @operation(
+        "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
+        Told(changes=True, confirm="Remove the source {source}?"),
+    )  # fmt: skip
+    async def remove(self, _caller: Caller, arguments: OneSource) -> Sentence:
+        """What agents were told of it stays."""
+
+        def work(tx: Tx) -> str:
+            source = _named(tx, arguments.source)
+            jobs.drop(tx, job_id(source.id))
+            data_sources.remove(tx, source.id)
+            return source.name
+
+        return Sentence(text=f"Removed {await self.database.write(_REMOVE, work, durable=True)}.")
+
+
+def open_data_sources(approvals: Approvals, schedule: Schedule, side: OwnersSide) -> SourceSettings:
+    """Have sources looked at by the schedule, and their news told where the owner is told things."""
+    terms = approvals.broker.terms
+    owners = terms.people.owner
+    owner: PersonId = next((each for each in owners if terms.private(each) == side.place), owners[0])
+    DataSources(Reader(), owner, side.place).add(schedule.kinds)
+    return SourceSettings(approvals.database, approvals.clock, schedule)
+
+
+def _address(arguments: AddSource) -> tuple[SourceType, str]:
+    """What kind of source it is and where. Raises CallError, UserError."""
+    if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
+        raise CallError("source add: expected one of --feed, --calendar and --folder")
+    if arguments.folder is not None:
+        folder = arguments.folder.resolve()
+        if not folder.is_dir():
+            raise UserError(f"{folder} is no folder")
+        return "folder", str(folder)
+    url = arguments.feed or arguments.calendar
+    try:
+        return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
+    except WebRefused as error:
+        raise UserError(str(error)) from error
+
+
+def _named(rows: Rows, name: str) -> DataSource:
+    if (found := data_sources.named(rows, name)) is None:
+        known = ", ".join(each.name for each in data_sources.listing(rows)) or "none"
+        raise UserError(f"There is no feed, calendar or folder {name!r}: {known}.")
+    return found
+
+
+def _info(rows: Rows, source: DataSource) -> SourceInfo:
+    names = {each.id: each.name for each in agents.every_agent(rows)}
+    told = tuple(names.get(each.agent, "") for each in data_sources.subscriptions(rows, source.id))
+    return SourceInfo(
+        name=source.name,
+        type=source.type,
+        address=source.address,
+        every_minutes=source.every_minutes,
+        paused=not source.enabled,
+        read=source.synced_at,
+        failures=source.failures,
+        error=source.error,
+        agents=told,
+    )

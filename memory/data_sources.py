@@ -1,0 +1,154 @@
+"""Data sources as rows: feeds, calendars and folders, what was seen of each, and which agents hear of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, NewType, TypeAlias
+
+from memory.people.audience import Audience
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Rows, Tx
+from memory.store.errors import Refused
+from memory.store.ids import AgentId, new_id
+
+DataSourceId = NewType("DataSourceId", str)
+SourceType: TypeAlias = Literal["feed", "calendar", "folder"]
+_KEPT = timedelta(days=180)
+"""So long it is known that something was seen that a source does not name any more."""
+_MOST_SOURCES = 200
+
+
+@dataclass(frozen=True)
+class DataSource:
+    id: DataSourceId
+    name: str
+    type: SourceType
+    address: str
+    every_minutes: int
+    enabled: bool
+    synced_at: datetime | None
+    failures: int
+    error: str
+    audience: Audience
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """An agent that hears of a source, and in which words."""
+
+    agent: AgentId
+    source: DataSourceId
+    template: str
+
+
+def add(tx: Tx, source: DataSource, now: datetime) -> None:
+    """Store a new source. Raises Refused where its name is taken."""
+    if named(tx, source.name) is not None:
+        raise Refused(f"there is a source {source.name!r} already")
+    if len(listing(tx)) >= _MOST_SOURCES:
+        raise Refused(f"there are {_MOST_SOURCES} sources already; remove one first")
+    at = to_text(now)
+    tx.insert("data_sources", {
+        "id": source.id, "name": source.name, "source_type": source.type, "address": source.address,
+        "every_minutes": source.every_minutes, "audience": source.audience, "created_at": at, "updated_at": at,
+    })  # fmt: skip
+
+
+def new(name: str, kind: SourceType, address: str, every_minutes: int, audience: Audience) -> DataSource:
+    """A source that was never read."""
+    return DataSource(DataSourceId(new_id("src")), name, kind, address, every_minutes, True, None, 0, "", audience)
+
+
+def listing(rows: Rows) -> list[DataSource]:
+    """Every source, by name."""
+    return [_source(row) for row in rows.all("SELECT * FROM data_sources ORDER BY name")]
+
+
+def named(rows: Rows, name: str) -> DataSource | None:
+    row = rows.one("SELECT * FROM data_sources WHERE name = ?", (name,))
+    return None if row is None else _source(row)
+
+
+def get(rows: Rows, identifier: DataSourceId) -> DataSource | None:
+    row = rows.one("SELECT * FROM data_sources WHERE id = ?", (identifier,))
+    return None if row is None else _source(row)
+
+
+def remove(tx: Tx, identifier: DataSourceId) -> None:
+    """Forget a source and what was seen of it; what agents were told stays."""
+    tx.run("DELETE FROM data_sources WHERE id = ?", (identifier,))
+
+
+def enable(tx: Tx, identifier: DataSourceId, enabled: bool, now: datetime) -> None:
+    """Pause a source or resume it. What came while it was paused is told then."""
+    sql = "UPDATE data_sources SET enabled = ?, failures = 0, updated_at = ? WHERE id = ?"
+    tx.run(sql, (int(enabled), to_text(now), identifier))
+
+
+def subscribe(tx: Tx, subscription: Subscription, now: datetime) -> None:
+    """Let an agent hear of a source; again: in other words."""
+    sql = """INSERT INTO agent_data_sources (agent_id, source_id, notification_template, created_at) VALUES (?, ?, ?, ?)
+             ON CONFLICT DO UPDATE SET notification_template = excluded.notification_template"""
+    tx.run(sql, (subscription.agent, subscription.source, subscription.template, to_text(now)))
+
+
+def unsubscribe(tx: Tx, agent: AgentId, source: DataSourceId) -> bool:
+    """Let it hear of the source no more; whether it did."""
+    return tx.run("DELETE FROM agent_data_sources WHERE agent_id = ? AND source_id = ?", (agent, source)) == 1
+
+
+def subscriptions(rows: Rows, source: DataSourceId) -> list[Subscription]:
+    sql = "SELECT * FROM agent_data_sources WHERE source_id = ? ORDER BY agent_id"
+    return [
+        Subscription(AgentId(row["agent_id"]), source, row["notification_template"]) for row in rows.all(sql, (source,))
+    ]
+
+
+def marks(rows: Rows, source: DataSourceId) -> dict[str, str]:
+    """How everything that was seen of a source looked, by its key."""
+    found = rows.all("SELECT key, mark FROM data_source_items WHERE source_id = ?", (source,))
+    return {row["key"]: row["mark"] for row in found}
+
+
+def see(tx: Tx, source: DataSourceId, seen: Mapping[str, str], gone: Iterable[str], now: datetime) -> None:
+    """Remember how things look, and forget those that are gone."""
+    sql = """INSERT INTO data_source_items (source_id, key, mark, seen_at) VALUES (?, ?, ?, ?)
+             ON CONFLICT DO UPDATE SET mark = excluded.mark, seen_at = excluded.seen_at"""
+    for key, mark in seen.items():
+        tx.run(sql, (source, key, mark, to_text(now)))
+    for key in gone:
+        tx.run("DELETE FROM data_source_items WHERE source_id = ? AND key = ?", (source, key))
+
+
+def forget_old(tx: Tx, source: DataSourceId, now: datetime) -> None:
+    """Forget what was seen long ago and not since; not of a folder, whose files stand still."""
+    tx.run("DELETE FROM data_source_items WHERE source_id = ? AND seen_at < ?", (source, to_text(now - _KEPT)))
+
+
+def synced(tx: Tx, source: DataSourceId, now: datetime) -> None:
+    """Note that a source was read."""
+    sql = "UPDATE data_sources SET last_sync_at = ?, failures = 0, last_error = '' WHERE id = ?"
+    tx.run(sql, (to_text(now), source))
+
+
+def failed(tx: Tx, source: DataSourceId, why: str) -> int:
+    """Note that a source could not be read; how often in a row."""
+    tx.run("UPDATE data_sources SET failures = failures + 1, last_error = ? WHERE id = ?", (why[:300], source))
+    found = get(tx, source)
+    return 0 if found is None else found.failures
+
+
+def _source(row: Row) -> DataSource:
+    at = row["last_sync_at"]
+    return DataSource(
+        DataSourceId(row["id"]),
+        row["name"],
+        row["source_type"],
+        row["address"],
+        row["every_minutes"],
+        bool(row["enabled"]),
+        None if at is None else from_text(at),
+        row["failures"],
+        row["last_error"],
+        Audience(row["audience"]),
+    )

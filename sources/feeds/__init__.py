@@ -1,0 +1,1 @@
+"""Feeds, calendars and folders, of which agents can be told: what each has. Reading alone."""

@@ -1,0 +1,42 @@
+"""Folders: which files there are, and how each looks from outside. Nothing is opened, and no link is followed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from sources.feeds.items import Item, SourceUnreadable
+
+MOST_FILES = 200_000
+
+
+def read_folder(folder: Path) -> list[Item]:
+    """Every file in a folder and those within it. Raises SourceUnreadable."""
+    if not folder.is_dir():
+        raise SourceUnreadable("the folder is not there")
+    found = []
+    for path, entry in _files(folder, ""):
+        try:
+            known = entry.stat(follow_symlinks=False)
+        except OSError:  # it went while the folder was read
+            continue
+        found.append(Item(path, f"{known.st_mtime_ns}:{known.st_size}", path))
+        if len(found) > MOST_FILES:
+            raise SourceUnreadable(f"the folder has more than {MOST_FILES:,} files")
+    return found
+
+
+def _files(folder: Path, within: str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    waiting = [(str(folder), within)]
+    while waiting:
+        at, name = waiting.pop()
+        try:
+            with os.scandir(at) as entries:
+                for entry in entries:
+                    path = f"{name}{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, f"{path}/"))
+                    elif entry.is_file(follow_symlinks=False):
+                        yield path.encode("utf-8", "replace").decode(), entry
+        except OSError as error:
+            if at == str(folder):
+                raise SourceUnreadable(f"the folder cannot be read: {error.strerror}") from error

@@ -1,0 +1,65 @@
+"""Calendars in the iCalendar format, by icalendar: what begins soon."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from dateutil.rrule import rrulestr
+from icalendar import Calendar
+
+from sources.feeds.items import Item, SourceUnreadable
+from sources.text import one_line
+
+_MOST_EVENTS = 20_000
+_RARE = ("FREQ=DAILY", "FREQ=WEEKLY", "FREQ=MONTHLY", "FREQ=YEARLY")
+"""How often an event may come again: to look through what comes every second since 1970 takes too long."""
+
+
+def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
+    """The events that begin from now on, within so long. Raises SourceUnreadable for what is no calendar."""
+    try:
+        calendar = Calendar.from_ical(body)
+        events = list(calendar.walk("VEVENT"))[:_MOST_EVENTS]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise SourceUnreadable(f"it is no calendar: {one_line(str(error))[:200]}") from error
+    found = (each for event in events for each in _upcoming(event, now, now + ahead))
+    return sorted(found, key=lambda item: (item.at or now, item.key))
+
+
+def _upcoming(event: Any, now: datetime, until: datetime) -> Iterator[Item]:
+    """The next time of an event, if that is soon; one that cannot be understood is none."""
+    try:
+        begins = _moment(event["DTSTART"].dt)
+        if begins is not None and (rule := event.get("RRULE")) is not None:
+            begins = _again(begins, rule.to_ical().decode(), now)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        return
+    if begins is None or not now <= begins <= until or str(event.get("STATUS", "")).upper() == "CANCELLED":
+        return
+    title, place = one_line(str(event.get("SUMMARY", "")))[:200], one_line(str(event.get("LOCATION", "")))[:200]
+    key = f"{str(event.get('UID', title))[:300]}@{begins.isoformat()}"
+    yield Item(key, "", title or "(no title)", place, "", begins)
+
+
+def _again(begins: datetime, rule: str, now: datetime) -> datetime | None:
+    if not any(each in rule.upper() for each in _RARE):
+        return None
+    until = "UNTIL=" in rule.upper()
+    naive = begins.replace(tzinfo=None)
+    rule = ";".join(_naive(each) for each in rule.split(";")) if until else rule
+    found: datetime | None = rrulestr(rule, dtstart=naive).after(now.replace(tzinfo=None), inc=True)
+    return None if found is None else found.replace(tzinfo=UTC)
+
+
+def _naive(part: str) -> str:
+    return part.rstrip("Zz") if part.upper().startswith("UNTIL=") else part
+
+
+def _moment(given: datetime | date) -> datetime | None:
+    """In UTC; None for what no calendar has."""
+    try:
+        if isinstance(given, datetime):
+            return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+        return datetime.combine(given, time(), UTC)
+    except (ValueError, OverflowError):
+        return None

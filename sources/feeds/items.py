@@ -1,0 +1,20 @@
+"""What a data source has, one thing at a time."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that a source has. It is news when its key is new, or looks otherwise than its `mark` said."""
+
+    key: str
+    mark: str
+    title: str
+    text: str = ""
+    link: str = ""
+    at: datetime | None = None
+
+
+class SourceUnreadable(Exception):
+    """A source cannot be read as what it is said to be; the text says why."""
