@@ -9,7 +9,7 @@ from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.bluesky import BlueskyServer
 from tests.wire.model import Answer
 
-PATIENT = 60.0
+PATIENT = 120.0
 ALWAYS = {"Supervisor._keep discord", "Supervisor._keep bluesky", "Supervisor._keep intake", "Supervisor._keep jobs"}
 """Tasks that wait at once, so that each is hit at its first await."""
 
