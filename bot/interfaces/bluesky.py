@@ -57,7 +57,7 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
         return source.direct.words, source.subscription.words
 
     account = Account(config, source.session, lambda: _words(source), more, counts)
-    return Front(source, source.endpoint, source.pause, handlers=account.handlers())
+    return Front(source, source.endpoint, source.pause, readiness=lambda: source.readiness, handlers=account.handlers())
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ in order. So a crash at any moment loses nothing: what was not stored yet is rea
 """
 
 import asyncio
+import functools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
-from sources.base import Deliver, Notification, SourceRefused
+from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.acts import Acts
 from sources.bluesky.answered_posts import Watched
 from sources.bluesky.direct_messages import DirectMessages
@@ -96,6 +97,11 @@ class BlueskySource:
     def us(self) -> Us:
         return Us(self.session.did, self._wiring.withheld, self._wiring.denied)
 
+    @property
+    def readiness(self) -> Readiness:
+        """Whether people are heard there at the moment."""
+        return Readiness(self.connected and not self.trouble, self.trouble or ("" if self.connected else "connecting"))
+
     def pause(self) -> None:
         """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read at the next start."""
         self._stopped = True
@@ -130,10 +136,7 @@ class BlueskySource:
         """One look; gives the seconds to wait before the next."""
         try:
             await self.session.open()
-            await self.look(deliver)
-            await self._watched.look(deliver)
-            await self.direct.look(deliver)
-            await self._acts.look()
+            odd = [await self._odd(look) for look in self._looks(deliver)]
         except SourceRefused:
             raise
         except CallFailed as why:
@@ -141,6 +144,8 @@ class BlueskySource:
         except Exception as why:  # a border: what a server answers must not end the service
             log.exception("bluesky_look_failed")
             return self._failed(type(why).__name__)
+        if any(odd):
+            return self._failed(next(filter(None, odd)))
         if self.trouble:
             log.info("bluesky_reached_again")
             self.trouble = ""
@@ -151,6 +156,21 @@ class BlueskySource:
         wait = self._pace.next(now, self.session.headers)
         due = min((batch.due for batch in self._waiting.values()), default=now + wait)
         return max(min(wait, due - now), 0.02)
+
+    def _looks(self, deliver: Deliver) -> tuple[Callable[[], Awaitable[None]], ...]:
+        to_give = (self.look, self._watched.look, self.direct.look)
+        return (*(functools.partial(look, deliver) for look in to_give), self._acts.look)
+
+    async def _odd(self, look: Callable[[], Awaitable[None]]) -> str:
+        """Look; what nobody foresaw keeps the others from nothing, and is given by its name. Raises CallFailed."""
+        try:
+            await look()
+        except (SourceRefused, CallFailed):
+            raise
+        except Exception as why:  # a border, as above
+            log.exception("bluesky_look_failed")
+            return type(why).__name__
+        return ""
 
     def _failed(self, reason: str, asked: float | None = None) -> float:
         if not self.trouble:

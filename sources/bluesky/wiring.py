@@ -21,10 +21,6 @@ async def _kept_nowhere(_mark: str) -> None:
     """Every start is the first."""
 
 
-async def _heard_nowhere(_uri: str) -> tuple[str, PlaceId] | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Act:
     """What somebody did to a post of ours, or to the account; `words` go on from "Somebody"."""
@@ -86,7 +82,7 @@ class Wiring:
     stream_mark: Callable[[], Awaitable[str | None]] = _no_mark
     set_stream_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
     """The cursor of the subscription."""
-    heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]] = _heard_nowhere
+    heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]] = field(kw_only=True)
     """The message that the post with this URI became, and where; None for what was not heard."""
     acts_mark: Callable[[], Awaitable[str | None]] = _no_mark
     set_acts_mark: Callable[[str], Awaitable[None]] = _kept_nowhere

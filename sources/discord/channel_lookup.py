@@ -160,6 +160,9 @@ class ChannelLookup:
         except REFUSED:
             log.info("recent lines could not be read", channel=message.channel.id)
             return (UNREAD_LINES,)
+        except Exception:  # a border: the message is heard all the same
+            log.exception("recent_lines_not_understood", channel=message.channel.id)
+            return (UNREAD_LINES,)
         return tuple(line for line in map(self._line, reversed(before)) if line)
 
     async def _before(self, message: discord.Message) -> list[discord.Message]:

@@ -52,9 +52,9 @@ class Commands:
     """Gives the mark that was stored last."""
     note: Callable[[str], Awaitable[None]]
     """Stores the mark."""
-    barred: Callable[[discord.Interaction[Any]], str] = lambda _interaction: ""
+    barred: Callable[[discord.Interaction[Any]], str]
     """Words for somebody whose command, button or form is not to be answered; empty for everybody else."""
-    cleaned: Callable[[Any], Any] = lambda data: data
+    cleaned: Callable[[Any], Any]
     """What somebody wrote into a command or form, or is shown in answer, without what must be neither kept nor said."""
 
 

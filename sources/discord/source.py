@@ -83,6 +83,8 @@ class Wiring:
     on_ready: Callable[[str], None] = lambda _: None
     on_missing: Callable[[frozenset[str]], None] = lambda _: None
     commands: Commands | None = None
+    gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
+    """Tell the owner that something in a channel could not be handled, however often it was tried."""
     withheld: Callable[[PersonId], bool] = field(kw_only=True)
     """Whether a person chose that nothing they say is heard."""
     knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
@@ -270,7 +272,7 @@ class DiscordSource:
     def _assemble(
         self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], fetcher: Fetcher, deliver: Deliver
     ) -> PlainClient | ShardedClient:
-        queues = self._queues = ChannelQueues(spawn)
+        queues = self._queues = ChannelQueues(spawn, self._wiring.gave_up)
         handlers = self._handlers = list[Hear]()
 
         def hear(event: str, args: tuple[Any, ...]) -> None:

@@ -154,7 +154,8 @@ EXEMPT = {
     "bluesky.profile": "`carina bluesky setup`",
     "bluesky.remove": "Bluesky's own tests",
     "bluesky.pass_over": "Bluesky's own tests",
-    # Neither has to do with an answer, and both wait minutes or for a caller.
+    # None has to do with an answer, and they wait minutes, for a caller or for a defect.
+    "discord.gave_up": "tells the owner of an event that could not be handled at any try",
     "discord.presence": "shown by a front end about itself; no message causes it",
     "discord.probe": "asked after five silent minutes, says nothing to anybody",
     # Answers through webhooks have no previews, so nothing of a webhook is ever edited or deleted for one.

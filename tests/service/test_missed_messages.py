@@ -60,6 +60,16 @@ async def test_a_gap_outlives_the_death_of_the_service(tmp_path: Path) -> None:
         await t.service.stop()
 
 
+async def test_a_message_is_heard_although_the_lines_before_it_are_not_understood(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        await t.service.start()
+        rule = t.server.faults.answer_oddly("GET", history(t.general), body=[{}], times=1_000)
+        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
+        assert rule.hits > 0
+        t.service.expected_errors.add("recent_lines_not_understood")
+        await t.service.stop()
+
+
 async def test_a_place_that_is_gone_is_given_up_and_shown(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
         await miss(t)

@@ -69,6 +69,8 @@ class Ear:
     begun: int | None = None
     deaf: bool = False
     """Whether nothing of what is heard is taken."""
+    lost: list[int] = field(default_factory=list)
+    """Channels in which something could not be handled."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def deliver(self, notification: Notification) -> None:
@@ -76,6 +78,9 @@ class Ear:
         if notification.position:
             self.cursors[notification.place.id] = notification.position
         self._news.set()
+
+    async def gave_up(self, channel: int) -> None:
+        self.lost.append(channel)
 
     async def last_seen(self) -> Mapping[PlaceId, str]:
         return dict(self.cursors)
@@ -127,6 +132,16 @@ class Running:
         return self.ear.heard
 
 
+def nobody_barred(_interaction: object) -> str:
+    """Everybody's commands are answered."""
+    return ""
+
+
+def as_given(data: Any) -> Any:
+    """Nothing has to be taken out of what is written."""
+    return data
+
+
 def settings_for(server: DiscordServer, **changes: Any) -> DiscordSettings:
     plain: dict[str, Any] = {"token": SecretStr(server.token), "ready_seconds": 0.1, "background_lines": 0}
     return DiscordSettings(**(plain | changes))
@@ -145,6 +160,7 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         on_ready=lambda _: ear.ready.set(),
         on_missing=ear.missing.update,
         commands=ear.commands,
+        gave_up=ear.gave_up,
         withheld=lambda person: person in ear.withheld,
         deaf=lambda: ear.deaf,
     )

@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestServer
 from memory.people.audience import PUBLIC, Trust
 from memory.store.clock import to_text
 from memory.store.ids import PersonId
-from sources.base import Kind
+from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
 from sources.bluesky.polling import Pace
 from sources.bluesky.session import LOGIN_PAUSE
@@ -579,6 +579,34 @@ async def test_429_waits_as_long_as_the_server_says(here: Ground) -> None:
         await here.look(source)
     assert 80 < asked.value.seconds <= 91
     assert await source._turn(here.deliver) < 60  # the next one is answered
+
+
+async def test_it_is_ready_while_it_reads_and_one_thing_that_breaks_keeps_no_other_from_being_read(
+    here: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, looked = here.source(), list[str]()
+    assert not source.readiness.ready
+    await source._turn(here.deliver)
+    assert source.readiness.ready
+
+    async def broken(_deliver: Deliver) -> None:
+        raise KeyError("odd")
+
+    async def direct(_deliver: Deliver) -> None:
+        looked.append("direct messages")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(source._watched, "look", broken)
+        patched.setattr(source.direct, "look", direct)
+        here.mention("hello")
+        await source._turn(here.deliver)
+    assert (here.texts, looked) == (["hello"], ["direct messages"])
+    assert (source.readiness.ready, source.readiness.words) == (False, "KeyError")
+    here.server.fail(LIST, 500)
+    await source._turn(here.deliver)
+    assert "500" in source.readiness.words
+    await source._turn(here.deliver)
+    assert source.readiness.ready
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from sources.discord import channel_queues
 from sources.discord.channel_queues import ChannelQueues, Job
 
 # (queue, waits this many rounds of the loop or not at all, raises)
@@ -35,9 +37,19 @@ def job(done: list[int], number: int, rounds: int | None, *, fails: bool = False
     return at_once
 
 
+@pytest.fixture(autouse=True)
+def _once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails is not tried again, unless a test says so."""
+    monkeypatch.setattr(channel_queues, "AGAIN", ())
+
+
+async def nobody(_channel: int) -> None:
+    """Nobody is told."""
+
+
 async def through(act: Callable[[ChannelQueues], Awaitable[None]]) -> None:
     async with asyncio.TaskGroup() as group:
-        await act(ChannelQueues(group.create_task))
+        await act(ChannelQueues(group.create_task, nobody))
 
 
 @settings(max_examples=50, deadline=None)
@@ -111,7 +123,7 @@ async def test_what_is_cancelled_before_its_first_step_leaves_no_warning_behind(
     done: list[int] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ChannelQueues(spawn).put(0, job(done, 1, 1))
+        ChannelQueues(spawn, nobody).put(0, job(done, 1, 1))
         spawned[0].cancel()
         await asyncio.gather(*spawned, return_exceptions=True)
         await asyncio.sleep(0)  # for what is called when a task is done
@@ -119,3 +131,32 @@ async def test_what_is_cancelled_before_its_first_step_leaves_no_warning_behind(
         gc.collect()
     assert not done
     assert not [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize(("failures", "done", "told"), [(1, ["first", "second"], []), (9, ["second"], [7])])
+async def test_what_fails_is_tried_again_before_the_next_and_given_up_with_a_word(
+    failures: int, done: list[str], told: list[int], waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel_queues, "AGAIN", (0.001, 0.001))
+    found, lost, failed = list[str](), list[int](), list[int]()
+
+    def work() -> None:
+        if len(failed) < failures:
+            failed.append(1)
+            raise KeyError("odd")
+        found.append("first")
+
+    async def late() -> None:
+        await asyncio.sleep(0)
+        work()
+
+    async def gave_up(channel: int) -> None:
+        lost.append(channel)
+
+    with capture_logs():
+        async with asyncio.TaskGroup() as group:
+            queues = ChannelQueues(group.create_task, gave_up)
+            queues.put(7, late if waits else work)
+            queues.put(7, lambda: found.append("second"))
+    assert (found, lost, len(failed)) == (done, told, min(failures, 3))

@@ -20,7 +20,7 @@ from sources.discord.invite import application_of, invite_url, permissions
 from sources.discord.places import direct_place, guild_id, place_id
 from sources.discord.settings import Mode
 from sources.discord.watchdog import Watch
-from tests.sources.running import Ear, connected
+from tests.sources.running import Ear, as_given, connected, nobody_barred
 from tests.wire.discord.server import DiscordServer
 
 
@@ -175,7 +175,7 @@ async def test_commands_are_synced_only_when_they_changed(server: DiscordServer)
     ana = server.person("ana")
     guild.add(ana)
     for _ in range(2):
-        async with connected(server, Ear(commands=Commands(install, synced, note))):
+        async with connected(server, Ear(commands=Commands(install, synced, note, nobody_barred, as_given))):
             shown = await ana.command("help", channel=general)
             assert shown.text == "ask me"
             await server.until(lambda: bool(marks), 5)  # it is stored when Discord has answered

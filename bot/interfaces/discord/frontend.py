@@ -8,6 +8,7 @@ from datetime import datetime
 import discord
 
 from bot import logs
+from bot.agents.notices import owner_notices
 from bot.config import Config
 from bot.interfaces.discord.approvals import install_approvals
 from bot.interfaces.discord.askers import barred
@@ -24,6 +25,7 @@ from bot.services import titles
 from bot.services.composition import Services
 from memory.people.access import Rule
 from memory.store.clock import Clock
+from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Front
 from sources.discord.catch_up import Known
@@ -33,6 +35,7 @@ from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, Peo
 from sources.discord.source import DiscordSource, DiscordStatus, Wiring
 
 _COMPARED = 50  # stored messages of a place that are compared with its history after a time away
+_GAVE_UP = commit_point("discord.gave_up")
 _MARK = "discord.commands"
 _BEGUN = "discord.begun"
 
@@ -77,6 +80,7 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
             barred=lambda interaction: barred(interaction, settings, withheld, keeps),
             cleaned=Redactor(config.secrets()).clean,
         ),
+        gave_up=functools.partial(_gave_up, config, services, clock),
         withheld=withheld,
         knocks=lambda who, place: None if places.deaf("discord") else access.knocks(who, place),
         clock=clock,
@@ -94,6 +98,19 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
         filter(None, (_words(source.status), places.state("discord")))
     )
     return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
+
+
+async def _gave_up(config: Config, services: Services, clock: Clock, channel: int) -> None:
+    """Something in a channel could not be handled: the owner is told, once a day for each channel."""
+    now = clock()
+    key = f"not_handled/{channel}/{now:%Y-%m-%d}"
+    text = (
+        f"Something that arrived in <#{channel}> on Discord could not be handled after several tries. A message there "
+        "may be unanswered, or an edit or a deletion not followed. The log has the details; please report it."
+    )
+    work = functools.partial(owner_notices(config).tell_owner, key=key, text=text, now=now)
+    await services.approvals.database.write(_GAVE_UP, work)
+    services.approvals.resume()
 
 
 def _install(tree: Tree, services: Services, settings: DiscordSettings) -> None:

@@ -97,7 +97,7 @@ async def live_service(folder: Path) -> AsyncIterator[Live]:
                 looking = registry(Search(database, people, utc_now), Blocks(database, people, utc_now), people=people)
                 Slash(looking, titles(), settings).install(tree)
 
-            commands = Commands(put, never_synced, forget)
+            commands = Commands(put, never_synced, forget, lambda _interaction: "", lambda given: given)
             client = make_client(settings, lambda _event, _args: None, commands, left_out=frozenset(), sharded=False)
             async with simcord.run(client) as env:
                 yield Live(env, database)

@@ -93,7 +93,7 @@ async def connected(folder: Path, asked: Questions | None = None) -> AsyncIterat
             return None
 
         offered = Commands(registry(privacy), Privacy.titles, settings, questions=asked or Questions())
-        installed = Offered(offered.install, never_synced, forget)
+        installed = Offered(offered.install, never_synced, forget, lambda _interaction: "", lambda given: given)
         client = make_client(settings, lambda _event, _args: None, installed, left_out=frozenset(), sharded=False)
         async with simcord.run(client) as env:
             yield Home(env, privacy, home)

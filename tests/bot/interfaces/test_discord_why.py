@@ -109,7 +109,7 @@ async def room(folder: Path) -> AsyncIterator[Room]:
             async def forget(_mark: str) -> None:
                 return None
 
-            commands = Commands(put, never_synced, forget)
+            commands = Commands(put, never_synced, forget, lambda _interaction: "", lambda given: given)
             client = make_client(settings, lambda _event, _args: None, commands, left_out=frozenset(), sharded=False)
             async with simcord.run(client) as env:
                 yield Room(env, database)
