@@ -14,6 +14,7 @@ from memory import activity
 from memory.activity import Kind, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, create_block
 from memory.blocks.changes import SYSTEM, Change, person_writer
+from memory.blocks.containers import parts_of
 from memory.blocks.history import Past
 from memory.blocks.revert import Hand
 from memory.blocks.rows import WarmBlocks
@@ -81,7 +82,7 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> B
 def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
     """The text, or the values, of a block as it is."""
     document = open_block(tx, block.id, person_writer(hand.person), hand.now).document
-    found = document.parts()
+    found = document.look(parts_of)
     if isinstance(block.schema, TextSchema):
         return document.text(), {}
     if found.values[SAVED]:

@@ -403,33 +403,12 @@ def cuts_of(found: DiffBatch, name: str) -> list[Splice[Content]]:
     return cuts
 
 
-def once(
-    loro: LoroDoc, name: str, mine: Sequence[Splice[Content]], others: Sequence[Splice[Content]]
-) -> list[Splice[Content]]:
-    """The first without what stands there already since others put it there too; from the end to the beginning."""
-    text = all(isinstance(cut.insert, str) for cut in (*mine, *others))
-    items: Any = () if text else loro.get_movable_list(name).get_deep_value()
-    now: Content = loro.get_text(name).to_string() if text else tuple(items)
-    new, grown = [False] * len(now), 0
-    for cut in others:
-        start = cut.place + grown
-        new[start : start + len(cut.insert)] = [True] * len(cut.insert)
-        grown += len(cut.insert) - cut.delete
-    found = list[Splice[Content]]()
-    for at, cut in enumerate(mine):
-        start = end = cut.place
-        while cut.insert and start and new[start - 1]:
-            start -= 1
-        while cut.insert and end < len(new) and new[end]:
-            end += 1
-        alone = at + 1 == len(mine) or end <= mine[at + 1].place
-        for stop in (end, cut.place) if alone else (cut.place,):
-            if both := _both_begin(now[start:stop], cut.insert):
-                found.append(Splice(stop, 0, cut.insert[both:]))
-                break
-        else:
-            found.append(cut)
-    return [cut for cut in reversed(found) if cut.insert or cut.delete]
+def once(mine: Sequence[Splice[Content]], others: Sequence[Splice[Content]]) -> list[Splice[Content]]:
+    """The first, of an edit made at the same version as the others, without what these put at the same place, too."""
+    there = {cut.place: cut.insert for cut in others if cut.insert}
+    return [
+        Splice(cut.place, cut.delete, cut.insert[_both_begin(there.get(cut.place, ""), cut.insert) :]) for cut in mine
+    ]
 
 
 def _both_begin(one: Any, other: Any) -> int:

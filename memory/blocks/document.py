@@ -21,7 +21,6 @@ from memory.blocks.changes import Writer as Writer
 from memory.blocks.changes import agent_writer as agent_writer
 from memory.blocks.changes import job_writer as job_writer
 from memory.blocks.changes import person_writer as person_writer
-from memory.blocks.replay import Held
 from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError
 
@@ -179,16 +178,13 @@ class BlockDocument:
         with _Guard("reading the parts"):
             return read(self._loro)
 
-    def parts(self) -> Held:
-        """What each part holds."""
-        return self.look(containers.parts_of)
-
-    def parts_at_base(self) -> Held:
-        """What each part held where the history begins."""
+    def look_at(self, version: int, read: Callable[[LoroDoc], T]) -> T:
+        """The same at a version. Raises Refused for one that is not here."""
+        frontiers, _ = self._at(version)
         with _Guard("going back"):
             older = self._copy()
-            older.checkout(older.shallow_since_frontiers)
-            return containers.parts_of(older)
+            older.checkout(frontiers)
+            return read(older)
 
     def merge(self, seen: int, name: str, edit: containers.Edit) -> None:
         """Make an edit of one text or list as it was meant at an older version; what came since stays.
@@ -206,17 +202,26 @@ class BlockDocument:
         """
         frontiers, _ = self._at(seen)
         with _Guard("merging"):
-            branch = self._copy()
-            branch.set_detached_editing(True)
-            branch.checkout(frontiers)
-            branch.peer_id = _LATER_PEER
+            branch = self._branch(frontiers)
             edit(branch)
             branch.commit()
-            branch.checkout_to_latest()
             now = self._loro.oplog_frontiers
             others = containers.cuts_of(branch.diff(frontiers, now), name)
-            mine = containers.cuts_of(branch.diff(now, branch.oplog_frontiers), name)
-            return containers.once(self._loro, name, mine, others)
+            mine = containers.cuts_of(branch.diff(frontiers, branch.state_frontiers), name)
+            if (new := containers.once(mine, others)) != mine:
+                branch = self._branch(frontiers)
+                containers.make(branch, name, new[::-1])
+                branch.commit()
+            branch.checkout_to_latest()
+            return containers.cuts_of(branch.diff(now, branch.oplog_frontiers), name)[::-1]
+
+    def _branch(self, frontiers: Frontiers) -> LoroDoc:
+        """A copy to edit at an older version."""
+        branch = self._copy()
+        branch.set_detached_editing(True)
+        branch.checkout(frontiers)
+        branch.peer_id = _LATER_PEER
+        return branch
 
     def place_of(self, version: int, name: str, number: int) -> tuple[int, Any, int | None]:
         """Of a list at a version: its length, the item of that number, counted from 1, and the number that it has now.

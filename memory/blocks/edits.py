@@ -27,7 +27,7 @@ from memory.blocks.merge import (
 )
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation
-from memory.blocks.rows import OpenBlock, archives_of
+from memory.blocks.rows import OpenBlock
 from memory.blocks.schemas import CompositeSchema, LogSchema, MapSchema, outline
 from memory.blocks.store import CheckpointPolicy, open_block, save_change
 from memory.blocks.targets import PLAIN, Target, target_of
@@ -80,7 +80,7 @@ def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: 
     def change(block: Block, document: BlockDocument) -> None:
         _require_text(block)
         known = sight(author, block, document)
-        shown = shown_text(document, known, lambda: archives_of(tx, block.id))
+        shown = shown_text(document, known)
         if known is not None and not known.others and last > len(shown.splitlines()):
             shown = document.text()
         set_seen(document, PLAIN, _spliced(shown, document.text(), first, last, text), None)

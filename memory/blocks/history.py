@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
+from memory.blocks.containers import parts_of
 from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
 from memory.blocks.replay import Held, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
@@ -148,8 +149,10 @@ def past_back_to(
 def own_past(document: BlockDocument) -> Past:
     """As much of its past as a document carries itself."""
     base, steps = document.base, tuple(document.steps())
-    values = document.parts_at_base().values if base.version and document.structured else {}
-    return Past(base.version, base.text, steps, held=document.parts(), begun=(base.version, values))
+    begun: Mapping[str, Any] = {}
+    if base.version and document.structured:
+        begun = document.look_at(base.version, parts_of).values
+    return Past(base.version, base.text, steps, held=document.look(parts_of), begun=(base.version, begun))
 
 
 def _joined(archive: Archive, newer: Past) -> Past:

@@ -25,7 +25,7 @@ def fields_by_hand(block: Block) -> list[str]:
 def text_of(rows: Rows, block: Block, path: str = "") -> str:
     """A text, a field or a list as it is written by hand, a list with an item on each line. Raises as `write`."""
     target = _writable(block, path)
-    return _written(load_block(rows, block.id, None).document, target)
+    return block.content if block.is_text else _written(load_block(rows, block.id, None).document, target)
 
 
 def field_mark(text: str) -> str:
@@ -56,6 +56,8 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
 def _writable(block: Block, path: str) -> Target:
     if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
         raise Refused(f"this block has fields or sections; {_NOT_ONE_TEXT}")
+    if path and block.is_text:
+        raise Refused(f"block {block.label} is one text, without fields")
     target = target_of(block.schema, path)
     if refused := _refusal(block, path):
         raise BlockRefused(refused)

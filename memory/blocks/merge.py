@@ -4,23 +4,20 @@ What others wrote since stays: Loro merges the two. Where it cannot be told any 
 changed the same part themselves since, nothing is done and they are told how the block is now.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from memory.blocks import containers
 from memory.blocks.changes import Writer
 from memory.blocks.document import BlockDocument
-from memory.blocks.history import Archive, past_back_to, past_of
+from memory.blocks.history import past_of
 from memory.blocks.schemas import Field, ListSchema, rendered
 from memory.blocks.targets import Target
 from memory.store.errors import BlockChanged, Refused
 from memory.store.ids import TurnId
-
-Archives: TypeAlias = Callable[[], Sequence[Archive]]
-"""What is kept of a block beside its document, read when it is needed."""
 
 _MOST_PAIRS = 250_000  # lines against lines that are compared: some tenths of a second where all are alike
 
@@ -123,12 +120,12 @@ def place_of_item(document: BlockDocument, target: Target, number: int, sight: S
     return place
 
 
-def shown_text(document: BlockDocument, sight: Sight | None, archives: Archives) -> str:
-    """The text as the writer saw it. Raises BlockChanged where it is not kept any more."""
+def shown_text(document: BlockDocument, sight: Sight | None) -> str:
+    """The text as the writer saw it. Raises BlockChanged where it is not in the document any more."""
     if sight is None:
         return document.text()
     try:
-        return past_back_to(document, archives, sight.version).text_at(sight.version)
+        return document.look_at(past_of(document).read_as(sight.version), containers.text_of)
     except Refused as error:
         raise lines_changed(document.text()) from error
 
