@@ -105,6 +105,8 @@ class App:
             "chat": self.chat.chat,
             "say": self.chat.say,
             "once": self.chat.once,
+            "chat.stop": self.chat.stop,
+            "chat.suggest": self.chat.suggest,
             "group.ask": self.requests.ask,
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }

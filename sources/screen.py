@@ -1,4 +1,4 @@
-"""A chat on a console: answers as they are written, a spinner before that, a sign when it is the person's turn.
+"""A chat on a console: answers as they are written, and a spinner before that.
 
 On a terminal markdown is drawn; piped, only whole answers are written, as they are and without colour.
 """
@@ -7,7 +7,7 @@ import itertools
 import re
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from rich.console import Console
 from rich.live import Live
@@ -75,137 +75,29 @@ def _blocks(text: str) -> list[_Block]:
     return found
 
 
-class ChatView:
-    """Draws a chat. `sign` is what asks for a line of input; empty where nobody types."""
+class Moment(Protocol):
+    """What stands below the conversation for the moment: the end of an answer that grows, or that one is made."""
 
-    def __init__(self, console: Console, sign: str = "") -> None:
+    def grow(self, lines: list[list[Segment]]) -> None:
+        """Show these lines, in place of what stood there."""
+
+    def think(self) -> None:
+        """Show that an answer is being made."""
+
+    def clear(self) -> None:
+        """Show nothing any more."""
+
+
+class LiveMoment:
+    """On a console where nobody types: lines that are drawn over, and a spinner."""
+
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._sign = sign if console.is_terminal else ""
-        self._asking = False
         self._spinner: Status | None = None
         self._growing: Live | None = None
-        self._streamed = ""
-        self._drawn = 0
-        """Characters of `_streamed` that stand on the screen for good."""
-        self._next_draw = 0.0
-        self._last = Said("", "")
 
-    def ask(self) -> None:
-        """Show that it is the person's turn to type."""
-        if self._sign and not self._asking:
-            self.close()
-            self._console.out(self._sign, style="bold", end="", highlight=False)
-            self._asking = True
-
-    def typed(self) -> None:
-        """A line was typed: its end ended the line of the sign too."""
-        self._asking = False
-
-    def stream(self, text: str) -> None:
-        """An answer as far as it is written: all of it so far, not only what is new."""
-        text = _clean(text)
-        if not self._console.is_terminal or not text:
-            return
-        self._still()
-        if not text.startswith(self._streamed):  # another model began from nothing
-            self._forget(anew=True)
-        self._streamed = text
-        if time.monotonic() >= self._next_draw:
-            self._draw_growing()
-            self._next_draw = time.monotonic() + _DRAW_SECONDS
-
-    def show(self, shown: Shown) -> None:
-        """Draw what the endpoint tells; a sign that it interrupts is shown again."""
-        asking = self._asking
-        match shown:
-            case Said():
-                self._finish(shown)
-            case Changed():
-                self._change(shown)
-            case Withdrawn():
-                self.note("(taken back)")
-            case Busy():
-                self._wait(shown.busy)
-        if asking and shown != Busy(True):
-            self.ask()
-
-    def note(self, text: str) -> None:
-        """A line about the chat rather than of it."""
-        self._still()
-        self._write(text, style="dim")
-
-    def greet(self, text: str) -> None:
-        """A first line, for somebody who sits there; no line for a pipe."""
-        if self._console.is_terminal:
-            self.note(text)
-
-    def recall(self, speaker: str, text: str) -> None:
-        """A line of the conversation from before."""
-        self._still()
-        self._say(_clean(text), speaker, style="dim")
-
-    def close(self) -> None:
-        """End the spinner and an unfinished line or answer."""
-        self._still()
-        if self._streamed:
-            rest, after = self._streamed[self._drawn :], self._drawn > 0
-            self._forget()
-            self._print(rest, after=after)
-
-    def _finish(self, said: Said) -> None:
-        self._still()
-        self._last = said
-        text, kept = _clean(said.text), self._streamed[: self._drawn]
-        self._forget(anew=not text.startswith(kept))
-        if kept and text.startswith(kept):
-            self._print(text[len(kept) :], after=True)
-        else:
-            self._say(text, said.speaker)
-
-    def _change(self, changed: Changed) -> None:
-        self._still()
-        before = self._last.text if self._last.id == changed.id else ""
-        self._last = Said(changed.id, changed.text)
-        if not before or not changed.text.startswith(before):
-            self.note("(changed)")
-            before = ""
-        if changed.text != before:
-            self._say(_clean(changed.text[len(before) :]))
-
-    def _wait(self, busy: bool) -> None:
-        if not busy:
-            self._stop_spinner()
-        elif self._console.is_terminal and self._spinner is None and not self._streamed:
-            self._still()
-            self._spinner = self._console.status("thinking", spinner="dots")
-            self._spinner.start()
-
-    # ------------------------------------------------------------------ drawing
-
-    def _still(self) -> None:
-        """Leave the line of a sign that nobody answered yet, and end the spinner."""
+    def grow(self, lines: list[list[Segment]]) -> None:
         self._stop_spinner()
-        if self._asking:
-            self._asking = False
-            self._console.out("")
-
-    def _stop_spinner(self) -> None:
-        if self._spinner is not None:
-            self._spinner.stop()
-            self._spinner = None
-
-    def _forget(self, *, anew: bool = False) -> None:
-        """The growing answer is over: what of it is not for good leaves the screen; the rest is said to be void."""
-        if self._growing is not None:
-            self._growing.stop()
-            self._growing = None
-        if anew and self._drawn:
-            self._write("(begun anew)", style="dim")
-        self._streamed, self._drawn, self._next_draw = "", 0, 0.0
-
-    def _draw_growing(self) -> None:
-        """What can no longer change goes onto the screen for good, what still grows below it for the moment."""
-        *complete, last = _blocks(self._streamed[self._drawn :]) or [_Block("", 0)]
         if self._growing is None:
             self._growing = Live(
                 console=self._console,
@@ -215,12 +107,123 @@ class ChatView:
                 redirect_stderr=False,
             )
             self._growing.start()
+        self._growing.update(SegmentLines(lines, new_lines=True), refresh=True)
+
+    def think(self) -> None:
+        if self._spinner is None:
+            self._spinner = self._console.status("thinking", spinner="dots")
+            self._spinner.start()
+
+    def clear(self) -> None:
+        self._stop_spinner()
+        if self._growing is not None:
+            self._growing.stop()
+            self._growing = None
+
+    def _stop_spinner(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+
+class ChatView:
+    """Draws a chat."""
+
+    def __init__(self, console: Console, moment: Moment | None = None) -> None:
+        self._console = console
+        self._moment: Moment = LiveMoment(console) if moment is None else moment
+        self._streamed = ""
+        self._drawn = 0
+        """Characters of `_streamed` that stand on the screen for good."""
+        self._next_draw = 0.0
+        self._last = Said("", "")
+
+    def stream(self, text: str) -> None:
+        """An answer as far as it is written: all of it so far, not only what is new."""
+        text = _clean(text)
+        if not self._console.is_terminal or not text:
+            return
+        if not text.startswith(self._streamed):  # another model began from nothing
+            self._forget(anew=True)
+        self._streamed = text
+        if time.monotonic() >= self._next_draw:
+            self._draw_growing()
+            self._next_draw = time.monotonic() + _DRAW_SECONDS
+
+    def show(self, shown: Shown) -> None:
+        """Draw what the endpoint tells."""
+        match shown:
+            case Said():
+                self._finish(shown)
+            case Changed():
+                self._change(shown)
+            case Withdrawn():
+                self.note("(taken back)")
+            case Busy():
+                self._wait(shown.busy)
+
+    def note(self, text: str) -> None:
+        """A line about the chat rather than of it."""
+        self._write(text, style="dim")
+
+    def greet(self, text: str) -> None:
+        """A first line, for somebody who sits there; no line for a pipe."""
+        if self._console.is_terminal:
+            self.note(text)
+
+    def recall(self, speaker: str, text: str) -> None:
+        """A line of the conversation from before."""
+        self._say(_clean(text), speaker, style="dim")
+
+    def close(self) -> None:
+        """End what stands there for the moment; an unfinished answer stays as far as it came."""
+        self._moment.clear()
+        if self._streamed:
+            rest, after = self._streamed[self._drawn :], self._drawn > 0
+            self._forget()
+            self._print(rest, after=after)
+
+    def _finish(self, said: Said) -> None:
+        self._last = said
+        text, kept = _clean(said.text), self._streamed[: self._drawn]
+        self._forget(anew=not text.startswith(kept))
+        if kept and text.startswith(kept):
+            self._print(text[len(kept) :], after=True)
+        else:
+            self._say(text, said.speaker)
+
+    def _change(self, changed: Changed) -> None:
+        before = self._last.text if self._last.id == changed.id else ""
+        self._last = Said(changed.id, changed.text)
+        if not before or not changed.text.startswith(before):
+            self.note("(changed)")
+            before = ""
+        if changed.text != before:
+            self._say(_clean(changed.text[len(before) :]))
+
+    def _wait(self, busy: bool) -> None:
+        if not busy and not self._streamed:
+            self._moment.clear()
+        elif busy and self._console.is_terminal and not self._streamed:
+            self._moment.think()
+
+    # ------------------------------------------------------------------ drawing
+
+    def _forget(self, *, anew: bool = False) -> None:
+        """The growing answer is over: what of it is not for good leaves the screen; the rest is said to be void."""
+        self._moment.clear()
+        if anew and self._drawn:
+            self._write("(begun anew)", style="dim")
+        self._streamed, self._drawn, self._next_draw = "", 0, 0.0
+
+    def _draw_growing(self) -> None:
+        """What can no longer change goes onto the screen for good, what still grows below it for the moment."""
+        *complete, last = _blocks(self._streamed[self._drawn :]) or [_Block("", 0)]
         begun = self._drawn
         for block in complete:
             self._place(block, after=self._drawn > 0)
             self._drawn = begun + block.end
-        fitting = [*([[]] if self._drawn else []), *self._lines(last)][-max(self._console.height - 2, 1) :]
-        self._growing.update(SegmentLines(fitting, new_lines=True), refresh=True)
+        self._moment.grow([*([[]] if self._drawn else []), *self._lines(last)][-max(self._console.height - 2, 1) :])
 
     def _say(self, text: str, speaker: str = "", style: str = "none") -> None:
         if not self._console.is_terminal:
@@ -253,7 +256,7 @@ class ChatView:
     def _write(self, text: str, *, style: str = "") -> None:
         clean = _clean(text)
         if self._console.is_terminal:
-            self._console.out(clean, style=style or None, highlight=False)
+            self._console.print(Text(clean, style or "none"))
         else:  # as it is: rich would turn tabs into spaces
             self._console.file.write(clean + "\n")
             self._console.file.flush()

@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
-HEAVY = ("aiohttp", "apscheduler", "discord", "httpx", "loro", "numpy", "onnxruntime", "openai", "pydantic_ai", "rich")
+HEAVY = (
+    *("aiohttp", "apscheduler", "discord", "httpx", "loro", "numpy", "onnxruntime", "openai", "prompt_toolkit"),
+    *("pydantic_ai", "rich", "segno"),
+)
 LISTED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 
 
@@ -52,3 +55,9 @@ def test_patterns_are_compiled_when_they_are_used() -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "None", "True", "False"]
+
+
+def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> None:
+    found = loaded("bot.interfaces.cli.long_running")
+    assert "bot.interfaces.cli.chat" in found
+    assert not {"prompt_toolkit", "segno"} & found

@@ -10,13 +10,14 @@ from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import end_part
 from bot.agents.groups.team import is_observer
 from bot.agents.patrols import is_patrol, is_silence
+from bot.agents.permissions.broker import Broker
 from memory import groups
-from memory.queue import inbox, turns
+from memory.queue import inbox, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Brought
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
-from memory.store.ids import PlaceId, place_source
+from memory.store.ids import PlaceId, TurnId, place_source
 
 
 def heard_at(turn_deps: TurnDeps, turn: Turn) -> PlaceId:
@@ -45,6 +46,16 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)
     inbox.finish(tx, turn.id, now)
     turns.end(tx, turn.id, "done", now)
+
+
+def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
+    """End a turn without an answer: what it asked for is withdrawn, and whoever waits for its part goes on without."""
+    broker.withdraw(tx, turn, now)
+    groups.end_part(tx, turn, "failed", "", now)
+    groups.drop_parts(tx, turn)
+    outbox.withdraw_pending(tx, turn)
+    inbox.finish(tx, turn, now)
+    turns.end(tx, turn, "cancelled", now)
 
 
 def arrivals(rows: Rows, claimed: Sequence[InRow]) -> list[InRow]:

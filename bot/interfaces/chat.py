@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+from bot.agents.commit import abandon
 from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
@@ -22,10 +23,11 @@ from bot.services.caller import owner_at_terminal
 from bot.services.composition import Services
 from memory import groups
 from memory.people.audience import OWNER, Scope
-from memory.queue import inbox, messages, outbox
+from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
 from memory.requests import Status, Verdict
-from memory.store.database import Rows
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
 from memory.store.ids import InboxId, TurnId
 from sources.terminal import (
     PERSON,
@@ -37,6 +39,8 @@ from sources.terminal import (
     shown_as,
     to_data,
 )
+
+_STOP = commit_point("chat.stop")
 
 ONCE = "terminal-once-"
 """How the external ids begin of what is said by those who wait for its answer alone."""
@@ -60,15 +64,16 @@ class Chat:
         self._approvals, self._halt, self._registry = services.approvals, services.halt, services.registry
         self._privacy = services.community.privacy
 
-    async def chat(self, history: int = 0) -> AsyncGenerator[dict[str, Any], None]:
+    async def chat(self, history: int = 0, typed: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
 
+        {"kind": "Typed", "text"} one of the last `typed` messages of whoever types here, oldest first;
         {"kind": "History", "speaker", "text"} a line from before; {"kind": "Listening"} from here on it is live;
         {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle", "answered"} a turn has ended and
         all it said was shown, with the external ids of what it answered; and what `sources.terminal.to_data` gives.
         """
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        for line in await self._history(history):
+        for line in (*await self._typed(typed), *await self._history(history)):
             yield line
         with ExitStack() as stack:
             stack.enter_context(self._endpoint.attach(lambda shown: queue.put_nowait(to_data(shown))))
@@ -191,6 +196,32 @@ class Chat:
         except UserError as error:
             return str(error)
         return "\n".join(explained.lines(await self._registry.plain(owner)))
+
+    async def stop(self) -> dict[str, Any]:
+        """End the answer that is being made here; gives how many were. What was said stays said."""
+        broker, clock = self._approvals.broker, self._approvals.clock
+
+        def work(tx: Tx) -> tuple[TurnId, ...]:
+            ended = turns.open_in_place(tx, PLACE.id)
+            for turn in ended:
+                abandon(tx, broker, turn, clock())
+            return ended
+
+        ended = await self._database.write(_STOP, work, durable=True)
+        self._runtime.moved(ended)
+        return {"stopped": len(ended)}
+
+    async def suggest(self, name: str, argument: str, given: dict[str, Any]) -> list[list[str]]:
+        """What can be given for an argument of an operation, each with what it is called."""
+        found = await self._registry.suggest(name, argument, owner_at_terminal(), given)
+        return [[value, words] for value, words in found]
+
+    async def _typed(self, limit: int) -> list[dict[str, Any]]:
+        """From the database, so that what is forgotten or erased is in no other file."""
+        if limit <= 0:
+            return []
+        found = await self._database.read(lambda rows: messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit))
+        return [{"kind": "Typed", "text": row.text} for row in found if row.text and row.role == "user"][-limit:]
 
     async def _history(self, limit: int) -> list[dict[str, Any]]:
         if limit <= 0:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 from pydantic import Field
 
 from bot.agents import patrols
+from bot.agents.commit import abandon
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.agents.rules import Rules
@@ -42,9 +43,9 @@ from bot.services.caller import Caller
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
-from memory import agents, groups, requests
+from memory import agents, requests
 from memory.agents import Agent, Status
-from memory.queue import inbox, outbox, turns
+from memory.queue import turns
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
@@ -252,12 +253,7 @@ class Agents:
             agents.set_status(tx, agent.id, "archived", now)
             ended = turns.open_of_agent(tx, agent.id)
             for turn in ended:
-                self.approvals.broker.withdraw(tx, turn, now)
-                groups.end_part(tx, turn, "failed", "", now)  # who asked it for something goes on without
-                groups.drop_parts(tx, turn)
-                outbox.withdraw_pending(tx, turn)
-                inbox.finish(tx, turn, now)
-                turns.end(tx, turn, "cancelled", now)
+                abandon(tx, self.approvals.broker, turn, now)
             self._plan(tx, now)
             for turn in requests.waiting_turns(tx, agent.id):  # of turns that ended when they had asked
                 self.approvals.broker.withdraw(tx, turn, now)

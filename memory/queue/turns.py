@@ -195,6 +195,12 @@ def open_of_agent(rows: Rows, agent: AgentId) -> tuple[TurnId, ...]:
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (agent,)))
 
 
+def open_in_place(rows: Rows, place: PlaceId) -> tuple[TurnId, ...]:
+    """The turns of a place that run or wait for a yes."""
+    sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND place_id = ?"
+    return tuple(TurnId(row["id"]) for row in rows.all(sql, (place,)))
+
+
 def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "summary"], row_id: str) -> None:
     """Remember that the turn's answer used a row, for saying why; of a passage, the entry that it belongs to."""
     if kind == "entry":

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pyte
 
 from tests.processes import ROOT, START_SECONDS, Process, run
 
@@ -25,11 +27,26 @@ def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) 
     return run(arguments, environment(folder, **more), folder, said, START_SECONDS)
 
 
+class Screen(pyte.Screen):
+    """What is seen on a terminal; who asks it where the cursor is gets an answer."""
+
+    def __init__(self, columns: int, lines: int, answer: Callable[[str], None]) -> None:
+        super().__init__(columns, lines)
+        self._answer = answer
+
+    def write_process_input(self, data: str) -> None:
+        self._answer(data)
+
+
 class Terminal:
     """A command with a terminal around it."""
 
     def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
         self._ours, theirs = pty.openpty()
+        lines, columns = int(more.get("LINES", "24")), int(more.get("COLUMNS", "80"))
+        termios.tcsetwinsize(self._ours, (lines, columns))
+        self._screen = Screen(columns, lines, self.type)
+        self._stream = pyte.Stream(self._screen)
         self._process = Process(arguments, environment(folder, TERM="xterm", **more), folder, (theirs,) * 3)
         os.close(theirs)
         self.text = ""
@@ -45,8 +62,30 @@ class Terminal:
         before, self.text = self.text[: found.end()], self.text[found.end() :]
         return before
 
+    @property
+    def screen(self) -> str:
+        """What is seen on it, without the lines that are empty."""
+        return "\n".join(line.rstrip() for line in self._screen.display if line.strip())
+
+    @property
+    def column(self) -> int:
+        """Where the cursor is on its line."""
+        return int(self._screen.cursor.x)
+
+    def shows(self, pattern: str) -> str:
+        """Wait until that is seen; gives what is seen then."""
+        end = time.monotonic() + START_SECONDS
+        while re.search(pattern, self.screen) is None:
+            assert time.monotonic() < end, f"no {pattern!r} on the screen:\n{self.screen}"
+            self._read(0.2)
+        return self.screen
+
     def type(self, text: str) -> None:
-        os.write(self._ours, text.encode())
+        data = text.encode()
+        for start in range(0, len(data), 1_000):  # what it writes meanwhile is taken, or both would wait
+            os.write(self._ours, data[start : start + 1_000])
+            if start:
+                self._read(0.01)
 
     def ended(self) -> int:
         """Wait for its end; gives the exit code."""
@@ -80,6 +119,7 @@ class Terminal:
             if not data:
                 return
             words = data.decode("utf-8", "replace")
+            self._stream.feed(words)
             self.text += words
             self.everything += words
             seconds = 0

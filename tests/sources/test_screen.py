@@ -40,12 +40,12 @@ class Screen(io.StringIO):
         return "\n".join(self.lines).rstrip("\n")
 
 
-def view(*, tty: bool, sign: str = "> ", height: int = 30) -> tuple[ChatView, Screen]:
+def view(*, tty: bool, height: int = 30) -> tuple[ChatView, Screen]:
     out = Screen()
     console = Console(
         file=out, force_terminal=tty, color_system=None, width=60, height=height, _environ={"TERM": "xterm"}
     )
-    return ChatView(console, sign), out
+    return ChatView(console), out
 
 
 @pytest.fixture(autouse=True)
@@ -75,11 +75,9 @@ A second line."""
 
 def test_piped_only_whole_answers_are_written_as_they_are() -> None:
     chat, out = view(tty=False)
-    chat.ask()
     chat.show(Busy(True))
     chat.stream("Hel")
     chat.show(Said("1", "Hello **you** [bold]and[/bold] :smile: " + "x" * 100, "Carina"))
-    chat.ask()
     chat.close()
     assert out.getvalue() == "Carina: Hello **you** [bold]and[/bold] :smile: " + "x" * 100 + "\n"
 
@@ -218,54 +216,7 @@ def test_what_stood_for_good_and_is_void_is_said_to_be() -> None:
     assert out.shown == "One.\n\nTwo.\n(begun anew)\nAnother answer."
 
 
-# ------------------------------------------------------------------------------------------ the sign and the rest
-
-
-def test_a_sign_asks_for_a_line_and_is_never_written_twice() -> None:
-    chat, out = view(tty=True)
-    chat.ask()
-    chat.ask()
-    assert out.getvalue() == "> "
-    out.write("hi\n")  # the terminal's own echo of what is typed
-    chat.typed()
-    chat.stream("Hel")
-    chat.show(Said("1", "Hello."))
-    chat.ask()
-    chat.close()
-    assert out.shown == "> hi\nHello.\n> "
-
-
-def test_what_comes_while_the_sign_stands_gets_its_own_line_and_the_sign_comes_again() -> None:
-    chat, out = view(tty=True)
-    chat.ask()
-    chat.show(Busy(False))
-    chat.show(Said("1", "A notice."))
-    assert out.shown == "> \nA notice.\n> "
-
-
-def test_an_answer_to_somebody_else_is_waited_for_before_the_sign_comes_again() -> None:
-    chat, out = view(tty=True)
-    chat.ask()
-    chat.show(Busy(True))
-    chat.show(Said("1", "For the other chat."))
-    assert not out.shown.endswith("> ")
-    chat.ask()
-    assert out.shown.endswith("For the other chat.\n> ")
-
-
-def test_nobody_is_asked_without_a_terminal_or_a_keyboard() -> None:
-    for chat, out in (view(tty=False), view(tty=True, sign="")):
-        chat.ask()
-        chat.show(Busy(False))
-        chat.close()
-        assert out.getvalue() == ""
-
-
-def test_the_end_of_a_chat_leaves_a_line_of_its_own() -> None:
-    chat, out = view(tty=True)
-    chat.ask()
-    chat.close()
-    assert out.getvalue() == "> \n"
+# ------------------------------------------------------------------------------------------------------ the rest
 
 
 def test_a_spinner_turns_on_a_terminal_until_there_is_something_to_read() -> None:

@@ -1,30 +1,31 @@
 """`carina chat`: a conversation at the terminal, with the running service or one of its own."""
 
 import asyncio
-import secrets
+import importlib
 import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any, TypeVar
 
+import click
 from rich.console import Console
 
-from bot.app import App, build
-from bot.config import OFFLINE, Config
-from bot.config.mcp import missing_programs
+from bot.app import App
+from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import ONCE
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.prompt import HELP, Help, Quit, Refused, Say, understood
+from bot.interfaces.cli.connection import Line, connect, new_id, own_service
+from bot.interfaces.cli.prompt import HELP, Command, Help, Quit, Refused, Say, understood
+from bot.interfaces.cli.setup import NOT_RUNNING
 from bot.interfaces.control import ControlEnded
 from bot.interfaces.service_client import TakesNoCommands, holder_of
+from bot.services.caller import owner_at_terminal
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
-from memory.store.ids import snowflakes
 from sources.screen import ChatView
 from sources.terminal import Said, from_data
 
@@ -32,55 +33,8 @@ _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0
 _BETWEEN_SECONDS = 20.0  # that a service may take to begin or to end
 _SAYING_SECONDS = 2.0  # that a line which is being passed on still has when a signal ends the chat
-_SIGN = "> "  # what asks for a line; only what every terminal can show
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Line:
-    """A way to the service: what is shown, and how to say something."""
-
-    shown: AsyncGenerator[dict[str, Any], None]
-    say: Callable[[str], Coroutine[Any, Any, dict[str, Any]]]
-
-
-@asynccontextmanager
-async def connect(config: Config, history: int) -> AsyncIterator[Line]:
-    """To the service that runs on the data folder, or one in this process that ends with the chat."""
-    if (holder := holder_of(DataFolder(config.home))) is not None:
-
-        async def pass_on(text: str) -> dict[str, Any]:
-            done: dict[str, Any] = await holder.ask("say", text=text, external_id=_new_id())
-            return done
-
-        async with aclosing(holder.call("chat", history=history)) as shown:
-            yield Line(shown, pass_on)
-        return
-    async with _own_service(config) as app:
-
-        async def say(text: str) -> dict[str, Any]:
-            return await app.chat.say(text, _new_id())
-
-        async with aclosing(app.chat.chat(history)) as shown:
-            yield Line(shown, say)
-
-
-@asynccontextmanager
-async def _own_service(config: Config) -> AsyncIterator[App]:
-    """A service in this process, without front ends, that ends with the context."""
-    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
-        ended = asyncio.Event()
-
-        async def until_ended() -> None:
-            await ended.wait()
-
-        service = tasks.create_task(app.run(until_ended), name="service")
-        try:
-            yield app
-        finally:
-            ended.set()
-            await service
 
 
 class _Stop:
@@ -140,13 +94,13 @@ async def once(config: Config, text: str) -> None:
             ChatView(Console()).note(HELP)
         case Refused(words):
             raise CallError(f"--once: {words}")
-        case Quit():
+        case Quit() | Command():
             raise CallError("--once: found only the end of a chat; expected a text to say")
 
 
 async def _answered(config: Config, text: str, whole: asyncio.Event) -> None:
     """Ask until the answer is whole: a service may end meanwhile, or begin, with other commands at the same time."""
-    view, external_id = ChatView(Console(highlight=False, no_color=config.no_color or None)), _new_id(ONCE)
+    view, external_id = ChatView(Console(highlight=False, no_color=config.no_color or None)), new_id(ONCE)
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
 
     def show(each: dict[str, Any]) -> None:
@@ -182,8 +136,17 @@ async def _ask_once(
     if (holder := holder_of(DataFolder(config.home))) is not None:
         await _show_all(holder.call("once", text=text, external_id=external_id), show, whole)
         return
-    async with _own_service(config) as app:
+    async with own_service(config) as app:
+        before = await _reminders(app)
         await _show_all(app.chat.once(text, external_id), show, whole)
+        if whole.is_set() and await _reminders(app) - before:
+            click.echo(NOT_RUNNING, err=True)
+
+
+async def _reminders(app: App) -> set[str]:
+    """The open reminders of whoever types here."""
+    found = await app.services.registry.call("remind.list", owner_at_terminal(), {})
+    return {each["id"] for each in found.data()}
 
 
 async def _show_all(
@@ -215,64 +178,58 @@ class _Answered:
 
 
 async def interactive(config: Config) -> None:
-    """Pass lines on until the input or a signal ends the chat; piped lines wait for the answer to the one before."""
-    console = Console(highlight=False, no_color=config.no_color or None)
-    view = ChatView(console, _SIGN if streams.typed() else "")
-    history = config.terminal.history if console.is_terminal else 0
+    """Chat with whoever sits there, or with a pipe: its lines wait for the answer to the one before."""
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
     with stop.heeded():
-        async with connect(config, history) as line:
-            await _converse(line, view, config, stop)
+        async with connect(config) as line:
+            if streams.attended():
+                prompting = importlib.import_module("bot.interfaces.cli.chat_prompt")  # loads the line editor
+                await prompting.PromptChat(config, line, stop.wanted).run(stop.begun)
+            else:
+                await _piped(line, config, stop)
 
 
-async def _converse(line: Line, view: ChatView, config: Config, stop: _Stop) -> None:
+async def _piped(line: Line, config: Config, stop: _Stop) -> None:
+    console = Console(highlight=False, no_color=config.no_color or None)
+    view = ChatView(console)
+    history = config.terminal.history if console.is_terminal else 0
     async with asyncio.TaskGroup() as tasks:
         answered, listening = _Answered(), asyncio.Event()
-        showing = tasks.create_task(_show(line, view, answered, listening), name="chat view")
+        showing = tasks.create_task(_show(line.shown(history, 0), view, answered, listening), name="chat view")
         await listening.wait()
         stop.begun()
-        view.greet(_greeting(config))
-        for words in missing_programs(config.mcp):
-            view.greet(words)
-        view.ask()
         try:
-            await _pass_lines(line, view, None if streams.typed() else answered, stop)
+            await _pass_lines(line, view, answered, stop)
         finally:
             showing.cancel()
             view.close()  # also after an error: a spinner hides the cursor
 
 
-async def _pass_lines(line: Line, view: ChatView, answered: _Answered | None, stop: _Stop) -> None:
-    """Say line after line until the signal to stop; with `answered` not before the one before was answered."""
+async def _pass_lines(line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
+    """Say line after line until the signal to stop, none before the one before was answered."""
     lines = _read_lines()
     while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
-        view.typed()
         if not text.strip():
-            view.ask()
             continue
         match understood(text.rstrip("\n")):
             case Say(said):
                 await _pass_on(said, line, view, answered, stop)
             case Help():
                 view.note(HELP)
-                view.ask()
             case Refused(words):
                 view.note(words)
-                view.ask()
-            case Quit():
+            case _:
                 return
 
 
-async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered | None, stop: _Stop) -> None:
+async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
     done = await stop.before(line.say(text), _SAYING_SECONDS)
     if done is None:
         view.note("Stopped before the last line was taken; `carina inbox list` shows whether it arrived.")
         return
     if answer := done.get("answer"):
         view.show(Said("", answer))
-    if answer and not done["goes_on"]:
-        view.ask()
-    elif answered is not None:
+    if not answer or done["goes_on"]:
         await stop.before(answered.wait(done.get("request") or done["id"]))
 
 
@@ -291,31 +248,20 @@ def _read_lines() -> asyncio.Queue[str]:
     return lines
 
 
-async def _show(line: Line, view: ChatView, answered: _Answered, listening: asyncio.Event) -> None:
-    async for shown in line.shown:
-        match shown["kind"]:
-            case "Listening":
-                listening.set()
-            case "Idle":
-                answered.add(shown["answered"])
-                view.ask()
-            case "Stream":
-                view.stream(shown["text"])
-            case "History":
-                view.recall(shown["speaker"], shown["text"])
-            case _:
-                view.show(from_data(shown))
+async def _show(
+    shown: AsyncGenerator[dict[str, Any], None], view: ChatView, answered: _Answered, listening: asyncio.Event
+) -> None:
+    async with aclosing(shown):
+        async for each in shown:
+            match each["kind"]:
+                case "Listening":
+                    listening.set()
+                case "Idle":
+                    answered.add(each["answered"])
+                case "Stream":
+                    view.stream(each["text"])
+                case "History":
+                    view.recall(each["speaker"], each["text"])
+                case _:
+                    view.show(from_data(each))
     raise UserError("the service has ended")
-
-
-def _greeting(config: Config) -> str:
-    agent = config.agents[0].name
-    model = config.model.default
-    if model == OFFLINE:
-        model = "the offline model, which remembers and finds again; set CARINA_MODEL for a language model"
-    return f"You are talking to {agent}, with {model}. /help lists what can be typed; /quit or Ctrl-D ends the chat."
-
-
-def _new_id(beginning: str = "terminal-") -> str:
-    """Also another than that of a command which begins in the same millisecond: the same one would be the same line."""
-    return f"{beginning}{snowflakes.next()}-{secrets.token_hex(4)}"

@@ -10,7 +10,7 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.dispatch import open_registry
 from bot.interfaces.cli.local import local_registry
-from bot.interfaces.cli.setup import configured, log_to
+from bot.interfaces.cli.setup import NOT_RUNNING, configured, log_to
 from bot.interfaces.exit_codes import exit_code
 from memory.store.errors import FolderLocked, StoreError
 
@@ -18,7 +18,6 @@ BEGINNING = "init"
 """Makes the configuration that all else reads."""
 
 _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
-_NOT_RUNNING = "No service is running, so this comes only while Carina runs: start it with `carina run`."
 
 
 def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], *, alone: bool) -> list[socket.Reply]:
@@ -43,5 +42,5 @@ async def _replies(
         registry = local_registry(config) if alone else await stack.enter_async_context(open_registry(config))
         done = [each async for each in socket.replies(registry, name, arguments, view)]
     if name in _LATER and not view.get("as_json") and "text" in done[-1]:
-        done[-1] = {"aside": _NOT_RUNNING, **done[-1]}
+        done[-1] = {"aside": NOT_RUNNING, **done[-1]}
     return done

@@ -6,6 +6,7 @@ with a second slash, and every line that begins with a space.
 
 import difflib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,8 +19,9 @@ HELP = """\
 Everything else is said. To say a line that begins with a slash and another word, put a space before it."""
 
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
-_ALONE = ("help", "why", "quit", "exit")
-_WITH_REQUEST = ("approve", "deny")
+ALONE = ("help", "why", "quit", "exit")
+WITH_REQUEST = ("approve", "deny")
+_LEAVING = ("exit", "quit")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,13 @@ class Refused:
     words: str
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line, without its slash."""
+
+    words: str
+
+
 class Help:
     """What can be typed is to be listed."""
 
@@ -44,19 +53,21 @@ class Quit:
     """The chat ends."""
 
 
-Typed: TypeAlias = Say | Refused | Help | Quit
+Typed: TypeAlias = Say | Refused | Command | Help | Quit
 
 
-def understood(line: str) -> Typed:
-    """What a line means."""
+def understood(line: str, commands: Collection[str] = ()) -> Typed:
+    """What a line means. With `commands`, these can be typed with a slash, and "exit" and "quit" leave without one."""
+    if commands and line.strip().casefold() in _LEAVING:
+        return Quit()
     found = _COMMAND.fullmatch(line.rstrip())
     if found is None:
         return Say(line)
     word, rest = found["word"].casefold(), found["rest"] or ""
-    if word in _WITH_REQUEST:
+    if word in WITH_REQUEST:
         return Say(f"/{word}{rest}")
-    if word not in _ALONE:
-        return Refused(_unknown(word))
+    if word not in ALONE:
+        return Command(word + rest) if word in commands else Refused(_unknown(word, commands))
     if rest:
         return Refused(f"/{word} stands alone: nothing comes after it.")
     match word:
@@ -68,10 +79,20 @@ def understood(line: str) -> Typed:
             return Quit()
 
 
-def _unknown(word: str) -> str:
-    near = difflib.get_close_matches(word, (*_ALONE, *_WITH_REQUEST), n=1)
+def _unknown(word: str, commands: Collection[str]) -> str:
+    near = difflib.get_close_matches(word, (*ALONE, *WITH_REQUEST, *commands), n=1)
     meant = f"did you mean /{near[0]}? " if near else ""
     return (
         f"There is no /{word} in this chat: {meant}/help lists what there is. To say the line as it is, put a space "
         "before it."
     )
+
+
+def help_text(commands: Collection[str], hint: str) -> str:
+    """What can be typed where commands can be: the chat's own, then the rest by name."""
+    own, _, end = HELP.rpartition("\n")
+    every = "  ".join(f"/{each}" for each in sorted({*commands} - {*ALONE, *WITH_REQUEST}))
+    keys = (
+        "Alt-Enter begins a new line, Tab completes, the arrow keys bring back what you typed, Ctrl-C stops an answer."
+    )
+    return "\n".join(filter(None, (own, every, "/COMMAND --help explains a command.", keys, end, hint)))

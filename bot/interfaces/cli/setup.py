@@ -6,6 +6,9 @@ from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.store.faults import faults
 
+NOT_RUNNING = "No service is running, so this comes only while Carina runs: start it with `carina run`."
+"""Beside what is promised for later."""
+
 
 def configured(*, beginning: bool = False) -> Config:
     """The configuration of this process, with its fault point armed. Raises ConfigError."""

@@ -30,3 +30,18 @@ def drop_output() -> None:
     """Standard output is lost: what waits to be written goes nowhere, so that the end of the process does not fail."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Held(io.TextIOWrapper):
+    """Takes what is written, in the encoding of standard output, until somebody takes it out."""
+
+    def __init__(self) -> None:
+        self._taken = io.BytesIO()
+        super().__init__(self._taken, sys.stdout.encoding, errors="replace", newline="", write_through=True)
+
+    def take(self) -> str:
+        """What came since the last time."""
+        text = self._taken.getvalue().decode(self.encoding)
+        self._taken.seek(0)
+        self._taken.truncate()
+        return text

@@ -15,6 +15,7 @@ from tests.bot.terminals import Terminal, carina, environment, serving
 from tests.processes import START_SECONDS, Process, start
 from tests.wire.model import Answer, Hang, ModelServer, Slow
 
+START = r"Ctrl-D ends the chat(?s:.)*\n>"
 BOTH = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 
 
@@ -22,7 +23,7 @@ def assert_restored(terminal: Terminal) -> None:
     """A cursor that is seen, and an empty line for the shell's sign."""
     written = terminal.everything
     assert written.rfind("\x1b[?25h") >= written.rfind("\x1b[?25l"), "the cursor is hidden"
-    assert written.endswith(("\n", "\x1b[2K")), "the shell's sign would not stand on a line of its own"
+    assert terminal.column == 0, "the shell's sign would not stand on a line of its own"
     for trouble in ("Traceback", "Fatal", "Aborted", "exception"):
         assert trouble not in written
 
@@ -37,7 +38,7 @@ def service(tmp_path: Path) -> Iterator[Process]:
 def test_at_its_sign_it_ends_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with closing(Terminal(tmp_path, "chat")) as terminal:
         before = terminal.modes()
-        terminal.until("ends the chat.*> ")
+        terminal.shows(START)
         terminal.type("half a line")
         terminal.send_signal(number)
         assert terminal.ended() == 0
@@ -48,9 +49,9 @@ def test_at_its_sign_it_ends_cleanly(tmp_path: Path, number: signal.Signals) -> 
 @BOTH
 def test_beside_a_running_service_it_ends_alone(tmp_path: Path, service: Process, number: signal.Signals) -> None:
     with closing(Terminal(tmp_path, "chat")) as terminal:
-        terminal.until("ends the chat.*> ")
+        terminal.shows(START)
         terminal.type("remember that my safe is under the stairs\n")
-        terminal.until("remember.*> ")
+        terminal.shows("I'll remember")
         terminal.send_signal(number)
         assert terminal.ended() == 0
         assert_restored(terminal)
@@ -78,15 +79,15 @@ async def test_what_runs_comes_to_its_end_and_is_there_at_the_next_start(tmp_pat
         more = {**model.environment(), "CARINA_MODEL": "openai:scripted"}
         model.script(Slow(1.5, Answer("In good time.")))
         with closing(Terminal(tmp_path, "chat", **more)) as terminal:
-            await asyncio.to_thread(terminal.until, "ends the chat.*> ")
+            await asyncio.to_thread(terminal.shows, START)
             terminal.type("hello\n")
             await model.wait_for(1)
-            await asyncio.to_thread(terminal.until, "thinking")
+            await asyncio.to_thread(terminal.shows, "thinking")
             terminal.send_signal(signal.SIGTERM)
             assert await asyncio.to_thread(terminal.ended) == 0
             assert_restored(terminal)
         with closing(Terminal(tmp_path, "chat", **more)) as terminal:
-            await asyncio.to_thread(terminal.until, r"In good time\..*> ")
+            await asyncio.to_thread(terminal.shows, r"In good time\.\n")
         assert len(model.requests) == 1
 
 

@@ -262,32 +262,6 @@ def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path
 # -------------------------------------------------------------------------------------------- on a real terminal
 
 
-def test_a_chat_on_a_terminal_asks_with_a_sign_and_draws_markdown(tmp_path: Path) -> None:
-    with closing(Terminal(tmp_path, "chat")) as terminal:
-        terminal.until(r"You are talking to Carina.*/help lists what can be typed; /quit or Ctrl-D ends the chat\..*> ")
-        terminal.type("\n")
-        terminal.until("> ")
-        terminal.type("help\n")
-        answer = terminal.until(r"The same in German and Japanese\..*\n(?:\x1b\[[\d;]*m)*> ")
-        assert "**" not in answer
-        assert re.search(r"\x1b\[1m\s*Remember", answer), "bold"
-        assert "•" in answer
-        terminal.type("\x04")  # Ctrl-D
-        assert terminal.ended() == 0
-        assert terminal.text.endswith("\n"), "the shell's own sign gets a line of its own"
-
-
-def test_a_chat_on_a_terminal_lists_its_commands_and_ends_at_quit(tmp_path: Path) -> None:
-    with closing(Terminal(tmp_path, "chat")) as terminal:
-        terminal.until("ends the chat.*> ")
-        terminal.type("/nonsense\n")
-        terminal.until(r"There is no /nonsense in this chat.*\n(?:\x1b\[[\d;]*m)*> ")
-        terminal.type("/help\n")
-        terminal.until(r"/approve REQUEST \[once\|hour\|always\].*\n(?:\x1b\[[\d;]*m)*> ")
-        terminal.type("/exit\n")
-        assert terminal.ended() == 0
-
-
 @pytest.mark.parametrize("columns", [60, 200])
 def test_no_terminal_is_too_narrow_for_an_id(tmp_path: Path, columns: int) -> None:
     carina(tmp_path, "chat", "--once", "hello")

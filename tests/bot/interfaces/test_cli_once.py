@@ -1,7 +1,7 @@
 """`carina chat --once` beside others: every command prints its own answer, whoever's service gives it."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from bot.interfaces.chat import ONCE
-from bot.interfaces.cli.chat import Line, _Answered, _new_id, _pass_on, _Stop
+from bot.interfaces.cli.chat import _Answered, _pass_on, _Stop
+from bot.interfaces.cli.connection import Replies, new_id
 from memory.store.ids import snowflakes
 from sources.screen import ChatView
 from tests.bot.terminals import carina
@@ -18,7 +19,7 @@ from tests.bot.terminals import carina
 
 def test_commands_of_the_same_millisecond_say_two_things(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snowflakes, "next", lambda: 7)  # as two processes may
-    assert len({_new_id(ONCE) for _ in range(2)}) == 2
+    assert len({new_id(ONCE) for _ in range(2)}) == 2
 
 
 def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -> None:
@@ -39,11 +40,8 @@ def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -
 async def test_a_piped_line_is_not_over_with_the_end_of_other_work() -> None:
     answered, ended = _Answered(), asyncio.Event()
 
-    async def say(_text: str) -> dict[str, Any]:
-        return {"id": "mine"}
-
     async def pass_on() -> None:
-        await _pass_on("hello", Line(nothing(), say), ChatView(Console()), answered, _Stop())
+        await _pass_on("hello", Silent(), ChatView(Console()), answered, _Stop())
         ended.set()
 
     passing = asyncio.create_task(pass_on())
@@ -56,6 +54,30 @@ async def test_a_piped_line_is_not_over_with_the_end_of_other_work() -> None:
     await asyncio.wait_for(passing, 10)
 
 
-async def nothing() -> AsyncGenerator[dict[str, Any], None]:
-    return
-    yield {}
+class Silent:
+    """A service that takes what is said and shows nothing."""
+
+    own = False
+
+    async def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
+        return
+        yield {}
+
+    async def say(self, text: str) -> dict[str, Any]:
+        return {"id": "mine"}
+
+    async def stop(self) -> int:
+        return 0
+
+    async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
+        return []
+
+    async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
+        return []
+
+
+def test_a_reminder_is_promised_for_as_long_as_something_runs(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", "--once", "remind me in 2 minutes to drink water")
+    assert "drink water" in done.stdout
+    assert done.stderr == "No service is running, so this comes only while Carina runs: start it with `carina run`.\n"
+    assert carina(tmp_path, "chat", "--once", "hello").stderr == ""

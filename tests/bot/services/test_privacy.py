@@ -163,7 +163,9 @@ async def test_everybody_is_for_themselves_and_the_owner_for_anybody(tmp_path: P
 async def test_nothing_is_erased_before_it_is_confirmed(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await lived(service)
-        with pytest.raises(Unconfirmed, match=r"- 3 messages: including direct messages and private answers(.|\n)*cannot be undone"):
+        with pytest.raises(
+            Unconfirmed, match=r"- 3 messages: including direct messages and private answers(.|\n)*cannot be undone"
+        ):
             await asked(service, "erase", sure=False)
         assert f"my llama is called {WORD}" in await messages_of(service)
 
@@ -417,7 +419,8 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
         receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
         text = written(receipt)
         assert (
-            "LEFT: 1 account or place (only the ID: it owns a constellation, or other accounts are linked to it)" in text
+            "LEFT: 1 account or place (only the ID: it owns a constellation, or other accounts are linked to it)"
+            in text
         )
 
 

@@ -1,0 +1,188 @@
+"""The line editor of a chat, with real keys on a real terminal: what is seen, what is sent, what stays."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.bot.terminals import Terminal, carina
+from tests.wire.model import Answer, Hang, ModelServer, Slow
+
+UP, DOWN, TAB, CTRL_C, CTRL_D, CTRL_A, CTRL_U, ALT_ENTER = (
+    "\x1b[A",
+    "\x1b[B",
+    "\t",
+    "\x03",
+    "\x04",
+    "\x01",
+    "\x15",
+    "\x1b\r",
+)
+START = r"Ctrl-D ends the chat(?s:.)*\n>"
+
+
+def pasted(text: str) -> str:
+    """As a terminal marks what is pasted."""
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+def said(folder: Path) -> list[str]:
+    """The messages that arrived, oldest first."""
+    listed = json.loads(carina(folder, "inbox", "list", "--json").stdout)
+    rows = sorted(row["id"] for row in listed)
+    return [json.loads(carina(folder, "inbox", "show", str(row), "--json").stdout)["text"] for row in rows]
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Terminal]:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.shows(START)
+        yield terminal
+
+
+def left(terminal: Terminal) -> None:
+    """End it as people do."""
+    terminal.type(CTRL_U + CTRL_D)
+    assert terminal.ended() == 0
+    assert "Traceback" not in terminal.everything
+
+
+def test_it_begins_with_who_answers_and_one_line_on_the_missing_model(chat: Terminal) -> None:
+    seen = chat.shows("Carina · offline · terminal")
+    assert "You are talking to Carina." in seen
+    assert seen.count("CARINA_MODEL") == 1
+    assert "Reminders come while this chat is open." in seen
+    chat.type("hello\r")
+    assert chat.shows("Hello! Good to see you").count("CARINA_MODEL") == 1
+    left(chat)
+
+
+def test_a_line_is_edited_and_had_back_also_in_the_next_chat(chat: Terminal, tmp_path: Path) -> None:
+    chat.type("remember that my hat is green\x1b[D\x1b[D\x1b[D\x1b[D\x1b[Dred or \r")
+    chat.shows("I'll remember: your hat is red or green")
+    chat.type(UP)
+    chat.shows("> remember that my hat is red or green\n")
+    left(chat)
+    with closing(Terminal(tmp_path, "chat")) as again:
+        again.shows(START)
+        again.type(UP)
+        again.shows("\n> remember that my hat is red or green")
+        left(again)
+    assert not [path for path in (tmp_path / "data").iterdir() if "history" in path.name]
+
+
+def test_what_is_pasted_is_one_message_whatever_its_lines(chat: Terminal, tmp_path: Path) -> None:
+    chat.type(pasted("milk\neggs\r\nbread") + "\r")
+    chat.shows("Got it")
+    chat.type("one" + ALT_ENTER + "two\r")
+    chat.shows("(?s)Got it.*Got it")
+    left(chat)
+    assert said(tmp_path) == ["milk\neggs\nbread", "one\ntwo"]
+
+
+def test_a_very_long_paste_arrives_whole(chat: Terminal, tmp_path: Path) -> None:
+    text = " ".join(f"word{number}" for number in range(11_000))
+    chat.type(pasted(text))
+    chat.shows("word10999")
+    chat.type("\r")
+    chat.shows("can't do that")
+    left(chat)
+    assert said(tmp_path) == [text]
+
+
+def test_commands_and_names_are_completed_and_done(chat: Terminal, tmp_path: Path) -> None:
+    chat.type("/tas")
+    chat.shows("/tasks +add, cancel, done, list")
+    chat.type("ks add buy oat milk\r")
+    chat.shows("Added: buy oat milk #")
+    chat.type("/agent show ")
+    chat.shows(r"(?m)^ +Carina *$")
+    chat.type(TAB)
+    chat.shows("> /agent show Carina")
+    chat.type("\r\r")
+    chat.shows("audience = ")
+    chat.type("/tasks list\r")
+    chat.shows("(?s)> /tasks list.*buy oat milk")
+    chat.type("/nonsense\r")
+    chat.shows("There is no /nonsense")
+    left(chat)
+    assert said(tmp_path) == []
+
+
+def test_a_command_that_asks_is_answered_in_the_chat(chat: Terminal, tmp_path: Path) -> None:
+    chat.type("remember that my hat is red\r")
+    chat.shows("I'll remember")
+    chat.type("/privacy erase\r")
+    chat.shows(r"\[y/N\]")
+    chat.type("n\r")
+    chat.shows("Nothing was done")
+    left(chat)
+    assert len(said(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "/quit", " EXIT "])
+def test_words_that_leave_are_no_messages(chat: Terminal, tmp_path: Path, word: str) -> None:
+    chat.type(f"{word}\r")
+    assert chat.ended() == 0
+    assert said(tmp_path) == []
+
+
+def test_ctrl_c_empties_the_line_and_leaves_when_it_is_pressed_again(chat: Terminal, tmp_path: Path) -> None:
+    chat.type("half a line")
+    chat.shows("> half a line")
+    chat.type(CTRL_C)
+    assert "half a line" not in chat.shows("Press Ctrl-C again to leave")
+    chat.type(CTRL_C)
+    assert chat.ended() == 0
+    assert said(tmp_path) == []
+
+
+async def test_an_answer_streams_above_what_is_typed_and_ctrl_c_stops_it(tmp_path: Path) -> None:
+    async with ModelServer.start() as model:
+        more = {**model.environment(), "CARINA_MODEL": "openai:scripted"}
+        model.script(Slow(8, Answer("All **done** now.")), Hang())
+        with closing(Terminal(tmp_path, "chat", **more)) as terminal:
+            await asyncio.to_thread(terminal.shows, START)
+            terminal.type("hello\r")
+            await asyncio.to_thread(terminal.shows, "thinking")
+            terminal.type("typed meanwhile")
+            seen = await asyncio.to_thread(terminal.shows, "thinking(?s:.)*\n> typed meanwhile")
+            assert "No language model" not in seen
+            seen = await asyncio.to_thread(terminal.shows, "All done now(?s:.)*\n> typed meanwhile")
+            assert "thinking" not in seen
+            terminal.type("\r")
+            await model.wait_for(2)
+            await asyncio.to_thread(terminal.shows, "thinking")
+            terminal.type(CTRL_C)
+            seen = await asyncio.to_thread(terminal.shows, r"\(stopped\)")
+            assert "thinking" not in seen
+            model.script(Answer("Still here."))
+            terminal.type("are you there?\r")
+            await asyncio.to_thread(terminal.shows, "Still here")
+            terminal.type(CTRL_D)
+            assert await asyncio.to_thread(terminal.ended) == 0
+    assert len(said(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("size", [("24", "20"), ("6", "20"), ("8", "200")])
+def test_a_terminal_of_any_size_is_enough(tmp_path: Path, size: tuple[str, str]) -> None:
+    with closing(Terminal(tmp_path, "chat", LINES=size[0], COLUMNS=size[1])) as terminal:
+        terminal.shows("> ?\n")
+        terminal.type("hello\r")
+        terminal.shows("Hello! Good")
+        left(terminal)
+
+
+def test_without_colors_and_without_unicode_nothing_else_is_shown(tmp_path: Path) -> None:
+    more = {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii"}
+    with closing(Terminal(tmp_path, "chat", **more)) as terminal:
+        terminal.shows(r"Carina \| offline \| terminal")
+        terminal.type("help\r")
+        terminal.shows("German and Japanese")
+        left(terminal)
+        assert terminal.everything.isascii()
+        assert not re.search(r"\x1b\[[\d;]*3[0-7][\d;]*m", terminal.everything)
