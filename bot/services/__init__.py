@@ -37,6 +37,7 @@ from bot.services.search import Search
 from bot.services.settings import Settings
 from bot.services.status import Status
 from bot.services.summaries import Summaries
+from bot.services.task_lists import TaskLists
 from bot.services.traces import Traces
 from bot.services.unanswered import Unanswered
 from bot.services.upkeep import Upkeep
@@ -77,6 +78,7 @@ SERVICES: tuple[type, ...] = (
     Status,
     States,
     Summaries,
+    TaskLists,
     ChangeReport,
     Traces,
     Upkeep,

@@ -12,15 +12,13 @@ from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.calendar import Plan
 from bot.agents.agenda.reminders import Wanted
 from bot.agents.permissions.policy import Action, People
-from bot.agents.tools.tasks import meant
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory.agenda import calendar as appointments
-from memory.agenda import reminders, tasks
+from memory.agenda import reminders
 from memory.agenda.reminders import Reminder
-from memory.agenda.tasks import NewTask, Priority, Status, Task
 from memory.people import quiet_hours
 from memory.people.quiet_hours import Times
 from memory.store.clock import Clock
@@ -28,8 +26,6 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import ReminderId
-from scheduler.dates import read_when
-from scheduler.triggers import At
 from scheduler.zones import zone_of
 from texts import _
 
@@ -65,20 +61,6 @@ class OneReminder(Arguments):
 
 class SnoozeReminder(OneReminder):
     minutes: Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes")] = reminding.SNOOZE_MINUTES
-
-
-class AddTask(Arguments):
-    title: Annotated[_Named, Param("What to do", words=True)]
-    due: Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00"')] = ""
-    priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
-
-
-class ListTasks(Arguments):
-    done: Annotated[bool, Param("Include completed and cancelled tasks")] = False
-
-
-class OneTask(Arguments):
-    task: Annotated[_Named, Param("Number or words from it", suggests="tasks")]
 
 
 class AddEvent(Arguments):
@@ -142,56 +124,6 @@ class ReminderRow(Row):
         return f"{ink.text(self.text)} ({about}){ink.number(self.id)}"
 
 
-class TaskRow(Row):
-    id: str
-    text: str
-    status: str
-    priority: str
-    due: datetime | None
-    step_of: str
-    """The number of the task that it is a step of."""
-
-    @classmethod
-    def of(cls, task: Task, zone: str) -> "TaskRow":
-        return cls(
-            id=str(task.id),
-            text=task.title,
-            status=task.status.value,
-            priority=task.priority.value,
-            due=_local(task.due_at, zone),
-            step_of="" if task.parent is None else str(task.parent),
-        )
-
-    def line(self, ink: Ink) -> str:
-        due = "" if self.due is None else _("due {due}", due=ink.time(self.due))
-        priority = "" if self.priority == Priority.MEDIUM else self.priority
-        status = "" if self.status == Status.PENDING else self.status.replace("_", " ")
-        about = "; ".join(filter(None, (status, priority, due)))
-        return f"{ink.text(self.text)}{f' ({about})' if about else ''}{ink.number(self.id)}"
-
-
-class TaskAdded(Result):
-    """A task was written down."""
-
-    task: TaskRow
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("Added: {line}", line=self.task.line(ink))]
-
-
-class Tasks(Listing[TaskRow]):
-    """Tasks, each step under what it is a step of."""
-
-    def lines(self, ink: Ink) -> list[str]:
-        known = {row.id for row in self.rows}
-
-        def shown(above: str, depth: int) -> list[str]:
-            steps = [row for row in self.rows if (row.step_of if row.step_of in known else "") == above]
-            return [line for row in steps for line in (f"{'  ' * depth}- {row.line(ink)}", *shown(row.id, depth + 1))]
-
-        return shown("", 0) or [self.empty]
-
-
 class EventRow(Row):
     id: str
     at: datetime
@@ -223,7 +155,6 @@ class Agenda:
 
     titles: ClassVar = {
         "remind": "Set and manage reminders",
-        "tasks": "Manage your to-do list",
         "events": "Manage your calendar",
     }
 
@@ -316,53 +247,6 @@ class Agenda:
         """The caller's open reminders."""
         found = await self.database.read(lambda rows: self._reminders(rows, caller))
         return [(str(each.id), each.text) for each, _ in found]
-
-    # ------------------------------------------------------------------ tasks
-
-    @operation("tasks.add", "Add a task", Action.AGENDA, _KEEPS)
-    async def add_task(self, caller: Caller, arguments: AddTask) -> TaskAdded:
-        """Write a task down."""
-        alone = caller.alone.scope.audience
-
-        def work(tx: Tx) -> TaskRow:
-            now, at, zone = self.clock(), None, self._zone(tx, caller)
-            if arguments.due:
-                trigger = read_when(arguments.due, now, zone)
-                if not isinstance(trigger, At):
-                    raise Refused(_("A task cannot repeat."))
-                at = trigger.when
-            new = NewTask(arguments.title, caller.person, alone, caller.trust, priority=arguments.priority, due_at=at)
-            return TaskRow.of(tasks.add(tx, new, now), zone)
-
-        return TaskAdded(task=await self._change(work))
-
-    @operation("tasks.list", "List your tasks", Action.AGENDA, Told(file_name="tasks.md"))
-    async def list_tasks(self, caller: Caller, arguments: ListTasks) -> Tasks:
-        """The most urgent first, as far as they may be spoken of where they are asked for."""
-
-        def read(rows: Rows) -> tuple[TaskRow, ...]:
-            zone = self._zone(rows, caller)
-            found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=arguments.done)
-            return tuple(TaskRow.of(each, zone) for each in found)
-
-        return Tasks(rows=await self.database.read(read), empty=_("You have no open tasks that I can show here."))
-
-    @operation("tasks.done", "Complete a task", Action.AGENDA, _CHANGES)
-    async def complete_task(self, caller: Caller, arguments: OneTask) -> Sentence:
-        """It is done."""
-        return await self._end(caller, arguments, Status.COMPLETED)
-
-    @operation("tasks.cancel", "Cancel a task", Action.AGENDA, _CHANGES)
-    async def cancel_task(self, caller: Caller, arguments: OneTask) -> Sentence:
-        """It is not to be done any more."""
-        return await self._end(caller, arguments, Status.CANCELLED)
-
-    @suggestions("tasks")
-    async def suggest_tasks(self, caller: Caller) -> Suggestions:
-        """The caller's open tasks."""
-        selves = self.people.selves(caller.person)
-        found = await self.database.read(lambda rows: tasks.listing(rows, caller.scope, selves))
-        return [(str(each.id), each.title) for each in found]
 
     # ------------------------------------------------------------------ events
 
@@ -464,14 +348,6 @@ class Agenda:
         self.changed()
         self.queued()
         return Sentence(text=words)
-
-    async def _end(self, caller: Caller, arguments: OneTask, status: Status) -> Sentence:
-        def work(tx: Tx) -> str:
-            task = meant(tasks.listing(tx, caller.scope, self.people.selves(caller.person)), arguments.task)
-            done = tasks.set_status(tx, task, status, self.clock())
-            return f"{done.title}: {done.status.value}."
-
-        return Sentence(text=await self._change(work))
 
     def _zone(self, rows: Rows, caller: Caller) -> str:
         return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)

@@ -19,6 +19,7 @@ from bot.services.projects import Projects
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.settings import Settings
 from bot.services.summaries import Summaries
+from bot.services.task_lists import TaskLists
 from bot.services.traces import Traces
 from bot.services.unanswered import Unanswered
 from bot.services.why import Why
@@ -53,6 +54,7 @@ def build_registry(
         schedule,
         ChangeReport(database, people, clock, zone, config.memory.checkpoints()),
         Summaries(database),
+        TaskLists(database, people, clock, zone),
         Why(database, people, clock),
         States(database, people, clock),
         Unanswered(database, people, clock, schedule.queued),

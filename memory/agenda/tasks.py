@@ -122,6 +122,19 @@ def update(tx: Tx, task: Task, changes: dict[str, Value], now: datetime) -> Task
     return _required(tx, task.id)
 
 
+def move(tx: Tx, task: Task, above: Task | None, now: datetime) -> Task:
+    """Put a task under another one, or under none. Raises Refused for one that would stand under itself."""
+    if above is not None:
+        sql = """WITH RECURSIVE above(id) AS (
+                   SELECT :id UNION SELECT t.parent_id FROM tasks t JOIN above a ON t.id = a.id)
+                 SELECT 1 FROM above WHERE id = :task"""
+        if tx.one(sql, {"id": above.id, "task": task.id}) is not None:
+            raise Refused("a task cannot be a step of itself or of one of its own steps")
+    parent = None if above is None else above.id
+    tx.run("UPDATE tasks SET parent_id = ?, updated_at = ? WHERE id = ?", (parent, to_text(now), task.id))
+    return _required(tx, task.id)
+
+
 def named(found: list[Task], words: str) -> list[Task]:
     """Those of a list that are meant by a number, a title, or words that stand in one."""
     wanted = words.strip().lstrip("#").casefold()

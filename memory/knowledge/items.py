@@ -44,6 +44,8 @@ class Kind(StrEnum):
     """A note from one agent to another, or to whoever comes next."""
     NOTE = "note"
     """A note for all agents."""
+    TASK_TEMPLATE = "task_template"
+    """A task with its steps, to be done again and again."""
     DAY = "day"
     WEEK = "week"
     """What happened to all in that time."""

@@ -21,7 +21,8 @@ RIGHTS: dict[Action, str] = {
     Action.COORDINATE: "coord assign, coord complete, coord handoff, coord note",
     Action.STEER: "mode channel, route",
     Action.SLEEP: "agent hibernate, agent wake",
-    Action.SOURCES: "source pause, source resume",
+    Action.SOURCES: "source add, source pause, source remove, source resume, source show, source subscribe, source "
+    "unsubscribe",
     Action.EXAMINE: "doctor",
     Action.RESTART: "restart",
     Action.EXPORT: "agent export, group export",
@@ -43,7 +44,8 @@ history, memory list, memory revert, memory rollback, memory show, memory undo, 
 show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume, privacy see, project done, project
 forget, project list, project prefer, project rate, project review, quiet, remind cancel, remind done, remind list,
 remind me, remind snooze, retry, search, source list, state, summary agent, summary constellation, summary conversation,
-summary night, summary show, tasks add, tasks cancel, tasks done, tasks list, why"""
+summary night, summary show, tasks add, tasks cancel, tasks done, tasks list, tasks move, tasks
+template list, tasks template remove, tasks template save, tasks template use, why"""
 """What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
 TELLING = {
     "agent",

@@ -43,6 +43,7 @@ GIVEN = {"audience": "public", "when": "tomorrow at 9", "fact": "1", "text": "so
 HAS = (
     ("remind.me", {"text": "zebra dance", "when": "in 3 hours"}),
     ("tasks.add", {"title": "zebra dance"}),
+    ("tasks.template.save", {"name": "zebra steps", "task": "zebra dance"}),
     ("events.add", {"title": "zebra dance", "when": "tomorrow at 9"}),
     ("facts.add", {"fact": "I keep a zebra in the garden"}),
     ("archival.add", {"text": "The zebra dances.", "label": "zebra", "category": "zebra/dance", "tag": ["zebra"]}),

@@ -1,0 +1,98 @@
+"""Templates of tasks: what somebody does again and again, with its steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memory.agenda import tasks
+from memory.agenda.tasks import NewTask, Priority, Task
+from memory.knowledge import items
+from memory.knowledge.items import Item, Kind, NewItem
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
+from memory.store.ids import PersonId
+
+_MOST_TASKS, _MOST_TEMPLATES = 100, 100
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A task without its time, and its steps."""
+
+    title: str
+    notes: str
+    priority: Priority
+    steps: tuple["Outline", ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many steps there are, at every depth."""
+        return sum(1 + step.count for step in self.steps)
+
+    def data(self) -> dict[str, Any]:
+        steps = [step.data() for step in self.steps]
+        return {"title": self.title, "notes": self.notes, "priority": self.priority.value, "steps": steps}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> "Outline":
+        steps = tuple(map(cls.of, data["steps"]))
+        return cls(data["title"], data["notes"], Priority(data["priority"]), steps)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template by its name. `item` is where it is stored; 0 before it is."""
+
+    name: str
+    outline: Outline
+    item: int = 0
+
+
+def outline(task: Task, every: Sequence[Task]) -> Outline:
+    """A task and those of `every` that are its steps, also done ones."""
+    steps = tuple(outline(each, every) for each in sorted(every, key=lambda each: each.id) if each.parent == task.id)
+    return Outline(task.title, task.notes, task.priority, steps)
+
+
+def save(tx: Tx, template: Template, person: PersonId, audience: Audience, trust: Trust, now: datetime) -> None:
+    """Keep a template instead of one of the same name. Raises Refused for too many."""
+    if template.outline.count >= _MOST_TASKS:
+        raise Refused(f"a template holds at most {_MOST_TASKS} tasks")
+    key = template.name.casefold()
+    items.remove_of(tx, Kind.TASK_TEMPLATE, key=key, person_id=person, audience=audience)
+    if len(items.find(tx, Kind.TASK_TEMPLATE, person_id=person)) >= _MOST_TEMPLATES:
+        raise Refused(f"there are {_MOST_TEMPLATES} templates already; remove one first")
+    detail = {"outline": template.outline.data()}
+    new = NewItem(Kind.TASK_TEMPLATE, audience, trust, template.name, key, detail, person=person)
+    items.put(tx, new, now)
+
+
+def listing(rows: Rows, scope: Scope, people: Sequence[PersonId]) -> list[Template]:
+    """The templates of these people that may be used, by name."""
+    found = (item for person in people for item in items.find(rows, Kind.TASK_TEMPLATE, person_id=person))
+    return sorted((_template(item) for item in found if scope.may_use(item.audience)), key=lambda each: each.name)
+
+
+def remove(tx: Tx, template: Template) -> None:
+    items.remove(tx, [template.item])
+
+
+def use(tx: Tx, template: Template, new: NewTask, now: datetime) -> list[Task]:
+    """Add the tasks of a template: `new` says whose they are, and what the first is called and is a step of."""
+    first = tasks.add(tx, replace(new, notes=template.outline.notes, priority=template.outline.priority), now)
+    made = [first]
+
+    def add(steps: Sequence[Outline], above: Task) -> None:
+        for step in steps:
+            below = replace(new, title=step.title, notes=step.notes, priority=step.priority, parent=above.id)
+            made.append(task := tasks.add(tx, below, now))
+            add(step.steps, task)
+
+    add(template.outline.steps, first)
+    return made
+
+
+def _template(item: Item) -> Template:
+    return Template(item.text, Outline.of(item.detail["outline"]), item.id)

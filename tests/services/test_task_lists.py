@@ -1,0 +1,116 @@
+"""Tasks in steps: under each other, moved, and made again from templates; everybody has their own."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.permissions.policy import People
+from bot.errors import UserError
+from bot.services.caller import Caller, owner_at_terminal
+from bot.services.results import Plain, Result
+from bot.services.task_lists import TaskLists
+from memory.erasure import stores
+from memory.store.database import Database
+from memory.store.ids import PersonId
+from memory.store.migrations import Kind, prepare
+from sources.terminal import PERSON
+from tests.services.calling import NOW, registry, somebody
+
+OLGA, ANN = owner_at_terminal(), somebody(PersonId("discord:ann"))
+INK = Plain("UTC", NOW)
+
+
+class Desk:
+    """Calls operations as an interface does."""
+
+    def __init__(self, database: Database) -> None:
+        self._registry = registry(TaskLists(database, People((PERSON,)), lambda: NOW, "UTC"))
+
+    async def __call__(self, operation: str, caller: Caller = OLGA, /, **given: Any) -> Result:
+        (found,) = [each async for each in self._registry.results(operation, caller, given)]
+        return found
+
+    async def tree(self, caller: Caller = OLGA) -> list[str]:
+        listed = (await self("tasks.list", caller)).terminal(INK, 80)
+        return [line.partition(" #")[0] for line in listed.splitlines()]
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    async with Database.open(tmp_path / "carina.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def desk(database: Database) -> Desk:
+    found = Desk(database)
+    await found("tasks.add", title="move house")
+    await found("tasks.add", title="pack books", under="move house")
+    await found("tasks.add", title="buy boxes", under="pack books", priority="high")
+    await found("tasks.add", title="call the landlord")
+    return found
+
+
+async def test_steps_are_shown_as_a_tree(desk: Desk) -> None:
+    assert await desk.tree() == ["- move house", "  - pack books", "    - buy boxes (high)", "- call the landlord"]
+
+
+async def test_a_task_is_moved_with_its_steps(desk: Desk) -> None:
+    moved = await desk("tasks.move", task="pack books", under="call the landlord")
+    assert moved.lines(INK)[0].startswith("Under call the landlord now: pack books")
+    assert await desk.tree() == ["- move house", "- call the landlord", "  - pack books", "    - buy boxes (high)"]
+    assert (await desk("tasks.move", task="pack books")).lines(INK)[0].startswith("A task of its own now: pack books")
+    assert await desk.tree() == ["- move house", "- pack books", "  - buy boxes (high)", "- call the landlord"]
+
+
+@pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
+async def test_a_task_cannot_stand_under_itself(desk: Desk, under: str) -> None:
+    before = await desk.tree()
+    with pytest.raises(UserError, match="a step of itself"):
+        await desk("tasks.move", task="move house", under=under)
+    assert await desk.tree() == before
+
+
+async def test_what_is_under_a_task_goes_with_it(desk: Desk) -> None:
+    await desk("tasks.done", task="move house")
+    assert [row["text"] for row in (await desk("tasks.list")).data()] == ["call the landlord"]
+
+
+async def test_a_template_makes_the_same_tasks_again(desk: Desk) -> None:
+    await desk("tasks.done", task="buy boxes")  # a step that is done belongs to it nevertheless
+    saved = await desk("tasks.template.save", name="Moving", task="move house")
+    assert saved.lines(INK) == ["Saved move house as the template Moving."]
+    await desk("tasks.done", task="move house")
+    assert (await desk("tasks.template.list")).lines(INK) == ["- Moving: move house (2 steps)"]
+    await desk("tasks.template.use", name="moving", title="move the office", under="call the landlord")
+    assert await desk.tree() == [
+        "- call the landlord", "  - move the office", "    - pack books", "      - buy boxes (high)",
+    ]  # fmt: skip
+    await desk("tasks.template.save", name="moving", task="call the landlord")
+    assert (await desk("tasks.template.list")).lines(INK) == ["- moving: call the landlord (3 steps)"]
+    await desk("tasks.template.remove", name="Moving")
+    assert (await desk("tasks.template.list")).data() == []
+    with pytest.raises(UserError, match="no task template"):
+        await desk("tasks.template.use", name="Moving")
+
+
+async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: Database) -> None:
+    await desk("tasks.template.save", name="Moving", task="move house")
+    await desk("tasks.add", ANN, title="dance")
+    assert [row["text"] for row in (await desk("tasks.list", ANN)).data()] == ["dance"]
+    assert (await desk("tasks.template.list", ANN)).data() == []
+    for name, given in (
+        ("tasks.move", {"task": "dance", "under": "move house"}),
+        ("tasks.move", {"task": "move house"}),
+    ):
+        with pytest.raises(UserError):
+            await desk(name, ANN, **given)
+    with pytest.raises(UserError):
+        await desk("tasks.template.use", ANN, name="Moving")
+    await desk("tasks.template.save", ANN, name="Dancing", task="dance")
+    assert [row["name"] for row in (await desk("tasks.template.list", ANN)).data()] == ["Dancing"]
+    held = await database.read(lambda rows: stores.count_all(rows, ANN.person))
+    assert (held["tasks"], held["knowledge"]) == (1, 1)  # what erases somebody erases both
