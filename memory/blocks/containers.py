@@ -47,8 +47,8 @@ from memory.blocks.schemas import (
     rendered,
     require_storable,
 )
+from memory.blocks.sequence import same
 from memory.blocks.targets import PLAIN, Target, every_part, field_target, part_target, section_of
-from memory.blocks.track import same
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 

@@ -16,14 +16,14 @@ from memory.blocks.guard import require_fits, require_yes, standing_block, tell_
 from memory.blocks.lifecycle import create_block
 from memory.blocks.lookup import own_block
 from memory.blocks.merge import (
-    Sight,
+    KnownVersion,
+    known_at,
+    known_to,
     lines_changed,
     lines_now,
     place_of_item,
     set_seen,
     shown_text,
-    sight_at,
-    sight_of,
 )
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation
@@ -63,7 +63,7 @@ def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None 
         _require_text(block)
         if seen is None and block.id in author.shown and block.shown != block.content:
             raise Refused(f"you see some lines of block {block.address} alone: {_NOT_WHOLE}")
-        known = sight(author, block, document) if seen is None else sight_at(document, seen)
+        known = known_version(author, block, document) if seen is None else known_at(document, seen)
         set_seen(document, PLAIN, text, known)
 
     return edit_block(tx, author, label, Operation.OVERWRITE, change)
@@ -79,7 +79,7 @@ def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: 
 
     def change(block: Block, document: BlockDocument) -> None:
         _require_text(block)
-        known = sight(author, block, document)
+        known = known_version(author, block, document)
         shown = shown_text(document, known)
         if known is not None and not known.others and last > len(shown.splitlines()):
             shown = document.text()
@@ -100,9 +100,9 @@ def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
     return "".join([*lines[:start], text + ends, *lines[end:]])
 
 
-def sight(author: Author, block: Block, document: BlockDocument) -> Sight | None:
+def known_version(author: Author, block: Block, document: BlockDocument) -> KnownVersion | None:
     """What the author knows of a block; None: all there is."""
-    return sight_of(document, author.shown.get(block.id), author.writer, author.turn)
+    return known_to(document, author.shown.get(block.id), author.writer, author.turn)
 
 
 def _require_text(block: Block) -> None:
@@ -163,7 +163,7 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
     def change(block: Block, document: BlockDocument, target: Target) -> None:
         if isinstance(target.shape, LogSchema):
             raise Refused("this is a log: its entries stay as they are; add_item adds one")
-        set_seen(document, target, value, sight(author, block, document))
+        set_seen(document, target, value, known_version(author, block, document))
 
     return _change(tx, author, label, path, Operation.OVERWRITE, change)
 
@@ -192,7 +192,7 @@ _Change: TypeAlias = Callable[[Block, BlockDocument, Target], None]
 
 def _change_item(tx: Tx, author: Author, label: str, path: str, number: int, function: Callable[..., None]) -> Block:
     def change(block: Block, document: BlockDocument, target: Target) -> None:
-        known = sight(author, block, document)
+        known = known_version(author, block, document)
         place = place_of_item(document, target, number, known)
         document.change(partial(function, target=target, number=place))
 

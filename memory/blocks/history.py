@@ -21,7 +21,7 @@ from memory.blocks.containers import parts_of
 from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
 from memory.blocks.replay import Held, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
-from memory.blocks.track import Track, text_track
+from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.gc_pause import uncollected
 
@@ -208,15 +208,15 @@ def blame(past: Past) -> list[Piece]:
     """
     replay, changes = past.replay, {step.change.seq: step.change for step in past.steps}
     if isinstance(past.held.schema, TextSchema):
-        return _pieces((str(content), changes.get(born)) for content, born in replay.tracks[""].written())
-    shown = text_track(past.start, past.text, past.steps)
+        return _pieces((str(content), changes.get(born)) for content, born in replay.histories[""].written())
+    shown = text_history(past.start, past.text, past.steps)
     wrote = [born for content, born in shown.written() for _ in content]
-    letters = {path: _letters(track) for path, track in replay.tracks.items() if track.is_text}
+    letters = {path: _letters(sequence) for path, sequence in replay.histories.items() if sequence.is_text}
     place = 0
     for text, path, item in segments(past.held.schema, past.held.whole):
         end = place + len(text)
         if path is not None and item is not None:
-            wrote[place:end] = [[born for _, born in replay.tracks[path].written()][item]] * len(text)
+            wrote[place:end] = [[born for _, born in replay.histories[path].written()][item]] * len(text)
         elif path in letters:
             last = wrote[place] if text else 0
             for at, char in enumerate(text, place):
@@ -228,9 +228,9 @@ def blame(past: Past) -> list[Piece]:
     return _pieces((char, changes.get(number)) for char, number in zip(text, wrote, strict=True))
 
 
-def _letters(track: Track) -> Iterator[int]:
+def _letters(sequence: SequenceHistory) -> Iterator[int]:
     """The change of each character that is no space: a text may be shown with other spaces than it has."""
-    return (born for content, born in track.written() for char in content if not char.isspace())
+    return (born for content, born in sequence.written() for char in content if not char.isspace())
 
 
 def _pieces(parts: Iterable[tuple[str, Change | None]]) -> list[Piece]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
-from memory.blocks.merge import set_seen, sight_at
+from memory.blocks.merge import known_at, set_seen
 from memory.blocks.revert import Edit
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema
@@ -48,7 +48,7 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
         now = _written(document, target)
         if mark and field_mark(now) != mark:
             raise Refused(f"it was changed since you saw it, so it stays as it is. {path} says now:\n{now}")
-        set_seen(document, target, value, sight_at(document, seen))
+        set_seen(document, target, value, known_at(document, seen))
 
     return edit(change)
 

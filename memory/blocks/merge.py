@@ -23,7 +23,7 @@ _MOST_PAIRS = 250_000  # lines against lines that are compared: some tenths of a
 
 
 @dataclass(frozen=True)
-class Sight:
+class KnownVersion:
     """What a writer knows of a block: the version that they were shown, and what they changed themselves since."""
 
     version: int
@@ -32,7 +32,7 @@ class Sight:
     """Whether somebody else changed it since."""
 
 
-def sight_of(document: BlockDocument, shown: int | None, writer: Writer, turn: TurnId | None) -> Sight | None:
+def known_to(document: BlockDocument, shown: int | None, writer: Writer, turn: TurnId | None) -> KnownVersion | None:
     """What a writer knows to whom that version was shown, and who writes in that turn; None: all there is."""
     if shown is None or shown >= document.version:
         return None
@@ -40,40 +40,40 @@ def sight_of(document: BlockDocument, shown: int | None, writer: Writer, turn: T
     own = frozenset(
         change.seq for change in since if turn is not None and (change.writer, change.turn) == (writer, turn)
     )
-    return Sight(shown, own, others=len(own) < len(since) or shown < document.base.version)
+    return KnownVersion(shown, own, others=len(own) < len(since) or shown < document.base.version)
 
 
-def sight_at(document: BlockDocument, seen: int | None) -> Sight | None:
+def known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
     """What somebody knows who says which version they saw; None: all there is. Raises Refused for one to come."""
     if seen is None or seen == document.version:
         return None
     if seen > document.version:
         raise Refused(f"there is no version {seen}: the block is at version {document.version}")
-    return Sight(seen)
+    return KnownVersion(seen)
 
 
 # ------------------------------------------------------------------------------------------------------ whole values
 
 
-def set_seen(document: BlockDocument, target: Target, value: Any, sight: Sight | None) -> None:
-    """Give a part a value, as somebody means it who knows no more than `sight`.
+def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVersion | None) -> None:
+    """Give a part a value, as somebody means it who knows no more than `known`.
 
     Of a text or a list what others changed since stays; of anything else the last who sets it wins. Raises Refused for
     a value that does not fit, BlockChanged where it cannot be told any more what the writer meant.
     """
     containers.fitting(target, value)
     edit = partial(containers.set_value, target=target, value=value)
-    if sight is None or not sight.others or target.kind not in ("text", "list"):
+    if known is None or not known.others or target.kind not in ("text", "list"):
         document.change(edit)
         return
-    seen = past_of(document).read_as(sight.version)
+    seen = past_of(document).read_as(known.version)
     if seen < document.base.version:
         raise _changed(document, target)
     since = [change.seq for change, names in document.touched(seen) if target.name in names]
-    if sight.own.issuperset(since):
+    if known.own.issuperset(since):
         document.change(edit)
         return
-    if sight.own.isdisjoint(since):
+    if known.own.isdisjoint(since):
         document.merge(seen, target.name, edit)
     elif document.merged(seen, target.name, edit):  # what was meant of it cannot be told from what was done already
         raise _changed(document, target)
@@ -95,37 +95,37 @@ def _changed(document: BlockDocument, target: Target) -> BlockChanged:
 # --------------------------------------------------------------------------------------- lines and items by number
 
 
-def place_of_item(document: BlockDocument, target: Target, number: int, sight: Sight | None) -> int:
+def place_of_item(document: BlockDocument, target: Target, number: int, known: KnownVersion | None) -> int:
     """The number that an item has now which had `number` when the writer saw it.
 
     Raises BlockChanged where somebody took it away since, or made something else of it; Refused when there was none.
     """
     containers.items_of(target)
-    if sight is None:
+    if known is None:
         return number
-    seen = past_of(document).read_as(sight.version)
+    seen = past_of(document).read_as(known.version)
     if seen < document.base.version:
         raise _changed(document, target)
     since = {change.seq for change, names in document.touched(seen) if target.name in names}
     count, item, place = document.place_of(seen, target.name, number)
     if not 1 <= number <= count:
-        if not since & sight.own:
+        if not since & known.own:
             raise Refused(f"there is no item {number}: the list had {count} when you saw it, counted from 1")
-        if since <= sight.own:
+        if since <= known.own:
             return number  # one of those that the writer added
     if place is None or (
-        not since <= sight.own and item != document.look(partial(containers.value_of, target=target))[place - 1]
+        not since <= known.own and item != document.look(partial(containers.value_of, target=target))[place - 1]
     ):
         raise _changed(document, target)
     return place
 
 
-def shown_text(document: BlockDocument, sight: Sight | None) -> str:
+def shown_text(document: BlockDocument, known: KnownVersion | None) -> str:
     """The text as the writer saw it. Raises BlockChanged where it is not in the document any more."""
-    if sight is None:
+    if known is None:
         return document.text()
     try:
-        return document.look_at(past_of(document).read_as(sight.version), containers.text_of)
+        return document.look_at(past_of(document).read_as(known.version), containers.text_of)
     except Refused as error:
         raise lines_changed(document.text()) from error
 

@@ -2,7 +2,8 @@
 
 Loro merges, compares and goes back to a version, but it cannot take one writer's changes out of the middle and keep
 what others wrote since. For that the operations in its exported history are replayed here, part by part: a text or a
-list as a `Track`; of a number, a time or yes-or-no there are the values that were set, of a counter what was added.
+list as a `SequenceHistory`; of a number, a time or yes-or-no there are the values that were set, of a counter what was
+added.
 """
 
 import math
@@ -12,19 +13,19 @@ from typing import Any, TypeAlias
 
 from memory.blocks.changes import Change, Content, Made, Note, Splice, Step, text_splices
 from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema, TextSchema
-from memory.blocks.targets import Target, every_part
-from memory.blocks.track import (
+from memory.blocks.sequence import (
     Element,
     Insert,
     Operation,
     Put,
     Report,
-    Track,
+    SequenceHistory,
     prefix,
     restored_since,
     same,
     words_of,
 )
+from memory.blocks.targets import Target, every_part
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
 
 _ROOT = "cid:root-"
@@ -88,16 +89,16 @@ class Replay:
         self.start, self.held = start, held
         self._targets = every_part(held.schema)
         self._paths = {target.name: path for path, target in self._targets.items()}
-        self.tracks: dict[str, Track] = {}
+        self.histories: dict[str, SequenceHistory] = {}
         self._values: dict[str, list[tuple[int, Any]]] = {}
         self._added: dict[str, list[tuple[int, float]]] = {}
         self._logged: set[int] = set()
         for path, target in self._targets.items():
             match target.kind:
                 case "text":
-                    self.tracks[path] = Track(start, begin.get(path) or "")
+                    self.histories[path] = SequenceHistory(start, begin.get(path) or "")
                 case "list":
-                    self.tracks[path] = Track(start, tuple(begin.get(path) or ()))
+                    self.histories[path] = SequenceHistory(start, tuple(begin.get(path) or ()))
                 case "value":
                     self._values[path] = [(start, begin.get(path))]
                 case "counter":
@@ -135,13 +136,13 @@ class Replay:
                     case "List", _:
                         self._logged.add(change.seq)
         for path, operations in done.items():
-            self.tracks[path].take(change, operations)
+            self.histories[path].take(change, operations)
 
     def _require_led_to(self, now: Mapping[str, Any]) -> None:
-        for path, track in self.tracks.items():
-            if not track.is_text:
-                track.settle(now[path])
-        wrong = [path for path, track in self.tracks.items() if [*track.content()] != [*now[path]]]
+        for path, sequence in self.histories.items():
+            if not sequence.is_text:
+                sequence.settle(now[path])
+        wrong = [path for path, sequence in self.histories.items() if [*sequence.content()] != [*now[path]]]
         wrong += [path for path, sets in self._values.items() if sets[-1][1] != now[path]]
         sums = {path: math.fsum(amount for _, amount in added) for path, added in self._added.items()}
         wrong += [path for path, total in sums.items() if not math.isclose(total, now[path], abs_tol=1e-6)]
@@ -157,8 +158,8 @@ class Replay:
         if any(number > version for number in self._logged):
             raise BlockRefused("entries of a log stay as they are")
         found: dict[str, Any] = {}
-        for path, track in self.tracks.items():
-            content = track.content(version)
+        for path, sequence in self.histories.items():
+            content = sequence.content(version)
             found[path] = content if isinstance(content, str) else [*content]
         for path, sets in self._values.items():
             found[path] = next((value for number, value in reversed(sets) if number <= version), None)
@@ -180,10 +181,10 @@ class Replay:
         What is older than the history, and what counters hold, is the oldest change's. Entries of logs are left out.
         """
         cuts: dict[int, dict[str, list[Splice[Content]]]] = {}
-        for path, track in self.tracks.items():
-            for number in sorted({born for _, born in track.written()}):
+        for path, sequence in self.histories.items():
+            for number in sorted({born for _, born in sequence.written()}):
                 place = 0
-                for content, born in track.written():
+                for content, born in sequence.written():
                     if born == number:
                         cuts.setdefault(number, {}).setdefault(path, []).append(Splice(place, 0, content))
                     place += len(content) if born <= number else 0
@@ -205,11 +206,11 @@ class Replay:
         """The way to the parts without some changes, keeping whatever others changed later.
 
         A value goes back to what it would be without them, if the last that was set is theirs; a counter loses what
-        they added; texts and lists as in `Track.back`. What cannot be without them stays, and is told: a required
-        field, a number out of range. Raises BlockRefused where what is read only would change.
+        they added; texts and lists as in `SequenceHistory.back`. What cannot be without them stays, and is told: a
+        required field, a number out of range. Raises BlockRefused where what is read only would change.
         """
         numbers, report = frozenset(numbers), Report()
-        sequences = {path: cuts for path in self.tracks if (cuts := self._sequence(path, numbers, report, beside))}
+        sequences = {path: cuts for path in self.histories if (cuts := self._sequence(path, numbers, report, beside))}
         values = {path: found[0] for path in self._values if (found := self._value(path, numbers, report))}
         counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
         for path in (*sequences, *values, *counters):
@@ -217,21 +218,21 @@ class Replay:
                 raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
         if self._logged & numbers:
             report.kept.append("the entries of a log stay as they are")
-        texts = [cut for path, cuts in sequences.items() if self.tracks[path].is_text for cut in cuts]
+        texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
         told = tuple(report.gone), tuple(report.lost), tuple(report.kept)
         return Plan(sequences, values, counters, *told, removed, restored)
 
     def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Splice[Content]]:
-        track, target = self.tracks[path], self._targets[path]
-        most = None if track.is_text else _most(target)
+        sequence, target = self.histories[path], self._targets[path]
+        most = None if sequence.is_text else _most(target)
         found = Report()
-        cuts = track.back(numbers, found, beside=beside, most=most)
-        found.lost += ["an item that is older than what is kept"] * len(numbers & set(track.unplaced))
+        cuts = sequence.back(numbers, found, beside=beside, most=most)
+        found.lost += ["an item that is older than what is kept"] * len(numbers & set(sequence.unplaced))
         report.gone += [f"{prefix(path)}{words}" for words in found.gone]
         report.lost += [f"{prefix(path)}{words}" for words in found.lost]
-        if cuts and target.required and track.is_text:
-            text = str(track.content())
+        if cuts and target.required and sequence.is_text:
+            text = str(sequence.content())
             for cut in cuts:
                 text = f"{text[: cut.place]}{cut.insert}{text[cut.place + cut.delete :]}"
             if not text.strip():

@@ -1,7 +1,7 @@
 """One text, or one list, with all that ever stood in it: replayed from recorded changes, and asked about the past.
 
-It is kept as runs, each with the changes at which it came, went and came back. What somebody brings back by going back
-is the run that it was, so it stays its first writer's.
+It is kept as spans, each with the changes at which it came, went and came back. What somebody brings back by going back
+is the span that it was, so it stays its first writer's.
 """
 
 import json
@@ -37,7 +37,7 @@ Operation: TypeAlias = Splice[Content] | Insert | Put
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class Span:
     """Characters that were written together, or one item of a list.
 
     `events` are the changes at which it came, went and came back, each with whether it stands since.
@@ -76,23 +76,23 @@ class Run:
             again = self.moved == number and len(self.events) > 1
             self.events = self.events[:-1] if again else (*self.events, (number, stands))
 
-    def part(self, start: int, end: int) -> "Run":
-        return Run(self.content[start:end], self.events)
+    def part(self, start: int, end: int) -> "Span":
+        return Span(self.content[start:end], self.events)
 
 
-class Track:
+class SequenceHistory:
     """One text, or one list, with all that ever stood in it, in order."""
 
     def __init__(self, start: int, content: Content) -> None:
         self.is_text = isinstance(content, str)
         parts = [content] if self.is_text else [(item,) for item in content]
-        self.runs = [Run(part, ((start, True),)) for part in parts if part]
+        self.spans = [Span(part, ((start, True),)) for part in parts if part]
         self.unplaced: list[int] = []
         """Changes that set items which are older than the history: which ones is not known."""
         self._start = start
         self._size = len(content)
         self._last = start
-        self._named: dict[Element, Run] = {}
+        self._named: dict[Element, Span] = {}
 
     # ---------------------------------------------------------------------------------------------- replaying
 
@@ -128,36 +128,36 @@ class Track:
         for offset, item in enumerate(new.items):
             place = new.place + offset
             self._splice(Splice(place, 0, (item,)), number, known)
-            self._named[clock + offset, peer] = self.runs[self._index(place + 1, number) - 1]
+            self._named[clock + offset, peer] = self.spans[self._index(place + 1, number) - 1]
 
     def _put(self, put: Put, number: int) -> None:
         old = self._named.get(put.name)
         if old is None or not old.stands:
             self.unplaced.append(number)
             return
-        new = Run((put.value,), ((number, True),))
-        self.runs.insert(self.runs.index(old), new)
+        new = Span((put.value,), ((number, True),))
+        self.spans.insert(self.spans.index(old), new)
         old.turn(number, stands=False)
         self._named[put.name] = new
 
     def _index(self, place: int, number: int) -> int:
-        """The index right behind the standing character before a place; splits a run if need be."""
+        """The index right behind the standing character before a place; splits a span if need be."""
         if not 0 <= place <= self._size:
             raise BlockCorrupt(f"change {number} at character {place} lies past the end of the text")
         if place > self._size // 2:
             rest = self._size - place
-            for index in range(len(self.runs) - 1, -1, -1):
-                run = self.runs[index]
-                if run.stands:
-                    size = len(run.content)
+            for index in range(len(self.spans) - 1, -1, -1):
+                span = self.spans[index]
+                if span.stands:
+                    size = len(span.content)
                     if rest < size:
                         if rest:
                             self._split(index, size - rest)
                         return index + 1
                     rest -= size
-        for index, run in enumerate(self.runs if place else ()):
-            if run.stands:
-                size = len(run.content)
+        for index, span in enumerate(self.spans if place else ()):
+            if span.stands:
+                size = len(span.content)
                 if place < size:
                     self._split(index, place)
                 if place <= size:
@@ -166,56 +166,56 @@ class Track:
         return 0
 
     def _split(self, index: int, at: int) -> None:
-        run = self.runs[index]
-        self.runs[index : index + 1] = [run.part(0, at), run.part(at, len(run.content))]
+        span = self.spans[index]
+        self.spans[index : index + 1] = [span.part(0, at), span.part(at, len(span.content))]
 
     def _add(self, at: int, cut: Splice[Content], number: int) -> int:
         """Insert behind what is gone there: what never stood together is in the order of writing."""
         end = self._next(at)
-        self.runs.insert(end, Run(cut.insert, ((number, True),)))
+        self.spans.insert(end, Span(cut.insert, ((number, True),)))
         self._size += len(cut.insert)
         return end + 1
 
     def _next(self, at: int) -> int:
-        """The next run that stands."""
-        return next((index for index in range(at, len(self.runs)) if self.runs[index].stands), len(self.runs))
+        """The next span that stands."""
+        return next((index for index in range(at, len(self.spans)) if self.spans[index].stands), len(self.spans))
 
     def _remove(self, at: int, size: int, number: int) -> None:
-        """Let so many standing characters go, from that run on."""
+        """Let so many standing characters go, from that span on."""
         while size > 0:
-            if at == len(self.runs):
+            if at == len(self.spans):
                 raise BlockCorrupt(f"change {number} removes more than there is")
-            run = self.runs[at]
-            if run.stands:
-                if len(run.content) > size:
+            span = self.spans[at]
+            if span.stands:
+                if len(span.content) > size:
                     self._split(at, size)
-                    run = self.runs[at]
-                run.turn(number, stands=False)
-                size -= len(run.content)
-                self._size -= len(run.content)
+                    span = self.spans[at]
+                span.turn(number, stands=False)
+                size -= len(span.content)
+                self._size -= len(span.content)
             at += 1
 
     def _restore(self, at: int, content: Content, number: int, known: int) -> int:
-        """Insert what brings back: runs that went there since `known` stand again, anything else is new."""
+        """Insert what brings back: spans that went there since `known` stand again, anything else is new."""
         place = new = 0
         index = at
 
         def flush() -> int:
             if place > new:
-                self.runs.insert(index, Run(content[new:place], ((number, True),)))
+                self.spans.insert(index, Span(content[new:place], ((number, True),)))
                 return index + 1
             return index
 
         while place < len(content):
             end = self._next(index)
             for each in range(index, end):
-                run = self.runs[each]
-                same = run.content == content[place : place + len(run.content)]
-                if same and known < run.moved < number:
+                span = self.spans[each]
+                same = span.content == content[place : place + len(span.content)]
+                if same and known < span.moved < number:
                     index = each
                     index = flush() + 1
-                    run.turn(number, stands=True)
-                    place += len(run.content)
+                    span.turn(number, stands=True)
+                    place += len(span.content)
                     new = place
                     break
             else:
@@ -227,35 +227,35 @@ class Track:
 
     def _return(self, number: int, version: int) -> None:
         """Let exactly what stood at a version stand again, in place of its like that the change put there."""
-        put = [run for run in self.runs if run.stands]
-        self.runs = [run for run in self.runs if run.born != number]
-        for run in self.runs:
-            run.turn(number, run.at(version))
-        again = {id(one): other for one, other in zip(put, (run for run in self.runs if run.stands), strict=False)}
+        put = [span for span in self.spans if span.stands]
+        self.spans = [span for span in self.spans if span.born != number]
+        for span in self.spans:
+            span.turn(number, span.at(version))
+        again = {id(one): other for one, other in zip(put, (span for span in self.spans if span.stands), strict=False)}
         if not self.is_text:
-            self._named = {name: again.get(id(run), run) for name, run in self._named.items()}
+            self._named = {name: again.get(id(span), span) for name, span in self._named.items()}
 
     def settle(self, held: Sequence[Any]) -> None:
         """Give items of a list that were set, nobody knows which, the values that they have now."""
-        standing = [run for run in self.runs if run.stands]
-        for run, value in zip(standing, held, strict=False):
-            if self.unplaced and run.born == self._start and run.content != (value,):
-                run.content = (value,)
+        standing = [span for span in self.spans if span.stands]
+        for span, value in zip(standing, held, strict=False):
+            if self.unplaced and span.born == self._start and span.content != (value,):
+                span.content = (value,)
 
     # --------------------------------------------------------------------------------------------------- reading
 
     def content(self, version: int | None = None) -> Content:
         """The text, or the items, at a version; without one the newest."""
-        return self._joined(run for run in self.runs if (run.stands if version is None else run.at(version)))
+        return self._joined(span for span in self.spans if (span.stands if version is None else span.at(version)))
 
-    def _joined(self, runs: Iterator[Run]) -> Content:
+    def _joined(self, spans: Iterator[Span]) -> Content:
         if self.is_text:
-            return "".join(str(run.content) for run in runs)
-        return tuple(item for run in runs for item in run.content)
+            return "".join(str(span.content) for span in spans)
+        return tuple(item for span in spans for item in span.content)
 
     def written(self) -> Iterator[tuple[Content, int]]:
         """What stands, each with the change that wrote it."""
-        return ((run.content, run.born) for run in self.runs if run.stands)
+        return ((span.content, span.born) for span in self.spans if span.stands)
 
     # ---------------------------------------------------------------------------------------------- taking back
 
@@ -270,82 +270,83 @@ class Track:
         put there. A list gets no more than `most` items.
         """
         back = set[int]()
-        room = len(self.runs) if most is None else most - sum(run.stands and run.without(numbers) for run in self.runs)
+        others = sum(span.stands and span.without(numbers) for span in self.spans)
+        room = len(self.spans) if most is None else most - others
         left, right = (self._sides(way, numbers, beside=beside) for way in (-1, 1))
-        for at, run in enumerate(self.runs):
-            if run.born in numbers and not run.stands and run.moved not in numbers:
-                report.gone.append(words_of(run.content))
+        for at, span in enumerate(self.spans):
+            if span.born in numbers and not span.stands and span.moved not in numbers:
+                report.gone.append(words_of(span.content))
             if at in left and left[at] and right[at] and len(back) < room:
                 back.add(at)
             elif at in left:
-                report.lost.append(words_of(run.content))
+                report.lost.append(words_of(span.content))
 
         def stays(at: int) -> bool:
-            return self.runs[at].without(numbers) if self.runs[at].stands else at in back
+            return self.spans[at].without(numbers) if self.spans[at].stands else at in back
 
         breaks = self._breaks(min(numbers, default=0), back, stays) if self.is_text else set[int]()
         cuts, place = list[Splice[Content]](), 0
-        for at, run in enumerate(self.runs):
-            end: Any = "\n" if at in breaks else run.content[:0]
-            if run.stands and not stays(at):
-                cuts.append(Splice(place, len(run.content), end))
+        for at, span in enumerate(self.spans):
+            end: Any = "\n" if at in breaks else span.content[:0]
+            if span.stands and not stays(at):
+                cuts.append(Splice(place, len(span.content), end))
             elif at in back:
-                cuts.append(Splice(place, 0, run.content + end))
-            place += len(run.content) if run.stands else 0
+                cuts.append(Splice(place, 0, span.content + end))
+            place += len(span.content) if span.stands else 0
         return cuts[::-1]
 
     def _sides(self, way: int, numbers: Collection[int], *, beside: bool) -> dict[int, bool]:
-        """The runs that these changes took away from others, with whether they fit in on that side."""
+        """The spans that these changes took away from others, with whether they fit in on that side."""
         found: dict[int, bool] = {}
-        for at in range(len(self.runs))[::-way]:
-            run = self.runs[at]
-            if run.stands or run.moved not in numbers or not run.without(numbers):
+        for at in range(len(self.spans))[::-way]:
+            span = self.spans[at]
+            if span.stands or span.moved not in numbers or not span.without(numbers):
                 continue
-            together = at + way in found and self.runs[at + way].moved == run.moved
+            together = at + way in found and self.spans[at + way].moved == span.moved
             found[at] = found[at + way] if together else self._side(at, way, numbers, beside=beside)
         return found
 
     def _side(self, at: int, way: int, numbers: Collection[int], *, beside: bool) -> bool:
         """Whether the neighbor still stands; and others wrote nothing in between, or with `beside` removed nothing."""
-        gone, index = self.runs[at].moved, at + way
-        while 0 <= index < len(self.runs):
-            run = self.runs[index]
+        gone, index = self.spans[at].moved, at + way
+        while 0 <= index < len(self.spans):
+            span = self.spans[index]
             index += way
-            stood = run.stands or run.moved in numbers
+            stood = span.stands or span.moved in numbers
             if (
                 beside
                 and not stood
-                and run.moved > gone
-                and any(stands and number in numbers for number, stands in run.events)
+                and span.moved > gone
+                and any(stands and number in numbers for number, stands in span.events)
             ):
                 return False
-            if run.born in numbers or (not run.stands and stood):
+            if span.born in numbers or (not span.stands and stood):
                 continue  # goes, is gone, or comes back: what lies behind it counts
-            if run.without(numbers, gone - 1):
-                return run.without(numbers)
-            if not beside and run.without(numbers):
+            if span.without(numbers, gone - 1):
+                return span.without(numbers)
+            if not beside and span.without(numbers):
                 return False
         return True
 
     def _breaks(self, first: int, back: Collection[int], stays: Callable[[int], bool]) -> set[int]:
-        """The runs that come back or go, and that leave a line break: else what others wrote would run into a line.
+        """The spans that come back or go, and that leave a line break: else what others wrote would span into a line.
 
-        `first` is the change from which on runs go. What stood on one line before it may again.
+        `first` is the change from which on spans go. What stood on one line before it may again.
         """
         found, left, between = set[int](), -1, list[int]()
-        for at in range(len(self.runs) + 1):
-            if at < len(self.runs) and not stays(at):
+        for at in range(len(self.spans) + 1):
+            if at < len(self.spans) and not stays(at):
                 between.append(at)
                 continue
-            before, behind = (self.runs[each] if 0 <= each < len(self.runs) else None for each in (left, at))
-            broken = [self.runs[each] for each in between if "\n" in self.runs[each].content]
+            before, behind = (self.spans[each] if 0 <= each < len(self.spans) else None for each in (left, at))
+            broken = [self.spans[each] for each in between if "\n" in self.spans[each].content]
             place = next(
-                (each for each in between if self.runs[each].stands), left if behind and left in back else None
+                (each for each in between if self.spans[each].stands), left if behind and left in back else None
             )
             ended = before is None or str(before.content).endswith("\n") or (behind and str(behind.content)[0] == "\n")
             if place is not None and broken and not ended:
-                anew = max(run.born for run in (before, behind) if run) >= first
-                if anew or any(run.at(first - 1) for run in broken):
+                anew = max(span.born for span in (before, behind) if span) >= first
+                if anew or any(span.at(first - 1) for span in broken):
                     found.add(place)
             left, between = at, []
         return found
@@ -368,12 +369,12 @@ def _exchanges(operations: Sequence[Operation]) -> list[Operation]:
     return found
 
 
-def text_track(start: int, text: str, steps: Sequence[Step]) -> Track:
+def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistory:
     """A text after these changes of it."""
-    track = Track(start, text)
+    history = SequenceHistory(start, text)
     for step in steps:
-        track.take(step.change, step.splices)
-    return track
+        history.take(step.change, step.splices)
+    return history
 
 
 @dataclass
