@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test test-network fast processes slow kill-rounds check format generate lock bench clean
+.PHONY: run install embedding test test-network test-browser screenshots fast processes slow kill-rounds check format generate lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -50,13 +50,13 @@ SAME := --hypothesis-profile=ci
 test: fast processes    ## lint, types and the tests
 
 processes: $(VENV)/.dev  ## the tests with real processes and sockets
-	$(PYTEST) $(SAME) -m "not slow and not network" -n 2 --dist loadfile $(PROCESSES)
+	$(PYTEST) $(SAME) -m "not slow and not network and not browser" -n 2 --dist loadfile $(PROCESSES)
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
-	$(PYTEST) $(SAME) -m "not slow and not network" -n auto $(PROCESSES:%=--ignore=%)
+	$(PYTEST) $(SAME) -m "not slow and not network and not browser" -n auto $(PROCESSES:%=--ignore=%)
 
 slow: check             ## new examples for the property tests, then the whole kill matrix and long outages
-	$(PYTEST) -m "hypothesis and not slow and not network" -n auto
+	$(PYTEST) -m "hypothesis and not slow and not network and not browser" -n auto
 	$(PYTEST) -m slow
 
 kill-rounds: $(VENV)/.dev  ## 300 SIGKILLs at random moments while people talk: 20 minutes
@@ -64,6 +64,12 @@ kill-rounds: $(VENV)/.dev  ## 300 SIGKILLs at random moments while people talk: 
 
 test-network: $(VENV)/.dev  ## Bluesky on the reference servers; the first time installs 465 MB of them into .venv
 	$(PYTEST) -m network --timeout 900 tests/bluesky_network
+
+test-browser: $(VENV)/.dev  ## the dashboard in the Chromium that is installed: every page, both themes, keyboard, axe
+	$(PYTEST) -m browser --timeout 600 tests/web
+
+screenshots: $(VENV)/.dev  ## pictures of the demo for README and docs, with the Chromium that is installed
+	$(BIN)/python -m tests.web.screenshots
 
 check: $(VENV)/.dev     ## format, lint, types
 	$(BIN)/ruff format --check .

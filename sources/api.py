@@ -28,9 +28,9 @@ from sources.text import flatten, sendable, visible
 SOURCE = "api"
 
 
-def place_of(who: str, whom: str) -> Place:
-    """The conversation of a program, or of the dashboard, with an agent or a group."""
-    name = flatten(f"{who}, with {whom}")
+def place_of(who: str, whom: str, called: str = "") -> Place:
+    """The conversation of a program, or of the dashboard, with the group of that id, which is called so."""
+    name = flatten(f"the {who} with {called}" if who == "dashboard" else f"{who} with {called}")
     return Place(PlaceId(f"{SOURCE}:{who}/{whom}"), PlaceKind.TERMINAL, OWNER, name=name)
 
 

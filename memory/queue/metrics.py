@@ -76,7 +76,9 @@ def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict
         return {row["day"]: row["n"] or 0 for row in rows.all(sql, (since,))}
 
     heard = count("count(*)", "inbox WHERE kind = 'message'", "received_at")
-    answered = count("count(*)", "turns WHERE status = 'done' AND parent_id IS NULL", "started_at")
+    answered = count(
+        "count(*)", "turns WHERE status = 'done' AND parent_id IS NULL AND person_id IS NOT NULL", "started_at"
+    )
     cost = count("sum(cost_usd)", "model_usage WHERE 1", "at")
     whole = ({day: int(n) for day, n in each.items()} for each in (heard, answered))
     return next(whole), next(whole), cost

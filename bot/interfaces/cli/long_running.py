@@ -85,6 +85,13 @@ def _chatting() -> Any:
     return importlib.import_module("bot.interfaces.cli.chat")
 
 
+@commands.command()
+def demo() -> None:
+    """Show the dashboard of a made-up constellation in a throw-away folder."""
+    logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
+    asyncio.run(importlib.import_module("bot.interfaces.cli.demo").show())
+
+
 def _serve(*, as_json: bool = False) -> None:
     config = configured()
     log_to(config, as_json=as_json)

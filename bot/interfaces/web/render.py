@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 STATIC = HERE / "static"
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f]")
 """Marks that turn text around, so that it is read otherwise than it is stored."""
+_ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _WRITERS = 8  # colors that tell writers apart
 
 
@@ -66,6 +67,11 @@ def colors(writers: Iterable[str]) -> dict[str, int]:
     return {each: number_ % _WRITERS for number_, each in enumerate(dict.fromkeys(filter(None, writers)))}
 
 
+def named(text: str) -> str:
+    """A place or a person without the id in parentheses."""
+    return _ID.sub("", text) or text
+
+
 def words(name: str) -> str:
     """The name of a field or an operation, as words."""
     return re.sub(r"[._-]", " ", name)
@@ -96,7 +102,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"when": when, "num": number, "money": money, "md": markdown, "words": words}
+    made.filters |= {"when": when, "num": number, "money": money, "md": markdown, "words": words, "named": named}
     made.globals |= {"icon": icon, "now": lambda: datetime.now(UTC)}
     return made
 

@@ -101,7 +101,7 @@ class Talk:
         alone = name.casefold() in known
         to = await (talking.agent(name, place) if alone else talking.group(name))
         several = alone and await self.database.read(lambda rows: _members(rows, to) > 1)
-        return Conversation(to, place_of(_SPEAKER.sub("-", who), to.group), several)
+        return Conversation(to, place_of(_SPEAKER.sub("-", who), to.group, to.name), several)
 
     async def say(self, to: Conversation, text: str, external_id: str = "") -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""

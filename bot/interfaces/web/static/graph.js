@@ -17,11 +17,11 @@
   for (let round = 0; round < rounds; round += 1) {
     const heat = 1 - round / rounds;
     for (let i = 0; i < list.length; i += 1) for (let j = i + 1; j < Math.min(list.length, i + near); j += 1) {
-      const a = list[i], b = list[j]; let dx = a.x - b.x, dy = a.y - b.y; const d2 = Math.max(60, dx * dx + dy * dy), push = 5200 / d2;
+      const a = list[i], b = list[j]; let dx = a.x - b.x, dy = a.y - b.y; const d2 = Math.max(60, dx * dx + dy * dy), push = 9000 / d2;
       const d = Math.sqrt(d2); dx /= d; dy /= d; a.vx += dx * push; a.vy += dy * push; b.vx -= dx * push; b.vy -= dy * push;
     }
-    edges.forEach(({ from, to }) => { const dx = to.x - from.x, dy = to.y - from.y, d = Math.max(1, Math.hypot(dx, dy)), pull = (d - 105) * 0.035; from.vx += dx / d * pull; from.vy += dy / d * pull; to.vx -= dx / d * pull; to.vy -= dy / d * pull; });
-    list.forEach((each) => { each.vx += (W / 2 - each.x) * 0.006; each.vy += (H / 2 - each.y) * 0.011; each.x += Math.max(-14, Math.min(14, each.vx)) * heat; each.y += Math.max(-14, Math.min(14, each.vy)) * heat; each.vx *= 0.6; each.vy *= 0.6; });
+    edges.forEach(({ from, to }) => { const dx = to.x - from.x, dy = to.y - from.y, d = Math.max(1, Math.hypot(dx, dy)), pull = (d - 120) * 0.035; from.vx += dx / d * pull; from.vy += dy / d * pull; to.vx -= dx / d * pull; to.vy -= dy / d * pull; });
+    list.forEach((each) => { each.vx += (W / 2 - each.x) * 0.006; each.vy += (H / 2 - each.y) * 0.014; each.x += Math.max(-14, Math.min(14, each.vx)) * heat; each.y += Math.max(-14, Math.min(14, each.vy)) * heat; each.vx *= 0.6; each.vy *= 0.6; });
   }
   const xs = list.map((each) => each.x), ys = list.map((each) => each.y);
   const box = { x: Math.min(...xs) - 70, y: Math.min(...ys) - 40 }; box.w = Math.max(...xs) - box.x + 70; box.h = Math.max(...ys) - box.y + 40;
@@ -30,13 +30,13 @@
   edges.forEach((edge) => {
     edge.line = make("line", { x1: edge.from.x, y1: edge.from.y, x2: edge.to.x, y2: edge.to.y });
     edge.label = make("text", { x: (edge.from.x + edge.to.x) / 2, y: (edge.from.y + edge.to.y) / 2 - 3, "text-anchor": "middle", class: "rel" });
-    edge.label.textContent = list.length <= 60 ? edge.each.relation : ""; svg.append(edge.line, edge.label);
+    edge.label.textContent = list.length <= 12 ? edge.each.relation : ""; svg.append(edge.line, edge.label);
   });
   const title = document.querySelector("#chosen"), facts = document.querySelector("#facts");
   const choose = (chosen) => {
     const about = edges.filter((edge) => edge.from === chosen || edge.to === chosen), kept = new Set([chosen, ...about.flatMap((edge) => [edge.from, edge.to])]);
     list.forEach((each) => { each.g.classList.toggle("dim", !kept.has(each)); each.g.classList.toggle("on", each === chosen); });
-    edges.forEach((edge) => { edge.line.classList.toggle("on", about.includes(edge)); edge.line.classList.toggle("dim", !about.includes(edge)); edge.label.classList.toggle("dim", !about.includes(edge)); if (about.includes(edge)) edge.label.textContent = edge.each.relation; });
+    edges.forEach((edge) => { edge.line.classList.toggle("on", about.includes(edge)); edge.line.classList.toggle("dim", !about.includes(edge)); edge.label.classList.toggle("dim", !about.includes(edge)); edge.label.textContent = about.includes(edge) ? edge.each.relation : ""; });
     title.textContent = chosen.name;
     facts.replaceChildren(...about.slice(0, 40).map(({ each }) => {
       const item = document.createElement("li"), says = document.createElement("span"); item.className = "small";

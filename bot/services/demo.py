@@ -1,0 +1,266 @@
+"""A constellation to try things on: two agents and a month of talk that never happened, written into a fresh folder."""
+
+import random
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memory import activity, agents, requests, usage
+from memory.agents import Agent, Group
+from memory.blocks import NewBlock, edits
+from memory.blocks.changes import agent_writer
+from memory.blocks.records import Author
+from memory.knowledge import archival, graph
+from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.consolidation.run_records import begin_run
+from memory.knowledge.graph import Entity, Triple
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.queue import inbox, messages, outbox, turns
+from memory.queue.inbox import Arrival, Heard
+from memory.queue.outbox import NewRow
+from memory.queue.payloads import Brought
+from memory.queue.turns import Turn
+from memory.requests import Kind, Request
+from memory.store.database import Tx
+from memory.store.ids import InboxId, MessageId, PersonId, PlaceId
+from memory.usage import Spent
+from sources.api import SOURCE, place_of
+from sources.terminal import PERSON
+
+CONFIGURATION = """\
+[constellation]
+name = "demo"
+owner = "Robin"
+
+[schedule]
+zone = "UTC"
+
+[web.server]
+listen = "127.0.0.1:0"
+
+[[agents]]
+name = "Carina"
+description = "Keeps Robin's days in order, and remembers"
+
+[[agents]]
+name = "Anchor"
+description = "Looks things up, compares and drafts"
+
+[[groups]]
+name = "Home"
+members = ["Carina"]
+default = true
+
+[[groups]]
+name = "Workshop"
+members = ["Anchor", "Carina"]
+
+[[groups]]
+name = "Nightwatch"
+members = ["Carina"]
+pattern = "sleeptime"
+[groups.sleeptime]
+quiet = "00:00-23:59"
+[[groups.sleeptime.triggers]]
+name = "evening"
+on = "time_elapsed"
+minutes = 1440
+
+[[budgets.limits]]
+subject = "constellation"
+period = "day"
+usd = 1.5
+tokens = 800000
+"""
+_MODELS = ("openai:gpt-5-mini", "openai:gpt-5")
+_CHANNEL = Heard(PlaceId("discord:1001"), "guild", "#general", Audience("guild:1000"), (PUBLIC,))
+_PEOPLE = {"Robin": PERSON, "Mika": PersonId("discord:2001"), "Jonas": PersonId("discord:2002")}
+_UPKEEP_DAYS = 30
+
+
+@dataclass
+class _Writing:
+    """What is written into, and by what dice."""
+
+    tx: Tx
+    now: datetime
+    dice: random.Random
+
+    def group(self, name: str) -> Group:
+        return next(each for each in agents.groups(self.tx) if each.name == name)
+
+    def agent(self, name: str) -> Agent:
+        found = agents.agent_named(self.tx, name)
+        if found is None:
+            raise ValueError(f"the demo has no agent {name}")
+        return found
+
+
+def write_demo(tx: Tx, now: datetime) -> None:
+    """Fill a fresh constellation that was made from `CONFIGURATION`."""
+    data = _data()
+    writing = _Writing(tx, now, random.Random(7))  # the same demo every time
+    for number, each in enumerate(data["talk"]):
+        _say(writing, number, each)
+    _know(writing, data["known"])
+    for each in data["asked"]:
+        _ask(writing, each)
+    for each in data["night"]:
+        _dream(writing, each)
+    for ago in range(_UPKEEP_DAYS):
+        _keep_up(writing, ago)
+
+
+def demo_agenda() -> list[tuple[str, dict[str, str]]]:
+    """Operations that fill the schedule, each with its arguments."""
+    return [(each.pop("operation"), each) for each in _data()["agenda"]]
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("demo.toml").read_text("utf-8"))
+
+
+def _moment(now: datetime, told: Mapping[str, Any]) -> datetime:
+    clock = datetime.strptime(told["at"], "%H:%M").replace(tzinfo=UTC)
+    return min(
+        (now - timedelta(days=told["ago"])).replace(hour=clock.hour, minute=clock.minute, second=0),
+        now - timedelta(minutes=20),
+    )
+
+
+def _say(writing: _Writing, number: int, told: Mapping[str, Any]) -> None:
+    """A message with its answer, and the stages between."""
+    tx, dice = writing.tx, writing.dice
+    at = _moment(writing.now, told)
+    agent = writing.agent(told.get("to", "Carina"))
+    group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
+    own = place_of("dashboard", group.id, group.name)
+    place = _CHANNEL if "where" in told else Heard(own.id, own.kind, own.name, own.audience, own.within)
+    source = "discord" if "where" in told else SOURCE
+    person, trust = _PEOPLE[told["who"]], Trust.OWNER if told["who"] == "Robin" else Trust.APPROVED
+    external = f"demo-{number}"
+    arrival = Arrival(
+        source, external, "message", place, person, told["who"], trust, external, told["text"], at, Brought(), group.id
+    )
+    taken = inbox.accept(tx, arrival, at)
+    if taken is None:
+        return
+    begun = at + timedelta(milliseconds=dice.randint(40, 700))
+    scope = Scope(place.audience, frozenset(place.within))
+    turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, person, scope, trust, (), 0, begun)
+    turns.begin(tx, turn)
+    row = inbox.get(tx, InboxId(taken.id))
+    inbox.claim(tx, [row] if row is not None else [], turn.id)
+    heard = row.message if row is not None and row.message is not None else MessageId(0)
+    messages.join_batch(tx, [heard], turn.id)
+    ended = _work(writing, turn, agent, told.get("tools", ()))
+    _answer(writing, turn, agent, told["answer"], source, ended)
+    _remember(tx, turn, agent, told, ended)
+
+
+def _work(writing: _Writing, turn: Turn, agent: Agent, tools: list[str]) -> datetime:
+    """Model calls with tool calls between them; when the last one was over."""
+    tx, dice, at = writing.tx, writing.dice, turn.started_at
+    size = dice.randint(2_600, 4_800)
+    for tool in (*tools, ""):
+        at += timedelta(milliseconds=dice.randint(600, 2_400))
+        model = _MODELS[dice.random() < 0.25]
+        written = dice.randint(30, 240)
+        price = (0.25, 2.0) if model == _MODELS[0] else (1.25, 10.0)
+        cost = (size * price[0] + written * price[1]) / 1e6
+        usage.record(tx, turn, Spent(model, size, written, size * 2 // 3, 0, cost * 4), at)
+        size += dice.randint(150, 900)
+        if tool:
+            at += timedelta(milliseconds=dice.randint(8, 1_900))
+            details = {"tool": tool, "operation": None, "worked": True}
+            activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, f"used {tool}", details), at)
+    del agent
+    return at
+
+
+def _answer(writing: _Writing, turn: Turn, agent: Agent, text: str, source: str, at: datetime) -> None:
+    tx, sent = writing.tx, at + timedelta(milliseconds=writing.dice.randint(15, 420))
+    said = messages.Said(
+        turn.id, 0, turn.place, agent.id, turn.person, agent.name, "assistant", text, source,
+        turn.scope.audience, Trust.AGENT, at,
+    )  # fmt: skip
+    message = messages.add_said(tx, said)
+    new = NewRow(
+        f"turn/{turn.id}/0", turn.place, source, text, turn.scope.audience, turn=turn.id, message=message,
+        person=turn.person, agent=agent.id,
+    )  # fmt: skip
+    row = outbox.add(tx, new, at)
+    inbox.finish(tx, turn.id, at)
+    turns.end(tx, turn.id, "done", at)
+    if row is not None:
+        outbox.mark_sending(tx, row, at)
+        outbox.mark_sent(tx, row, f"demo-answer-{row}", sent)
+
+
+def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: datetime) -> None:
+    """What the agent wrote down because of it."""
+    if text := told.get("block"):
+        new = NewBlock(agent.id, "human", "What I know about Robin", OWNER, Trust.OWNER, char_limit=600, pinned=True)
+        author = Author(agent.id, turn.scope, agent_writer(agent.id), turn.trust, at, turn.id, new)
+        edits.write_block(tx, author, "human", text)
+        details = {"block": "human", "operation": "edit"}
+        activity.note(tx, activity.of_turn(turn, activity.Kind.BLOCK, "changed the block human", details), at)
+
+
+def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:
+    """The graph, read out of stored entries as a run of the night would."""
+    tx, agent, at = writing.tx, writing.agent("Carina"), writing.now - timedelta(hours=8)
+    run = begin_run(tx, at, "done", ())
+    origin = Origin(Scope(OWNER), Trust.OWNER, PERSON)
+    for each in known:
+        entry = archival.insert(tx, agent.id, NewEntry(each["says"], origin, category="knowledge"), at)
+        triples = [
+            Triple(Entity(one, graph.Kind(kind)), relation, Entity(other, graph.Kind(of)))
+            for one, kind, relation, other, of in each["triples"]
+        ]
+        graph.put(tx, run, entry, triples, at)
+
+
+def _ask(writing: _Writing, asked: Mapping[str, str]) -> None:
+    """A request that waits, in a turn that waits with it."""
+    tx, agent = writing.tx, writing.agent(asked["agent"])
+    group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
+    at = writing.now - timedelta(minutes=writing.dice.randint(12, 50))
+    place, scope = place_of("dashboard", group.id, group.name), Scope(OWNER)
+    turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, PERSON, scope, Trust.OWNER, (), 0, at)
+    turns.begin(tx, turn)
+    turns.end(tx, turn.id, "cancelled", at)
+    requests.ask(
+        tx,
+        Request(
+            requests.new_request_id(), Kind.TOOL, asked["tool"], agent.id, group.id, turn.id, f"demo-{turn.id}",
+            asked["tool"], asked["arguments"], requests.digest_of(asked["tool"], asked["arguments"]),
+            ((Kind.TOOL, asked["tool"], ""),), {}, asked["reason"], place.id, PERSON, scope, Trust.OWNER, (PERSON,), 1,
+            once_only=False, created_at=at, expires_at=writing.now + timedelta(hours=20),
+        ),
+    )  # fmt: skip
+
+
+def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
+    """A turn of the night, with what it said."""
+    tx, agent, group = writing.tx, writing.agent("Carina"), writing.group("Nightwatch")
+    night = (writing.now - timedelta(days=told["ago"])).replace(hour=3, minute=writing.dice.randint(0, 59))
+    at = night if night < writing.now else night - timedelta(days=1)
+    place = place_of("dashboard", group.id, group.name)
+    turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, None, Scope(OWNER), Trust.AGENT, (), 0, at)
+    turns.begin(tx, turn)
+    _answer(writing, turn, agent, told["text"], SOURCE, _work(writing, turn, agent, ["recall"]))
+
+
+def _keep_up(writing: _Writing, ago: int) -> None:
+    """What summaries and the like cost on a day."""
+    dice, at = writing.dice, writing.now - timedelta(days=ago, minutes=90)
+    for name in ("Carina", "Anchor"):
+        for _call in range(dice.randint(2, 9)):
+            size, written = dice.randint(3_000, 16_000), dice.randint(200, 1_100)
+            cost = (size * 0.25 + written * 2) / 1e6 * dice.uniform(2, 5)
+            spent = Spent(_MODELS[0], size, written, size // 3, 0, cost)
+            usage.record_upkeep(writing.tx, writing.agent(name).id, None, spent, at)

@@ -1,0 +1,139 @@
+"""The dashboard in a real Chromium: every page in both themes and sizes, by keyboard, and looked over by axe."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, async_playwright
+
+from bot.services.demo import CONFIGURATION, demo_agenda, write_demo
+from memory.store.clock import utc_now
+from memory.store.faults import commit_point
+from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium
+from tests.web.site import Site, site
+
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(not chromium(), reason="no Chromium is installed")]
+_WRITE = commit_point("test.demo")
+PAGES = (
+    "/", "/chat/Carina", "/approvals", "/search?text=Lisbon", "/memory", "/memory?show=entries", "/memory?show=journal",
+    BLOCK, "/graph", "/nights", "/context", "/messages", "/schedule", "/costs", "/agents", "/agents/Carina",
+    "/groups/Workshop", "/people", "/logs", "/settings", "/commands", "/commands/remind.me",
+)  # fmt: skip
+EMPTY = tuple(each for each in PAGES if each not in (BLOCK, "/groups/Workshop"))
+
+
+@asynccontextmanager
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        made = await playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        yield made
+        await made.close()
+
+
+@asynccontextmanager
+async def demo(folder: Path) -> AsyncIterator[Site]:
+    async with site(folder, CONFIGURATION) as s:
+        await s.app.services.database.write(_WRITE, lambda tx: write_demo(tx, utc_now()))
+        for operation, given in demo_agenda():
+            await s.call(operation, **given)
+        yield s
+
+
+async def signed_in(made: Browser, s: Site, *, phone: bool = False, dark: bool = False) -> tuple[Page, list[str]]:
+    """A page of a browser that is signed in, and what goes wrong on it."""
+    context = await made.new_context(viewport=PHONE if phone else WIDE, color_scheme="dark" if dark else "light")
+    page, wrong = await context.new_page(), list[str]()
+    page.on(
+        "console", lambda said: wrong.append(f"{page.url}: {said.text}") if said.type in ("error", "warning") else None
+    )
+    page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
+    await page.goto(await s.link())
+    await page.wait_for_url(f"{s.address}/")
+    return page, wrong
+
+
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("filled", [True, False])
+async def test_every_page_is_sound(tmp_path: Path, *, phone: bool, dark: bool, filled: bool) -> None:
+    async with demo(tmp_path) if filled else site(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s, phone=phone, dark=dark)
+        found = list[str]()
+        for path in PAGES if filled else EMPTY:
+            await page.goto(f"{s.address}{path}")
+            await page.wait_for_timeout(150)
+            width = await page.evaluate("document.documentElement.scrollWidth")
+            if width > (PHONE if phone else WIDE)["width"]:
+                found.append(f"{path}: {width} px wide")
+            for each in (await Axe().run(page)).response["violations"]:
+                where = each["nodes"][0]["html"][:160]
+                found.append(f"{path}: {each['id']}: {where} {each['nodes'][0].get('failureSummary', '')[:200]}")
+        assert "\n".join(found) == ""
+        assert wrong == []
+
+
+async def test_a_request_is_approved_and_a_block_restored_by_keyboard_alone(tmp_path: Path) -> None:
+    async with demo(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s)
+        await page.keyboard.press("g")
+        await page.keyboard.press("a")
+        await page.wait_for_url("**/approvals")
+        await focus(page, "Deny")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".banner.good")
+        assert len((await s.call("permits.list"))["requests"]) == 1
+        await page.goto(f"{s.address}{BLOCK}")
+        await page.locator("#version").focus()
+        for _ in range(4):
+            await page.keyboard.press("ArrowLeft")
+        await page.wait_for_selector("#at :text('Version 2 of 6')")
+        await focus(page, "Restore this version")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".banner.good")
+        assert "60 field reports" in (await s.call("memory.show", label="human"))["text"]
+        assert wrong == []
+
+
+async def focus(page: Page, words: str) -> None:
+    """Press Tab until something of these words has the focus."""
+    for _ in range(120):
+        await page.keyboard.press("Tab")
+        if words in (await page.evaluate("document.activeElement.textContent") or ""):
+            return
+    raise AssertionError(f"nothing called {words} was reached")
+
+
+async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s)
+        await page.goto(f"{s.address}/chat/Carina")
+        await page.keyboard.type("remember that my dentist is on Elm Street")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".say:not(.mine) footer a:text('Why?')")
+        await page.goto(f"{s.address}/messages")
+        await page.wait_for_timeout(2_500)
+        rows = await page.locator("tbody tr").count()
+        await s.call("facts.list")
+        said = await s.app.web.talk.conversation("dashboard", "Carina")
+        await s.app.web.talk.say(said, "hello again")
+        async with asyncio.timeout(15):
+            while await page.locator("tbody tr").count() == rows:
+                await page.wait_for_timeout(200)
+        assert wrong == []
+
+
+async def test_scripts_of_others_never_run(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s)
+        evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+        said = await s.app.web.talk.conversation("dashboard", "Carina")
+        async for _each in s.app.web.talk.follow(said.place.id, await s.app.web.talk.say(said, evil)):
+            pass
+        await s.call("archival.add", text=evil)
+        for path in ("/chat/Carina", "/memory?show=entries", "/search?text=owned", "/messages"):
+            await page.goto(f"{s.address}{path}")
+            assert "owned" not in await page.title()
+        assert wrong == []
