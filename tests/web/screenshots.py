@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, ViewportSize, async_playwright
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "screenshots"
@@ -17,7 +17,8 @@ BLOCK = "/memory/block?label=human"
 PAGES = {"overview": "/", "chat": "/chat/Carina", "memory": BLOCK, "graph": "/graph", "costs": "/costs"}
 MORE = {name: f"/{name}" for name in ("approvals", "schedule", "nights", "agents", "people", "context", "settings")}
 """Looked at by whoever changes the pages, with `python -m tests.web.screenshots FOLDER all`."""
-WIDE, PHONE = {"width": 1280, "height": 860}, {"width": 360, "height": 780}
+WIDE: ViewportSize = {"width": 1280, "height": 860}
+PHONE: ViewportSize = {"width": 360, "height": 780}
 
 
 def chromium() -> str:

@@ -40,11 +40,11 @@ async def show() -> None:
                 call = app.services.registry.call
                 for operation, given in demo_agenda():
                     await call(operation, owner_at_terminal(), given)
-                link = await call("dashboard.open", owner_at_terminal(), {})
-                click.echo(link.url)
+                url = (await call("dashboard.open", owner_at_terminal(), {})).data()["url"]
+                click.echo(url)
                 click.echo("Everything in it is made up and goes when you press Ctrl-C.", err=True)
                 if streams.attended():
-                    webbrowser.open(link.url)
+                    webbrowser.open(url)
                 await stop.wait()
 
             await app.run(until_stopped)
