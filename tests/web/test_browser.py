@@ -87,9 +87,9 @@ async def test_a_request_is_approved_and_a_block_restored_by_keyboard_alone(tmp_
         assert len((await s.call("permits.list"))["requests"]) == 1
         await page.goto(f"{s.address}{BLOCK}")
         await page.locator("#version").focus()
-        for _ in range(4):
+        for _ in range(5):
             await page.keyboard.press("ArrowLeft")
-        await page.wait_for_selector("#at :text('Version 2 of 6')")
+        await page.wait_for_selector("#at :text('Version 2 of 7')")
         await focus(page, "Restore this version")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".banner.good")

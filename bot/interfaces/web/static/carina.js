@@ -93,7 +93,7 @@
       value: (_, value) => value == null ? "–" : each.scale === "$" ? `$${value.toFixed(2)}` : value.toLocaleString(),
     }));
     figure.replaceChildren();
-    new uPlot({
+    new uPlot({ legend: { live: false },
       width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 28), series: [{ value: (_, at) => at == null ? "–" : names ? names[at] : new Date(at * 1000).toLocaleDateString() }, ...series],
       scales: { x: { time: !names, range: names ? (_u, low, high) => [low - 0.6, high + 0.6] : undefined }, ...Object.fromEntries(scales.map((scale) => [scale, { range: (_u, _low, high) => [0, Math.max(high * 1.1, 1e-9)] }])) },
       axes: [{ ...axis, ...(names && { values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: [1] }) },
