@@ -154,6 +154,20 @@ EXEMPT = {
     "bluesky.profile": "`carina bluesky setup`",
     "bluesky.remove": "Bluesky's own tests",
     "bluesky.pass_over": "Bluesky's own tests",
+    # Owners' commands and the dashboard's; each is one transaction.
+    "chat.stop": "an answer that is stopped at the terminal",
+    "data_sources.add": "`/source add` and `carina source add`",
+    "data_sources.change": "the same",
+    "data_sources.remove": "the same",
+    "imports.take": "a record of `carina import`",
+    "imports.undo": "takes an import back",
+    "web.add_key": "a key for the API",
+    "web.drop_key": "the same",
+    "web.use_key": "a request to the API",
+    # A job that looks at feeds and calendars; what one look brought is known by its own id when it is looked at again.
+    "sources.fail": "a look that failed",
+    "sources.see": "what a look brought",
+    "sources.tell": "what the owner is told of a source that keeps failing",
     # None has to do with an answer, and they wait minutes, for a caller or for a defect.
     "discord.gave_up": "tells the owner of an event that could not be handled at any try",
     "discord.presence": "shown by a front end about itself; no message causes it",

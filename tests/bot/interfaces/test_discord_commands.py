@@ -100,6 +100,7 @@ async def live_service(folder: Path) -> AsyncIterator[Live]:
             commands = Commands(put, never_synced, forget, lambda _interaction: "", lambda given: given)
             client = make_client(settings, lambda _event, _args: None, commands, left_out=frozenset(), sharded=False)
             async with simcord.run(client) as env:
+                await client.tree.sync()  # as the source does once it is connected
                 yield Live(env, database)
 
 
