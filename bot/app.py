@@ -13,7 +13,7 @@ from typing import Any
 from bot.agents.notices import owner_notices
 from bot.config import Config
 from bot.interfaces import control, socket
-from bot.interfaces.chat import Chat
+from bot.interfaces.chat import Chats
 from bot.interfaces.frontends import connect_fronts
 from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.web.pulse import Pulse
@@ -21,8 +21,8 @@ from bot.interfaces.web.server import WebParts, WebServer
 from bot.interfaces.web.talk import Talk
 from bot.runtime.supervision import Supervisor, Work, failure_words
 from bot.services.composition import ServedConstellations, Services
-from bot.services.constellations import ConstellationCommands
 from bot.services.restart import Restart
+from bot.services.served_registry import ServedRegistry
 from bot.services.sharing import open_shared
 from memory import agents
 from memory.store.clock import Clock, utc_now
@@ -42,8 +42,7 @@ class App:
     served: ServedConstellations
     services: Services
     """Of the constellation of the configuration, which is always open."""
-    chat: Chat
-    requests: GroupRequests
+    chats: Chats
     fronts: tuple[Front, ...]
     web: WebServer
 
@@ -81,6 +80,7 @@ class App:
         return {
             **fronts,
             "erasures": served.people.privacy.eraser.run,
+            "strangers": served.access.run,
             "jobs": served.runner.run,
             "MCP servers": served.shared.mcp.run,
             "dashboard": self.web.run,
@@ -98,16 +98,14 @@ class App:
 
     def _handlers(self) -> dict[str, Callable[..., Any]]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
-        shared = self.served.shared
         return {
-            **ConstellationCommands(shared.constellations, shared.configured).handlers(),
-            **socket.handlers(self.services.registry),
-            "chat": self.chat.chat,
-            "say": self.chat.say,
-            "once": self.chat.once,
-            "chat.stop": self.chat.stop,
-            "chat.suggest": self.chat.suggest,
-            "group.ask": self.requests.ask,
+            **socket.handlers(ServedRegistry(self.served, self.services.registry.operations)),
+            "chat": self.chats.chat,
+            "say": self.chats.say,
+            "once": self.chats.once,
+            "chat.stop": self.chats.stop,
+            "chat.suggest": self.chats.suggest,
+            "group.ask": self.chats.ask,
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }
 
@@ -139,7 +137,7 @@ async def build(
         served = await stack.enter_async_context(shared)
         services = await stack.enter_async_context(served.use(served.shared.configured))
         terminal = Front(*services.terminal)
-        connected = (terminal, web.front, *connect_fronts(config, services, clock, wanted=fronts))
+        connected = (terminal, web.front, *connect_fronts(config, served, services, wanted=fronts))
         endpoints.update({front.source.name: front.endpoint for front in connected})
         ready = served.shared.fronts.ready
         ready.update({front.source.name: functools.partial(_hears, front) for front in connected})
@@ -148,7 +146,7 @@ async def build(
         talk, access = Talk(services, router, web.source), served.shared.web_access
         requests = GroupRequests(services, router)
         server = WebServer(config, web, access, talk, services, clock, pulse, requests)
-        yield App(served, services, Chat(services, router), requests, connected, server)
+        yield App(served, services, Chats(served), connected, server)
 
 
 def _hears(front: Front) -> bool:

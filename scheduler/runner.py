@@ -12,7 +12,9 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
@@ -53,9 +55,14 @@ _AT_ONCE = 100  # due jobs read at a time
 _log = Log("scheduler.runner")
 
 
+Earliest: TypeAlias = Callable[[ConstellationId, Rows], datetime | None]
+"""When a constellation has to be looked at."""
+
+
 class Runner:
     """The jobs of every constellation of a data folder. `queued` is told of one in which a job wrote something,
-    and `redact` takes secrets out of what is kept of an error."""
+    `redact` takes secrets out of what is kept of an error, and `earliest` says when a
+    constellation has to be opened, for a job or for something else that waits there."""
 
     def __init__(
         self,
@@ -64,12 +71,14 @@ class Runner:
         clock: Clock,
         queued: Callable[[ConstellationId], None],
         redact: Callable[[str], str],
+        earliest: Earliest = lambda _constellation, rows: jobs.earliest(rows),
     ) -> None:
         self._constellations = constellations
         self._opening = opening
         self._clock = clock
         self.queued = queued
         self._redact = redact
+        self._earliest = earliest
         self._holder = new_id("run")
         self._woken = asyncio.Event()
         self._changed: set[ConstellationId] = set()
@@ -105,7 +114,8 @@ class Runner:
             await self._replan_everywhere(now)
         self._seen = now
         for constellation in {*self._changed, *self._constellations.open_now()}:
-            await self._index(constellation)
+            if self._constellations.has(constellation):
+                await self._index(constellation)
         for constellation in await self._constellations.registry.read(lambda rows: jobs.wakes(rows, now)):
             try:
                 await self._serve(constellation, now)
@@ -147,7 +157,7 @@ class Runner:
         now = self._clock()
         for constellation in self._constellations.all():
             try:
-                earliest, newest = await asyncio.to_thread(_peek, constellation.path)
+                earliest, newest = await asyncio.to_thread(self._peek, constellation.id, constellation.path)
             except (StoreError, driver.DatabaseError) as error:
                 _log.error("jobs_not_read", constellation=constellation.name, reason=str(error))
                 continue
@@ -156,16 +166,25 @@ class Runner:
             else:
                 await self._note(constellation.id, earliest)
 
+    def _peek(self, constellation: ConstellationId, path: Path) -> tuple[datetime | None, datetime | None]:
+        raw = connect(path, read_only=True)
+        try:
+            rows = Rows(raw)
+            return self._earliest(constellation, rows), jobs.newest_run(rows)
+        finally:
+            raw.close()
+
     async def _index(self, constellation: ConstellationId) -> None:
         self._changed.discard(constellation)
         async with self._constellations.use(constellation) as database:
-            await self._note(constellation, await database.read(jobs.earliest))
+            await self._note(constellation, await database.read(partial(self._earliest, constellation)))
 
     async def _note(self, constellation: ConstellationId, at: datetime | None) -> None:
         if constellation in self._noted and self._noted[constellation] == at:
             return
         self._noted[constellation] = at
-        await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, constellation, at))
+        if self._constellations.has(constellation):
+            await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, constellation, at))
 
     async def _replan_everywhere(self, now: datetime) -> None:
         _log.warning("clock_set_back", now=now.isoformat(), hint="what was planned by a later clock is planned anew")
@@ -185,7 +204,7 @@ class Runner:
 
         async with self._constellations.use(constellation) as database:
             await database.write(_REPLAN, work)
-            await self._note(constellation, await database.read(jobs.earliest))
+            await self._note(constellation, await database.read(partial(self._earliest, constellation)))
 
     # -------------------------------------------------------------------------------------------- what is due
 
@@ -196,7 +215,7 @@ class Runner:
                 for job in found:
                     await self._fire(opened, constellation, job, now)
             self._noted.pop(constellation, None)  # another process may have written it meanwhile
-            await self._note(constellation, await database.read(jobs.earliest))
+            await self._note(constellation, await database.read(partial(self._earliest, constellation)))
 
     async def _fire(self, opened: Opened, constellation: ConstellationId, job: Job, now: datetime) -> None:
         """See to one due job; afterwards it is not due at this moment any more."""
@@ -351,12 +370,3 @@ def _completion(firing: Firing, detail: str) -> Completion:
 def _span(late: timedelta) -> str:
     hours, minutes = divmod(int(late.total_seconds()) // 60, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
-
-
-def _peek(path: Path) -> tuple[datetime | None, datetime | None]:
-    raw = connect(path, read_only=True)
-    try:
-        rows = Rows(raw)
-        return jobs.earliest(rows), jobs.newest_run(rows)
-    finally:
-        raw.close()

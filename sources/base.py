@@ -183,6 +183,8 @@ class Buttons:
     request: Pressed
     offers: tuple[str, ...]
     kind: str = "permit"
+    constellation: str = ""
+    """Whose question it is; empty for that of the configured one."""
 
 
 @dataclass(frozen=True)

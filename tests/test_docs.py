@@ -6,9 +6,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-import typer
 
-from bot.interfaces.cli.legacy_commands import app
+from bot.interfaces.cli.long_running import commands
 from docs import architecture_picture
 from tests.processes import run
 
@@ -50,8 +49,7 @@ def test_what_the_documentation_shows_is_real(tmp_path: Path, name: str) -> None
 
 
 def test_the_readme_names_every_command() -> None:
-    group = typer.main.get_command(app)
-    names = _names(group, ())
+    names = _names(commands, ())
     table = README[README.index("## Commands") : README.index("Exit codes")].replace("\\|", "|")
     for words in names:
         assert _documented(words, table), f"the README's table of commands lacks {' '.join(words)}"

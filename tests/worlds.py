@@ -322,7 +322,7 @@ class Run:
                 where.append(repr(as_dict(row)))
         states = FrontEndStates()
         around = self.service.clock, TypingPeople(), states
-        front_ends = FrontEnds(self.service.database, self.service.constellations, *around)
+        front_ends = FrontEnds(self.service.home, self.service.database, self.service.constellations, *around)
         status = Status(front_ends, "home", "scripted:one", self.service.clock(), QUIET)
         store = self.service.database, People(())
         looking = Search(*store, self.service.clock, "UTC", self._understood)

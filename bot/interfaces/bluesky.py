@@ -2,17 +2,17 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.agents.permissions.policy import Approver
 from bot.config import Config
 from bot.errors import UserError
-from bot.services.composition import Services
+from bot.services.composition import ServedConstellations, Services
 from bot.services.privacy import Choices
 from memory import activity
 from memory.people.access import Rule
@@ -21,8 +21,8 @@ from memory.people.privacy import Choice
 from memory.queue import messages, outbox, skipped, turns
 from memory.requests import Verdict
 from memory.store.clock import Clock
-from memory.store.database import Tx
-from memory.store.faults import commit_point
+from memory.store.database import Rows, Tx
+from memory.store.faults import Point, commit_point
 from memory.store.folder import DataFolder
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Front, SourceRefused
@@ -33,6 +33,8 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.wiring import Act, Held, Wiring
+
+T = TypeVar("T")
 
 _PASS_OVER = commit_point("bluesky.pass_over")
 _ACTS = commit_point("bluesky.acts")
@@ -46,18 +48,42 @@ _DAY = timedelta(days=1)
 _MOST_COUNTED = 1_000
 
 
-def connect(config: Config, services: Services, clock: Clock) -> Front:
+def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
     """The Bluesky front end; nothing is asked before its source runs."""
-    source = BlueskySource(settings_of(config), _wiring(config, services, clock))
+    clock, here = served.shared.clock, _Here(served)
+    source = BlueskySource(settings_of(config), _wiring(config, services, here, clock))
     places = services.places
     services.front_ends.connected.words[NAME] = lambda: "; ".join(filter(None, (_words(source), places.state(NAME))))
-    counts = functools.partial(_counts, services, clock)
+    counts = functools.partial(_counts, here, clock)
 
     def more() -> tuple[str, ...]:
         return source.direct.words, source.subscription.words
 
     account = Account(config, source.session, lambda: _words(source), more, counts)
     return Front(source, source.endpoint, source.pause, readiness=lambda: source.readiness, handlers=account.handlers())
+
+
+@dataclass(frozen=True)
+class _Here:
+    """The constellation to which Bluesky belongs at the moment."""
+
+    served: ServedConstellations
+
+    def open(self) -> AbstractAsyncContextManager[Services]:
+        return self.served.at((NAME,))
+
+    async def read(self, work: Callable[[Rows], T]) -> T:
+        async with self.open() as services:
+            return await services.database.read(work)
+
+    async def write(self, point: Point, work: Callable[[Tx], T]) -> T:
+        async with self.open() as services:
+            return await services.database.write(point, work)
+
+    async def resume(self) -> None:
+        """See to what was queued."""
+        async with self.open() as services:
+            services.runtime.resume()
 
 
 @dataclass(frozen=True)
@@ -124,59 +150,59 @@ def _explained() -> Iterator[None]:
         raise UserError(str(why)) from why
 
 
-async def _counts(services: Services, clock: Clock) -> Mapping[str, int]:
+async def _counts(here: _Here, clock: Clock) -> Mapping[str, int]:
     since = clock() - _DAY
-    return await services.approvals.database.read(lambda rows: skipped.counts(rows, NAME, since))
+    return await here.read(lambda rows: skipped.counts(rows, NAME, since))
 
 
-def _wiring(config: Config, services: Services, clock: Clock) -> Wiring:
+def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wiring:
     choices = services.community.privacy.choices
     return Wiring(
-        seen=functools.partial(_seen, services),
-        pass_over=functools.partial(_pass_over, services, clock),
-        held=functools.partial(_held, services),
-        withdraw=functools.partial(_withdraw, services, clock, wanted=config.bluesky.withdraw_answers),
-        suspect=functools.partial(_suspect, config, services, clock),
+        seen=functools.partial(_seen, here),
+        pass_over=functools.partial(_pass_over, here, clock),
+        held=functools.partial(_held, here),
+        withdraw=functools.partial(_withdraw, here, clock, wanted=config.bluesky.withdraw_answers),
+        suspect=functools.partial(_suspect, config, here, clock),
         mark=functools.partial(services.front_ends.mark, _MARK),
         set_mark=functools.partial(services.front_ends.set_mark, _MARK),
         settled=services.community.privacy.eraser.settle,
         opt=functools.partial(_opt, choices),
-        answered=functools.partial(_answered, services, clock),
+        answered=functools.partial(_answered, here, clock),
         withheld=choices.withheld,
         denied=lambda person: services.access.rules.get(person) is Rule.DENY,
         allowed=lambda person: services.access.rules.get(person) is Rule.ALLOW,
-        decide=functools.partial(_decide, services),
+        decide=functools.partial(_decide, here),
         direct_mark=functools.partial(services.front_ends.mark, _DIRECT_MARK),
         set_direct_mark=functools.partial(services.front_ends.set_mark, _DIRECT_MARK),
         stream_mark=functools.partial(services.front_ends.mark, _STREAM_MARK),
         set_stream_mark=functools.partial(services.front_ends.set_mark, _STREAM_MARK),
         acts_mark=functools.partial(services.front_ends.mark, _ACTS_MARK),
         set_acts_mark=functools.partial(services.front_ends.set_mark, _ACTS_MARK),
-        noted=functools.partial(_noted, services),
-        heard=functools.partial(_heard, services),
+        noted=functools.partial(_noted, here),
+        heard=functools.partial(_heard, here),
         paused=lambda: services.places.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,
     )
 
 
-async def _seen(services: Services, ids: Sequence[str]) -> set[str]:
+async def _seen(here: _Here, ids: Sequence[str]) -> set[str]:
     """Which of these were passed over or taken in already."""
-    return await services.approvals.database.read(lambda rows: skipped.seen(rows, NAME, ids))
+    return await here.read(lambda rows: skipped.seen(rows, NAME, ids))
 
 
-async def _pass_over(services: Services, clock: Clock, found: Mapping[str, str]) -> None:
+async def _pass_over(here: _Here, clock: Clock, found: Mapping[str, str]) -> None:
     """Remember what is not taken in, and why."""
-    await services.approvals.database.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, clock()))
+    await here.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, clock()))
 
 
-async def _held(services: Services, limit: int) -> Sequence[Held]:
+async def _held(here: _Here, limit: int) -> Sequence[Held]:
     """The posts whose words memory holds, newest first."""
-    found = await services.approvals.database.read(lambda rows: messages.held_of(rows, NAME, limit))
+    found = await here.read(lambda rows: messages.held_of(rows, NAME, limit))
     return [Held(*each) for each in found]
 
 
-async def _withdraw(services: Services, clock: Clock, message: str, *, wanted: bool) -> None:
+async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) -> None:
     """A post was deleted that we may have answered: delete the answer where that is wanted."""
 
     def work(tx: Tx) -> bool:
@@ -187,11 +213,11 @@ async def _withdraw(services: Services, clock: Clock, message: str, *, wanted: b
             outbox.add(tx, gone, clock())
         return bool(said)
 
-    if wanted and await services.approvals.database.write(_WITHDRAW, work):
-        services.approvals.resume()
+    if wanted and await here.write(_WITHDRAW, work):
+        await here.resume()
 
 
-async def _suspect(config: Config, services: Services, clock: Clock, root: str, name: str) -> None:
+async def _suspect(config: Config, here: _Here, clock: Clock, root: str, name: str) -> None:
     """Somebody goes on like a machine: the owner is told, once for a thread."""
     text = (
         f"{name} answers like a machine in the thread {root}: quickly, evenly, by turns. I say nothing more to them "
@@ -199,14 +225,14 @@ async def _suspect(config: Config, services: Services, clock: Clock, root: str, 
     )
     notices = owner_notices(config)
     work = functools.partial(notices.tell_owner, key=f"machine/{root}", text=text, now=clock())
-    await services.approvals.database.write(_SUSPECT, work)
-    services.approvals.resume()
+    await here.write(_SUSPECT, work)
+    await here.resume()
 
 
-async def _answered(services: Services, clock: Clock, person: PersonId) -> int:
+async def _answered(here: _Here, clock: Clock, person: PersonId) -> int:
     """How many turns somebody had in the last day, counted as far as anybody asks."""
     since = clock() - _DAY
-    return await services.approvals.database.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
+    return await here.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
 
 
 async def _opt(choices: Choices, person: PersonId, out: bool) -> None:
@@ -216,20 +242,21 @@ async def _opt(choices: Choices, person: PersonId, out: bool) -> None:
         await choices.choose(person, Choice.OPTED_OUT if out else None)
 
 
-async def _decide(services: Services, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
+async def _decide(here: _Here, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
     """An answer to a request for approval, by its code; gives why it did not count, or nothing."""
     who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
-    ruling = await services.approvals.answer_by_code(code, who, verdict)
+    async with here.open() as services:
+        ruling = await services.approvals.answer_by_code(code, who, verdict)
     return "" if ruling.counted else ruling.words
 
 
-async def _heard(services: Services, uri: str) -> tuple[str, PlaceId] | None:
+async def _heard(here: _Here, uri: str) -> tuple[str, PlaceId] | None:
     """The message that a post became, and where."""
-    found = await services.approvals.database.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
+    found = await here.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
     return None if found is None or found.external_id is None else (found.external_id, found.place)
 
 
-async def _noted(services: Services, acts: Sequence[Act]) -> None:
+async def _noted(here: _Here, acts: Sequence[Act]) -> None:
     """Likes, reposts and follows among what happens."""
 
     def work(tx: Tx) -> None:
@@ -239,7 +266,7 @@ async def _noted(services: Services, acts: Sequence[Act]) -> None:
             )
             activity.note(tx, event, each.at)
 
-    await services.approvals.database.write(_ACTS, work)
+    await here.write(_ACTS, work)
 
 
 def settings_of(config: Config) -> BlueskySettings:

@@ -7,8 +7,8 @@ on. Both are plain JSON data, so that one chat can be in another process than th
 import asyncio
 import re
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager, ExitStack, aclosing
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.agents.commit import abandon
@@ -16,11 +16,12 @@ from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
-from bot.interfaces.group_requests import said_because
+from bot.interfaces.group_requests import GroupRequests, said_because
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.caller import owner_at_terminal
-from bot.services.composition import Services
+from bot.services.composition import ServedConstellations, Services
+from bot.services.constellations import named
 from memory import groups
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox, turns
@@ -229,6 +230,60 @@ class Chat:
         found = await self._database.read(lambda rows: messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit))
         spoken = [row for row in found if row.text and row.role in ("user", "assistant")]
         return [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken[-2 * limit :]]
+
+
+@dataclass(frozen=True)
+class Chats:
+    """What the control socket offers: chats, and questions to groups, with the constellation that is named, which is
+    opened for as long as that lasts. Raises UserError for a name that none has."""
+
+    served: ServedConstellations
+
+    async def chat(
+        self, history: int = 0, typed: int = 0, constellation: str = ""
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """As `Chat.chat`."""
+        async with self._open(constellation) as services, aclosing(self._chat(services).chat(history, typed)) as shown:
+            async for each in shown:
+                yield each
+
+    async def once(self, text: str, external_id: str, constellation: str = "") -> AsyncGenerator[dict[str, Any], None]:
+        """As `Chat.once`."""
+        async with (
+            self._open(constellation) as services,
+            aclosing(self._chat(services).once(text, external_id)) as shown,
+        ):
+            async for each in shown:
+                yield each
+
+    async def say(self, text: str, external_id: str, constellation: str = "") -> dict[str, Any]:
+        """As `Chat.say`."""
+        async with self._open(constellation) as services:
+            return await self._chat(services).say(text, external_id)
+
+    async def stop(self, constellation: str = "") -> dict[str, Any]:
+        """As `Chat.stop`."""
+        async with self._open(constellation) as services:
+            return await self._chat(services).stop()
+
+    async def suggest(
+        self, name: str, argument: str, given: dict[str, Any], constellation: str = ""
+    ) -> list[list[str]]:
+        """As `Chat.suggest`."""
+        async with self._open(constellation) as services:
+            return await self._chat(services).suggest(name, argument, given)
+
+    async def ask(self, group: str, text: str, seconds: float = 120, constellation: str = "") -> dict[str, Any]:
+        """As `GroupRequests.ask`."""
+        async with self._open(constellation) as services:
+            return await GroupRequests(services, self.served.router).ask(group, text, seconds)
+
+    def _chat(self, services: Services) -> Chat:
+        return Chat(services, self.served.router)
+
+    def _open(self, constellation: str) -> AbstractAsyncContextManager[Services]:
+        shared = self.served.shared
+        return self.served.use(named(shared.constellations, constellation) if constellation else shared.configured)
 
 
 def _watch(event: TurnEvent, queue: asyncio.Queue[dict[str, Any]]) -> None:

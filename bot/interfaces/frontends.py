@@ -4,8 +4,7 @@ import importlib
 from typing import Protocol, cast
 
 from bot.config import Config
-from bot.services.composition import Services
-from memory.store.clock import Clock
+from bot.services.composition import ServedConstellations, Services
 from sources.base import Front
 
 _MODULES = {"discord": "bot.interfaces.discord.frontend", "bluesky": "bot.interfaces.bluesky"}
@@ -13,16 +12,21 @@ _NOT_CONNECTED = "not connected: only a chat is running; `carina run` connects i
 
 
 class _Connect(Protocol):
-    def __call__(self, config: Config, services: Services, clock: Clock) -> Front: ...
+    def __call__(self, config: Config, served: ServedConstellations, services: Services) -> Front: ...
 
 
-def connect_fronts(config: Config, services: Services, clock: Clock, *, wanted: bool = True) -> tuple[Front, ...]:
-    """Make what is configured, if any is wanted. A library is loaded only for a front end that is used."""
+def connect_fronts(
+    config: Config, served: ServedConstellations, services: Services, *, wanted: bool = True
+) -> tuple[Front, ...]:
+    """Make what is configured, if any is wanted. A library is loaded only for a front end that is used.
+
+    `services` are those of the configured constellation, which is always open.
+    """
     found = []
     for name in config.sources:
         if wanted:
             connect = cast("_Connect", importlib.import_module(_MODULES[name]).connect)
-            found.append(connect(config, services, clock))
+            found.append(connect(config, served, services))
         else:
             services.front_ends.connected.words[name] = lambda: (
                 "not connected: only a chat is running; `carina run` connects it"

@@ -42,6 +42,8 @@ class View(BaseModel):
     """Of whoever reads; empty for the language of the service."""
     width: int | None = None
     """Of the terminal; None where another program reads."""
+    constellation: str = ""
+    """In which constellation it is done; empty for the configured one."""
 
 
 def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]]]:
@@ -57,7 +59,12 @@ async def replies(
     shown = View.model_validate(view)
     if shown.locale:
         speak(shown.locale)
-    caller = replace(owner_at_terminal(sure=shown.sure), shown=shown.shown, locale=shown.locale)
+    caller = replace(
+        owner_at_terminal(sure=shown.sure),
+        shown=shown.shown,
+        locale=shown.locale,
+        constellation=shown.constellation,
+    )
     try:
         ink = await registry.plain(caller)
         async for result in registry.results(name, caller, arguments):

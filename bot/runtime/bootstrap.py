@@ -103,8 +103,7 @@ class RoutingTable:
 async def configured_constellation(config: Config, constellations: Constellations, owner: PersonId) -> Constellation:
     """The constellation that is configured, made where it is not there, with the places that the file gives to it."""
     found = await constellations.ensure(config.constellation.name, owner)
-    for place in sorted({place for group in config.groups for place in group.places}):
-        await constellations.bind(place, found.id, "configuration")
+    await constellations.configure(sorted({place for group in config.groups for place in group.places}), found.id)
     return found
 
 

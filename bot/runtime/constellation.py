@@ -72,6 +72,8 @@ class Answering:
     endpoints: Mapping[str, Endpoint]
     """Who speaks, by source."""
     by_state: ByState = no_states
+    origin: str = ""
+    """Its id, where it is not the configured one."""
 
     def group_of(self, notification: Notification) -> GroupId:
         """Who is to answer: the group that is talked to by name, else the one of the place."""
@@ -392,7 +394,8 @@ class ConstellationRuntime:
             self._deliveries[place].wake()
             return
         broker, pulse = self.turn_deps.broker, self._workers.settled.pulse
-        deps = DeliveryDeps(self.turn_deps.clock, self.notices, pulse, self.resume, broker.lost, broker.sent)
+        told = self.notices, pulse, self.resume, broker.lost, broker.sent
+        deps = DeliveryDeps(self.turn_deps.clock, *told, self._answering.origin)
         delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
 
         async def run() -> None:

@@ -77,6 +77,8 @@ class DeliveryDeps:
     told: Callable[[], None]
     lost: Callable[[Tx, OutRow, str, datetime], bool]
     sent: Callable[[Tx, OutRow, str, datetime], bool]
+    origin: str = ""
+    """The constellation that speaks, where it is not the configured one: buttons bring answers back to it."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class DeliveryWorker:
         self._moved = office.moved
         self._told = office.told
         self._lost, self._stored = office.lost, office.sent
+        self._origin = office.origin
         self._woken = asyncio.Event()
         self._unread = 0
         """Looks into the history that were refused, in a row; `_looks` counts those during an outage as well."""
@@ -191,6 +194,13 @@ class DeliveryWorker:
         found = outbox.open_rows(rows, self._place)
         return _Waiting(found, [] if found else outbox.orphan_previews(rows, self._place))
 
+    def _delivery(self, row: OutRow) -> Delivery:
+        delivery = to_delivery(row)
+        return replace(delivery, buttons=self._ours(delivery.buttons))
+
+    def _ours(self, buttons: Buttons | None) -> Buttons | None:
+        return None if buttons is None else replace(buttons, constellation=self._origin)
+
     async def _pause(self, seconds: float) -> None:
         self.waiting = True
         try:
@@ -241,7 +251,7 @@ class DeliveryWorker:
         if isinstance(row.detail, EditDetail):
             return await self._edit(row, row.detail)
         preview = around.preview
-        delivery = replace(to_delivery(row), follows=around.before)
+        delivery = replace(self._delivery(row), follows=around.before)
         if preview is None:
             return await self._endpoint.send(delivery)
         if not delivery.files:
@@ -262,7 +272,7 @@ class DeliveryWorker:
         if edit.away:
             await self._endpoint.withdraw(row.place, found.external_id)
             return ""
-        await self._endpoint.edit(row.place, found.external_id, row.content, to_buttons(edit.buttons))
+        await self._endpoint.edit(row.place, found.external_id, row.content, self._ours(to_buttons(edit.buttons)))
         return ""
 
     def _mark_sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> None:
@@ -327,7 +337,7 @@ class DeliveryWorker:
             if not await self._given_up(row, now):
                 await self._send(row)
             return
-        delivery = to_delivery(row)
+        delivery = self._delivery(row)
         age = outbox.stuck_since(row, now).total_seconds()
         if self._endpoint.has_nonce and not delivery.speaker and age < self._endpoint.nonce_seconds:
             claimed = await self._db.write(_SENDING, lambda tx: outbox.mark_sending(tx, row.id, now), durable=True)
@@ -336,7 +346,7 @@ class DeliveryWorker:
             return
         try:
             taken = await self._db.read(lambda rows: outbox.sent_since(rows, row.place, row.created_at - _LOOK_BACK))
-            found = await self._endpoint.find(tuple(to_delivery(each) for each in sending), taken)
+            found = await self._endpoint.find(tuple(self._delivery(each) for each in sending), taken)
         except HistoryUnreadable as error:
             if error.passing or not (isinstance(row.detail, TextDetail | ActDetail) and row.detail.twice):
                 await self._unreadable(row, error)
@@ -374,7 +384,7 @@ class DeliveryWorker:
             external = row.external_id
             try:
                 if not external:
-                    found = await self._endpoint.find((to_delivery(row),))
+                    found = await self._endpoint.find((self._delivery(row),))
                     external = found.get(row.id, "")
                 if external:
                     await self._endpoint.withdraw(row.place, external)

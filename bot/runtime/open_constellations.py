@@ -2,6 +2,7 @@
 it has been idle for a while, or when too many are open."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -16,6 +17,7 @@ from bot.runtime.workers import Workers
 from memory.store.ids import ConstellationId
 
 _LOOK_SECONDS = 15.0
+_REST_SECONDS = 300.0
 _log = structlog.get_logger("bot.runtime.open_constellations")
 
 Make: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[ConstellationRuntime]]
@@ -31,18 +33,19 @@ class _Slot:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._stack = AsyncExitStack()
-        self._users = 0
+        self.users = 0
         self.runtime: ConstellationRuntime | None = None
         self.used = 0.0
         """When it was used last."""
+        self.closed = -math.inf
 
     @property
     def idle(self) -> bool:
-        return self.runtime is not None and self._users == 0 and self.runtime.idle
+        return self.runtime is not None and self.users == 0 and self.runtime.idle
 
     @asynccontextmanager
     async def use(self, opening: _Opening) -> AsyncIterator[ConstellationRuntime]:
-        self._users += 1
+        self.users += 1
         try:
             async with self._lock:
                 if self.runtime is None:
@@ -52,15 +55,16 @@ class _Slot:
                 runtime = self.runtime
             yield runtime
         finally:
-            self._users -= 1
+            self.users -= 1
             self.used = time.monotonic()
 
-    async def close(self, *, idle: bool) -> None:
-        """Close it; with `idle` only where it is still idle then."""
+    async def close(self, *, idle: bool) -> bool:
+        """Close it, with `idle` only where it is still idle then; whether it is closed."""
         async with self._lock:
             if self.runtime is not None and (self.idle or not idle):
-                self.runtime = None
+                self.runtime, self.closed = None, time.monotonic()
                 await self._stack.aclose()
+            return self.runtime is None
 
 
 @dataclass
@@ -81,6 +85,16 @@ class OpenConstellations:
         """A constellation, if it is open."""
         slot = self._slots.get(identifier)
         return None if slot is None else slot.runtime
+
+    def rested(self, identifier: ConstellationId) -> float:
+        """Seconds for which a constellation is not opened again for what could not be done while it was open."""
+        slot = self._slots.get(identifier)
+        return 0.0 if slot is None else max(slot.closed + _REST_SECONDS - time.monotonic(), 0.0)
+
+    async def shut(self, identifier: ConstellationId) -> bool:
+        """Close a constellation, ending its turns, unless somebody uses it at this moment; whether it is closed."""
+        slot = self._slots.get(identifier)
+        return slot is None or (slot.users == 0 and await slot.close(idle=False))
 
     @asynccontextmanager
     async def use(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:

@@ -16,7 +16,7 @@ from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor
 from memory.store.constellation import Constellations
 from memory.store.ids import ConstellationId, TurnId
-from sources.base import Notification
+from sources.base import Kind, Notification
 
 LOOK_SECONDS = 1.0
 """Between looks at deliveries that wait for a later time."""
@@ -121,8 +121,8 @@ class Router:
             _log.exception("not_kept_first")  # words that wait are stored all the same
         found: dict[ConstellationId, list[Notification]] = {}
         for notification, said in batch:
-            of_place = said or self._constellations.of_place(notification.place.bindings, self._default)
-            found.setdefault(of_place, []).append(notification)
+            for identifier in self._of(notification, said):
+                found.setdefault(identifier, []).append(notification)
         for identifier, notifications in found.items():
             try:
                 await self._accept(identifier, notifications)
@@ -130,6 +130,15 @@ class Router:
                 _log.exception("constellation_not_opened", constellation=identifier)
                 again = functools.partial(self._accept, identifier, notifications)
                 self.workers.spawn(f"open {identifier} for {notifications[0].external_id}", again, halts=False)
+
+    def _of(self, notification: Notification, said: ConstellationId | None) -> set[ConstellationId]:
+        """The constellation of its place; of an edit or a deletion also those to which the place belonged before."""
+        bindings = notification.place.bindings
+        found = said or self._constellations.of_place(bindings, self._default)
+        if not self._constellations.has(found):  # it was deleted a moment ago
+            found = self._default
+        changes = notification.kind in (Kind.EDIT, Kind.DELETE)
+        return {found, *(self._constellations.formerly_of(bindings) if changes else ())}
 
     async def _accept(self, constellation: ConstellationId, notifications: Sequence[Notification]) -> None:
         async with self.opened.use(constellation) as runtime:

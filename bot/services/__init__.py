@@ -14,6 +14,7 @@ from bot.services.blocks import Blocks
 from bot.services.budgets import Spending
 from bot.services.change_report import ChangeReport
 from bot.services.configuration import ConfigurationFile
+from bot.services.constellations import ConstellationCommands
 from bot.services.coordination import Coordination
 from bot.services.data_sources import SourceSettings
 from bot.services.databases import Databases
@@ -54,6 +55,7 @@ SERVICES: tuple[type, ...] = (
     Blocks,
     BlockSharing,
     ConfigurationFile,
+    ConstellationCommands,
     Coordination,
     SourceSettings,
     Databases,

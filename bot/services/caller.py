@@ -88,6 +88,8 @@ class Caller:
     """The language of their program, such as "de", where it says so."""
     shown: str = ""
     """The question to which they said yes; empty where they said it unasked."""
+    constellation: str = ""
+    """The name or id of the one that they name; empty for that of the place where they call."""
 
     @property
     def person(self) -> PersonId:

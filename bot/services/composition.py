@@ -5,10 +5,10 @@ comes here as `Shared`.
 """
 
 import functools
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
@@ -34,13 +34,14 @@ from bot.runtime.router import Router
 from bot.runtime.supervision import Work
 from bot.runtime.turn_watchers import Broadcast, Typing
 from bot.secrets import Redactor
-from bot.services.access import Access
+from bot.services.access import Access, configured_rules
 from bot.services.agents import Agents
 from bot.services.approvals import Approvals
 from bot.services.budgets import configured_budgets, open_spending
 from bot.services.build import build_registry
 from bot.services.chat import Talking
 from bot.services.configuration import ConfigurationFile
+from bot.services.constellations import ConstellationCommands
 from bot.services.data_sources import open_data_sources
 from bot.services.databases import Databases
 from bot.services.doctor import Doctor
@@ -53,9 +54,9 @@ from bot.services.inbox import Inbox
 from bot.services.jobs import Schedule
 from bot.services.maintenance import open_backups, open_patrols, open_reminders, open_schedule
 from bot.services.outbox import Outbox
-from bot.services.people import Community, Running, open_access
+from bot.services.people import Community, Running
 from bot.services.permits import Permits
-from bot.services.places import Places, open_places
+from bot.services.places import AccountSettings, Places, open_places
 from bot.services.privacy import Choices
 from bot.services.registry import Registry
 from bot.services.restart import Restart
@@ -70,10 +71,11 @@ from bot.upkeep.embedding import Embedding, SharedEmbedder
 from bot.upkeep.idle import IdleMonitor
 from bot.upkeep.integrity import IntegrityMonitor
 from bot.upkeep.summaries import SummaryJob
-from memory.queue.place_settings import Setting
+from memory import jobs
+from memory.queue import waiting
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
-from memory.store.database import Database
+from memory.store.database import Database, Rows
 from memory.store.folder import DataFolder
 from memory.store.ids import ConstellationId
 from scheduler.jobs import Opened
@@ -95,6 +97,9 @@ class Shared:
     constellations: Constellations
     configured: ConstellationId
     """The constellation of the configuration, where everything belongs that no other one has."""
+    home: Database
+    """That of the configured one, which also has what was decided about the accounts: it is always open."""
+    accounts: AccountSettings
     surroundings: Surroundings
     endpoints: Mapping[str, Endpoint]
     """By source, without the terminal, which each constellation has for itself; front ends come later."""
@@ -149,15 +154,16 @@ class ServedConstellations:
         self.opened = OpenConstellations(self.make, around.workers)
         self.router = Router(constellations, self.opened, shared.configured, around)
         redact = Redactor(shared.config.secrets()).text
-        self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact)
+        self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact, self._earliest)
         settle = functools.partial(self.router.taken_in, SETTLE_SECONDS)
         running = Running(settle, self.router.moved, self.router.resume, self.reload)
         guards = shared.choices, shared.audience
+        known = constellations, shared.config, clock, shared.configured
+        self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
+        resume = functools.partial(self.router.resume, shared.configured)
+        rules = configured_rules(shared.config)
+        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules)
         self.people = Community.of(shared.broker, (constellations, shared.folder.path), clock, guards, running)
-
-    def open_now(self) -> list[Services]:
-        """Those that are open."""
-        return list(self._open.values())
 
     @asynccontextmanager
     async def use(self, identifier: ConstellationId) -> AsyncIterator[Services]:
@@ -165,10 +171,39 @@ class ServedConstellations:
         async with self.opened.use(identifier):
             yield self._open[identifier]
 
+    @asynccontextmanager
+    async def at(self, bindings: Iterable[str]) -> AsyncIterator[Services]:
+        """The services of the constellation of a place, which has these names."""
+        async with self.use(self.shared.constellations.of_place(bindings, self.shared.configured)) as services:
+            yield services
+
+    def _is_open(self, identifier: ConstellationId) -> bool:
+        return self.opened.get(identifier) is not None
+
+    def _earliest(self, identifier: ConstellationId, rows: Rows) -> datetime | None:
+        """When a constellation has to be looked at: for a job, or, where it is not open, for whatever waits there."""
+        job, rest = jobs.earliest(rows), timedelta(seconds=self.opened.rested(identifier))
+        if self._is_open(identifier) or self.shared.halt.halted:
+            return job
+        found = waiting.earliest(rows)
+        other = None if found is None else max(found, self.shared.clock() + rest)
+        return min((each for each in (job, other) if each is not None), default=None)
+
+    def release(self) -> None:
+        """A halt is over: go on with what waits, also where nobody has it open."""
+        self.router.release()
+        for each in self.shared.constellations.all():
+            self.runner.changed(each.id)
+
+    async def load(self) -> None:
+        """Read what was decided and chosen; to be done before anything is heard."""
+        await self.shared.accounts.load()
+        await self.access.load()
+        await self.people.load()
+
     async def reload(self) -> None:
-        """Read again what is kept in memory of what was decided: an erasure may have changed it."""
-        for services in self.open_now():
-            await services.access.load()
+        """Read again what is kept in memory of who is let in: an erasure may have changed it."""
+        await self.access.load()
 
     @asynccontextmanager
     async def jobs(self, identifier: ConstellationId) -> AsyncIterator[Opened]:
@@ -188,6 +223,7 @@ class ServedConstellations:
                     yield services.runtime
                 finally:
                     del self._open[identifier]
+                    self.runner.changed(identifier)  # from now on whatever waits there has it opened again
 
 
 @dataclass
@@ -209,13 +245,15 @@ class _Maker:
         shared, config, clock = self.shared, self.shared.config, self.shared.clock
         answers = await self._answers()
         runtime, deps, places = answers.runtime, answers.turn_deps, answers.places
-        approvals, access = answers.approvals, await open_access(config, answers.approvals)
+        approvals, access = answers.approvals, self.served.access
         spending = await open_spending(approvals, deps.budgets, at_start=not shared.at_rest)
         await self.served.people.follow(self.constellation.id, self.database)
         schedule = self._schedule(approvals, deps)
         seconds = _MEANING_SECONDS if shared.at_rest else None
         understood = functools.partial(answers.embedding.understood, seconds=seconds)
-        front_ends = FrontEnds(self.database, shared.constellations, clock, shared.typing, shared.fronts)
+        front_ends = FrontEnds(
+            self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
+        )
         agents, groups = Agents(config, approvals, answers.routing, runtime.moved), Groups(config, approvals, places)
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
@@ -224,14 +262,13 @@ class _Maker:
             open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
             open_data_sources(approvals, schedule, deps.owner),
             *(Databases(shared.constellations), open_backups(config, approvals, schedule), shared.restart),
-            *(Halt(shared.halt, self.served.router.release), Permits(approvals, deps.tools)),
+            *(Halt(shared.halt, self.served.release), Permits(approvals, deps.tools)),
             *(agents, groups, ConfigurationFile(config.file, agents, groups)),
-            *(self._status(front_ends, answers.embedding), shared.web_access),
+            *(self._status(front_ends, answers.embedding), shared.web_access, self.served.commands),
         )
         if not shared.at_rest:
             await schedule.prepare()
             self._keep_up(answers, schedule)
-            self._go_on(runtime, "strangers", access.run)
         settle = functools.partial(self.served.router.taken_in, SETTLE_SECONDS)
         receive = functools.partial(self.served.router.receive, constellation=self.constellation.id)
         return Services(
@@ -260,17 +297,15 @@ class _Maker:
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
         compactor = Compactor(self.database, turn_deps)
         turn_deps = replace(turn_deps, shrink=compactor.shrink)
-        paused: dict[str, Setting] = {}
         by_state = functools.partial(routing.by_state, selves=shared.broker.terms.people.selves)
-        around = shared.surroundings
         runtime = ConstellationRuntime(
             self.constellation,
             self.database,
-            Answering(routing, turn_deps, owner_notices(config), endpoints, by_state),
-            replace(around, gate=replace(around.gate, deaf=paused.__contains__)),
+            Answering(routing, turn_deps, owner_notices(config), endpoints, by_state, self._origin),
+            shared.surroundings,
         )
         approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
-        places = await open_places(config, approvals, routing, paused)
+        places = await open_places(config, approvals, routing, shared.accounts, self.served.release)
         return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, endpoints, approvals, places)
 
     async def _routing(self) -> RoutingTable:
@@ -282,7 +317,7 @@ class _Maker:
 
     def _schedule(self, approvals: Approvals, turn_deps: TurnDeps) -> Schedule:
         config, changed = self.shared.config, functools.partial(self.served.runner.changed, self.constellation.id)
-        schedule = open_schedule(config, approvals, changed)
+        schedule = open_schedule(config, approvals, changed, backups=not self._origin)
         open_reminders(config, approvals, schedule, self.served.people.privacy.choices, owner_notices(config))
         open_patrols(config, approvals, schedule, turn_deps.owner)
         summaries = SummaryJob(Background.of(turn_deps), self._zone, config.model.upkeep, self._busy)
@@ -312,8 +347,7 @@ class _Maker:
 
     def _go_on(self, runtime: ConstellationRuntime, name: str, work: Work) -> None:
         """Have it done for as long as the constellation is open."""
-        here = self.constellation
-        runtime.keep(name if here.id == self.shared.configured else f"{name} of {here.name}", work)
+        runtime.keep(f"{name} of {self.constellation.name}" if self._origin else name, work)
 
     def _status(self, front_ends: FrontEnds, embedding: Embedding) -> Status:
         shared, config = self.shared, self.shared.config
@@ -329,6 +363,10 @@ class _Maker:
 
     def _busy(self) -> bool:
         return self.shared.surroundings.workers.busy
+
+    @property
+    def _origin(self) -> str:
+        return "" if self.constellation.id == self.shared.configured else self.constellation.id
 
     @property
     def _zone(self) -> str:

@@ -1,53 +1,148 @@
-"""Constellations by command."""
+"""Constellations by command: made, looked at, deleted, and which places belong to them."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, ClassVar
 
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.config import Config
 from bot.config.agent_files import problem_with
 from bot.config.tables import Constellation as Section
 from bot.errors import UserError
+from bot.runtime.bootstrap import seeded_routing
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.results import Ink, Listing, Notice, Result, Row, Sentence
+from bot.services.tables import record_lines
 from memory import agents
 from memory.queue import inbox
+from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Rows
+from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
+from memory.store.plurals import many
 from sources.terminal import PERSON
 
-Listing: TypeAlias = list[dict[str, Any]]
+_LOOKS, _CHANGES = Told(via=TERMINAL_ONLY), Told(via=TERMINAL_ONLY, changes=True)
+_PLACE = re.compile(
+    r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
+)
+_SHAPES = "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
+_log = structlog.get_logger("bot.services.constellations")
+
+_Name = Annotated[str, Field(min_length=1, max_length=100), Param("Its name", suggests="constellations")]
+_Place = Annotated[
+    str,
+    Field(min_length=1, max_length=320),
+    Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned"),
+]
+
+
+class NewConstellation(Arguments):
+    name: Annotated[str, Field(max_length=100), Param("Its name")]
+
+
+class OneConstellation(Arguments):
+    name: _Name
+
+
+class MaybeConstellation(Arguments):
+    name: Annotated[
+        str,
+        Field(max_length=100),
+        Param("Which; without it the configured one", positional=True, suggests="constellations"),
+    ] = ""
+
+
+class AssignPlace(Arguments):
+    place: _Place
+    name: _Name
+
+
+class OnePlace(Arguments):
+    place: _Place
+
+
+class ConstellationRow(Row):
+    """A constellation of the data folder."""
+
+    constellation: str
+    id: str
+    state: str
+    places: list[str]
+
+    def line(self, ink: Ink) -> str:
+        places = f": {', '.join(map(ink.text, self.places))}" if self.places else ""
+        return f"{ink.text(self.constellation)} ({self.state}){places}"
+
+    def cells(self, ink: Ink) -> dict[str, object]:
+        return {**super().cells(ink), "places": ", ".join(self.places)}
+
+
+class ConstellationStatus(Result):
+    """How much is in a constellation."""
+
+    constellation: str
+    id: str
+    state: str
+    places: list[str]
+    agents: list[str]
+    hibernated: list[str]
+    archived: list[str]
+    groups: list[str]
+    waiting: int
+    bytes: int
+
+    def lines(self, ink: Ink) -> list[str]:
+        shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
+        return [ink.text(line) for line in record_lines(shown)]
 
 
 @dataclass(frozen=True)
 class ConstellationCommands:
-    """The constellations of the data folder."""
+    """The constellations of the data folder. `shut` closes one unless it is in use; `is_open` says whether it is."""
+
+    titles: ClassVar = {"constellation": "Manage constellations: each has its own agents, groups and memory"}
 
     registry: Constellations
+    config: Config
+    clock: Clock
     configured: ConstellationId
+    is_open: Callable[[ConstellationId], bool]
+    shut: Callable[[ConstellationId], Awaitable[bool]]
 
-    def handlers(self) -> dict[str, Callable[..., Awaitable[Any]]]:
-        """By the names the control socket knows; whoever reaches that socket is the owner."""
-        return {
-            "constellation.list": self.constellations,
-            "constellation.create": self.create,
-            "constellation.status": self.status,
-        }
+    @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, _LOOKS)
+    async def list_all(self, _caller: Caller, arguments: NoArguments) -> Listing[ConstellationRow]:
+        """Every one of the data folder."""
+        del arguments
+        return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
 
-    async def constellations(self) -> Listing:
-        """Every constellation of the data folder."""
-        return [self._line(each) for each in self.registry.all()]
-
-    async def create(self, name: str) -> Listing:
-        """Make an empty constellation. Raises UserError for a name that no configuration takes, or that is there."""
-        if wrong := problem_with(Section, name=name):
+    @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, _CHANGES)
+    async def create(self, _caller: Caller, arguments: NewConstellation) -> Sentence:
+        """With the agents and groups of the configuration. Raises UserError for a name that cannot be, or is there."""
+        if wrong := problem_with(Section, name=arguments.name):
             raise UserError(f"constellation create: the name: {wrong}")
-        known = [each.name for each in self.registry.all()]
-        if name.casefold() in map(str.casefold, known):
-            raise UserError(f'there is a constellation "{name}" already')
-        return [self._line(await self.registry.ensure(name, PERSON))]
+        if any(arguments.name.casefold() == each.name.casefold() for each in self.registry.all()):
+            raise UserError(f'there is a constellation "{arguments.name}" already')
+        made = await self.registry.ensure(arguments.name, PERSON)
+        async with self.registry.use(made.id) as database:
+            await seeded_routing(self.config, database, self.clock)
+        _log.info("constellation_created", constellation=made.name)
+        return Sentence(
+            text=f"{made.name} is created, with the agents and groups of the configuration. Nothing belongs to it yet: "
+            f"`carina constellation assign PLACE {made.name}` gives it a place."
+        )
 
-    async def status(self, name: str = "") -> dict[str, Any]:
-        """How much is in a constellation; without a name in the one that runs. Raises UserError."""
-        found = self._find(name)
+    @operation("constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, _LOOKS)
+    async def status(self, _caller: Caller, arguments: MaybeConstellation) -> ConstellationStatus:
+        """Without a name of the configured one. Raises UserError."""
+        found = self._find(arguments.name) if arguments.name else self.registry.of(self.configured)
 
         def read(rows: Rows) -> dict[str, Any]:
             every = agents.every_agent(rows)
@@ -59,20 +154,91 @@ class ConstellationCommands:
                 "waiting": inbox.counts(rows)["waiting"],
             }
 
+        about = self._about(found)
         async with self.registry.use(found.id) as database:
-            return {**self._line(found), **await database.read(read), "bytes": found.path.stat().st_size}
+            return ConstellationStatus(**about, **await database.read(read), bytes=found.path.stat().st_size)
+
+    @operation(
+        "constellation.delete", "Delete a constellation; its files are kept aside", Action.CONSTELLATIONS,
+        Told(via=TERMINAL_ONLY, changes=True, asks=True),
+    )  # fmt: skip
+    async def delete(self, caller: Caller, arguments: OneConstellation) -> Sentence:
+        """Move its files away, and let its places belong to the configured one. Raises UserError."""
+        found = self._find(arguments.name)
+        if found.id == self.configured:
+            raise UserError(f"{found.name} is the configured constellation, which cannot be deleted.")
+        places = len(self.registry.assigned(found.id))
+        caller.confirm(
+            f"Delete the constellation {found.name}, with everything its agents remember, and "
+            f"{many(places, 'place')} that {'belongs' if places == 1 else 'belong'} to it? Its files are kept aside."
+        )
+        try:
+            if not await self.shut(found.id):
+                raise StoreError(f"the constellation {found.name} is in use; try again in a moment")
+            kept, count = await self.registry.remove(found.id)
+        except StoreError as error:
+            raise UserError(str(error)) from error
+        _log.warning("constellation_deleted", constellation=found.name, kept=str(kept), by=caller.person)
+        freed = f" {many(count, 'place')} now belong{'s' if count == 1 else ''} to {self._name()}." if count else ""
+        return Sentence(
+            text=f"{found.name} is deleted.{freed} Its files are kept in {kept}, which nothing reads any more; delete "
+            "that folder to be rid of them."
+        )
+
+    @operation("constellation.assign", "Let a place belong to a constellation", Action.CONSTELLATIONS, _CHANGES)
+    async def assign(self, caller: Caller, arguments: AssignPlace) -> Notice:
+        """From the next message on. Raises UserError."""
+        found, place = self._find(arguments.name), _place(arguments.place)
+        await self.registry.bind(place, found.id, caller.person, before=self.configured)
+        _log.info("place_assigned", place=place, constellation=found.name, by=caller.person)
+        return Notice(
+            text="{place} now belongs to {name}: what is said there from now on is heard and answered there. What was "
+            "said before stays where it was said.",
+            words={"place": place, "name": found.name},
+        )
+
+    @operation("constellation.unassign", "Let a place belong to the configured one", Action.CONSTELLATIONS, _CHANGES)
+    async def unassign(self, caller: Caller, arguments: OnePlace) -> Notice:
+        """Again. Raises UserError."""
+        place = _place(arguments.place)
+        if not await self.registry.unbind(place, self.configured):
+            raise UserError(f"{place} was assigned to no constellation.")
+        _log.info("place_unassigned", place=place, by=caller.person)
+        return Notice(text="{place} belongs to {name} again.", words={"place": place, "name": self._name()})
+
+    @suggestions("constellations")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        """By name."""
+        return [(each.name, each.name) for each in self.registry.all()]
+
+    @suggestions("assigned")
+    async def suggest_places(self, _caller: Caller) -> Suggestions:
+        """Those that were assigned."""
+        return [(each.place, each.place) for each in self.registry.assigned()]
+
+    def _name(self) -> str:
+        return self.registry.of(self.configured).name
 
     def _find(self, name: str) -> Constellation:
-        every = self.registry.all()
-        for each in every:
-            if each.name.casefold() == name.casefold() if name else each.id == self.configured:
-                return each
-        raise UserError(f"there is no constellation {name[:80]!r}; there are: {', '.join(each.name for each in every)}")
+        return self.registry.of(named(self.registry, name))
 
-    def _line(self, found: Constellation) -> dict[str, Any]:
-        runs = found.id == self.configured
-        return {
-            "constellation": found.name,
-            "id": found.id,
-            "state": "the one of the configuration" if runs else f'runs with constellation.name = "{found.name}"',
-        }
+    def _about(self, found: Constellation) -> dict[str, Any]:
+        state = "configured" if found.id == self.configured else "open" if self.is_open(found.id) else "idle"
+        places = [each.place for each in self.registry.assigned(found.id)]
+        return {"constellation": found.name, "id": found.id, "state": state, "places": places}
+
+
+def named(constellations: Constellations, name: str) -> ConstellationId:
+    """A constellation by its name, in whatever case, or its id. Raises UserError."""
+    every = constellations.all()
+    for each in every:
+        if each.id == name or each.name.casefold() == name.casefold():
+            return each.id
+    known = ", ".join(each.name for each in every)
+    raise UserError(f"there is no constellation {name[:80]!r}; there are: {known}")
+
+
+def _place(text: str) -> str:
+    if not _PLACE.fullmatch(text):
+        raise UserError(f"{text[:80]!r} names no place; expected {_SHAPES}.")
+    return text

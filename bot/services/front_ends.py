@@ -13,7 +13,7 @@ from memory.queue.messages import Message, newest_heard
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
-from memory.store.ids import PlaceId
+from memory.store.ids import ConstellationId, PlaceId
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,16 @@ class FrontEndStates:
 
 @dataclass(frozen=True)
 class FrontEnds:
-    """What front ends ask of one constellation."""
+    """What front ends ask of one constellation, and what they stored of all."""
 
+    here: ConstellationId
     database: Database
     marks: Constellations
     clock: Clock
     typing: TypingPeople
     connected: FrontEndStates
+    of: dict[PlaceId, ConstellationId] = field(default_factory=dict)
+    """In which constellation a place was heard last."""
 
     async def blocks(self, asker: Asker) -> list[tuple[Agent, list[Block]]]:
         """Every agent's blocks that the asker may see here."""
@@ -53,12 +56,27 @@ class FrontEnds:
         return [agent.name for agent in await self.database.read(agents.agents)]
 
     async def cursors(self, source: str) -> dict[PlaceId, str]:
-        """How far each place of a source was read."""
-        return await self.database.read(lambda rows: inbox.cursors(rows, source))
+        """How far each place of a source was read, in whatever constellation; the furthest where it was in several."""
+        found: dict[PlaceId, str] = {}
+        for identifier in self._hearing(source):
+            async with self.marks.use(identifier) as database:
+                read = await database.read(lambda rows: inbox.cursors(rows, source))
+            for place, position in read.items():
+                if (len(position), position) > (len(found.get(place, "")), found.get(place, "")):
+                    found[place], self.of[place] = position, identifier
+        return found
 
     async def recent(self, place: PlaceId, limit: int) -> list[Message]:
         """What was heard last in a place, for comparing it with the place's history after a time away."""
-        return await self.database.read(lambda rows: newest_heard(rows, place, limit))
+        if place not in self.of:
+            return await self.database.read(lambda rows: newest_heard(rows, place, limit))
+        async with self.marks.use(self.of[place]) as database:
+            return await database.read(lambda rows: newest_heard(rows, place, limit))
+
+    def _hearing(self, source: str) -> list[ConstellationId]:
+        """The constellations in which something of a source may have been heard; this one first."""
+        others = {each.constellation for each in self.marks.assigned() if each.place.startswith(f"{source}:")}
+        return [self.here, *sorted(others - {self.here})]
 
     async def mark(self, name: str) -> str | None:
         """A mark that a front end stored for itself."""

@@ -118,14 +118,17 @@ def open_backups(config: Config, approvals: Approvals, schedule: Schedule) -> Ba
     return made
 
 
-def open_schedule(config: Config, approvals: Approvals, changed: Callable[[], None]) -> Schedule:
-    """The schedule of one constellation with its own upkeep; other kinds are added to it."""
+def open_schedule(config: Config, approvals: Approvals, changed: Callable[[], None], *, backups: bool) -> Schedule:
+    """The schedule of one constellation with its own upkeep; other kinds are added to it.
+
+    `backups`: it also makes those of the whole data folder.
+    """
     zone = config.schedule.zone_name()
 
     def plan(tx: Tx, now: datetime) -> None:
         patrols.plan(tx, zone, now)
 
-    own = standing(zone, summaries=config.schedule.summaries)
+    own = [each for each in standing(zone, summaries=config.schedule.summaries) if backups or each.kind != BACKUP]
     schedule = Schedule(approvals.database, approvals.clock, changed, approvals.resume, standing=own, plan=plan)
     Upkeep(approvals.clock, zone).add(schedule.kinds)
     return schedule

@@ -1,6 +1,4 @@
-"""The parts that are about people, whichever constellation they talk to: which accounts are one person's, what is kept
-of them. Who is let in is decided in each constellation.
-"""
+"""The parts that are about people, whichever constellation they talk to: their accounts, and what is kept of them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,11 +6,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bot.agents.permissions.broker import Broker
-from bot.config import Config
 from bot.runtime.intake import AudienceResolver
-from bot.services.access import Access, configured_rules
 from bot.services.accounts import Accounts
-from bot.services.approvals import Approvals
 from bot.services.erasure import Eraser, Reloaded
 from bot.services.privacy import Choices, Privacy
 from memory.store.clock import Clock
@@ -82,12 +77,3 @@ class Community:
         """Let a constellation that is opened know what was chosen and unlinked while it was not."""
         await self.privacy.choices.follow(database)
         await self.accounts.narrow_here(constellation, database)
-
-
-async def open_access(config: Config, approvals: Approvals) -> Access:
-    """Who is let in to one constellation, with what was decided before."""
-    made = Access(
-        approvals.database, approvals.broker.terms, approvals.clock, approvals.resume, configured_rules(config)
-    )
-    await made.load()
-    return made

@@ -147,8 +147,45 @@ class Configured:
 
 
 @dataclass
+class AccountSettings:
+    """What was decided about Carina's accounts: how places are heard, and which sources are paused.
+
+    That is one for all constellations, and kept in the database of the configured one.
+    """
+
+    database: Database
+    held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
+    modes: dict[str, str] = field(default_factory=dict, init=False)
+    """Modes by "discord:<channel, category or guild>"."""
+    paused: dict[str, Setting] = field(default_factory=dict, init=False)
+    """Kept as the store has them; whoever takes in what is heard has the same object."""
+    resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
+    """What a source does when it is resumed, to read what was said meanwhile. Of one that is not here that is left."""
+
+    async def load(self) -> None:
+        """Read what was decided; to be done before anything is heard."""
+        for setting in await self.database.read(place_settings.settings):
+            if setting.kind != "group":
+                self.hold(setting)
+
+    def hold(self, setting: Setting) -> None:
+        """It holds from now on."""
+        self.held[setting.kind, setting.subject] = setting
+        if setting.kind == "mode":
+            self.modes[setting.subject] = setting.value
+        else:
+            self.paused[setting.subject] = setting
+
+    def forget(self, kind: Kind, subject: str) -> None:
+        """It holds no more."""
+        del self.held[kind, subject]
+        (self.modes if kind == "mode" else self.paused).pop(subject, None)
+
+
+@dataclass
 class Places:
-    """The decisions of one constellation. `resume` sees to what waits; `sources` are those that can be paused."""
+    """The decisions of one constellation and those about the accounts. `resume` sees to what waits, everywhere;
+    `sources` are those that can be paused."""
 
     titles: ClassVar = {
         "mode": "Show or change which messages I respond to",
@@ -161,30 +198,25 @@ class Places:
     clock: Clock
     resume: Callable[[], None]
     sources: tuple[str, ...]
-    paused: dict[str, Setting]
-    """Kept as the store has them; whoever takes in what is heard has the same object."""
+    accounts: AccountSettings
     configured: Configured = field(default_factory=Configured)
-    modes: dict[str, str] = field(default_factory=dict, init=False)
-    """Modes by "discord:<channel, category or guild>", kept as the store has them."""
-    resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
-    """What a source does when it is resumed, to read what was said meanwhile. Of one that is not here that is left."""
     _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
         """Read what was decided; to be done before anything is heard."""
-        found = await self.database.read(place_settings.settings)
-        for mapping in (self._held, self.modes, self.paused, self.answering.decided):
-            mapping.clear()
-        for setting in found:
-            self._hold(setting)
+        self._held.clear()
+        self.answering.decided.clear()
+        for setting in await self.database.read(place_settings.settings):
+            if setting.kind == "group":
+                self._hold(setting)
 
     def deaf(self, source: str) -> bool:
         """Whether nothing of a source is heard or answered."""
-        return source in self.paused
+        return source in self.accounts.paused
 
     def state(self, source: str) -> str:
         """Words on a source that is paused; empty when it is not."""
-        return 'paused; "source resume" ends that' if source in self.paused else ""
+        return 'paused; "source resume" ends that' if source in self.accounts.paused else ""
 
     # ------------------------------------------------------------------ decisions
 
@@ -227,7 +259,7 @@ class Places:
     @operation("source.list", "List sources and their status", Action.HELP)
     async def list_sources(self, _caller: Caller, _arguments: NoArguments) -> Listing[SourceRow]:
         """With the terminal, which is always heard."""
-        paused = ((each, self.paused.get(each)) for each in (*self.sources, SOURCE))
+        paused = ((each, self.accounts.paused.get(each)) for each in (*self.sources, SOURCE))
         fed = await self.database.read(data_sources.listing)
         rows = (*(_source_row(each, setting) for each, setting in paused), *map(_fed_row, fed))
         return Listing(rows=rows, empty="")
@@ -238,12 +270,12 @@ class Places:
         if await self._enabled(arguments.source, False):
             return Notice(text="Paused. What comes meanwhile is told when you resume it.")
         source = self._known(arguments.source)
-        if source in self.paused:
+        if source in self.accounts.paused:
             raise UserError(_("{source} is already paused.", source=source))
         await self._decide("pause", source, "", caller.approver)
         later = (
             "which reads the newest of it"
-            if source in self.resumed
+            if source in self.accounts.resumed
             else "and what was said meanwhile is not read then either"
         )
         end = caller.command(f"source resume {source}" if caller.via is Via.TERMINAL else "source resume")
@@ -258,11 +290,11 @@ class Places:
         if await self._enabled(arguments.source, True):
             return Notice(text="Resumed. It is read within a minute.")
         source = self._known(arguments.source)
-        if source not in self.paused:
+        if source not in self.accounts.paused:
             raise UserError(_("{source} is not paused.", source=source))
         await self._decide("pause", source, None, caller.approver)
         self.resume()
-        read_back = self.resumed.get(source)
+        read_back = self.accounts.resumed.get(source)
         if read_back is not None:
             read_back()
         meanwhile = (
@@ -315,7 +347,7 @@ class Places:
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
         """What holds in a place named by these subjects, narrowest first, and who said so."""
         for subject in chain:
-            setting = self._held.get((kind, subject))
+            setting = (self._held if kind == "group" else self.accounts.held).get((kind, subject))
             if setting is not None:
                 return _Origin(setting.value, subject, setting)
             if subject in configured:
@@ -340,7 +372,8 @@ class Places:
             place_settings.put(tx, setting)
             return True
 
-        done = await self.database.write(_DECIDE, work, durable=True)
+        database = self.database if kind == "group" else self.accounts.database
+        done = await database.write(_DECIDE, work, durable=True)
         if not done:
             raise UserError(_("No command has changed this; the configuration applies there."))
         if value is None:
@@ -351,20 +384,18 @@ class Places:
         return "Done." if value is not None else _("Undone. The configuration applies there again.")
 
     def _hold(self, setting: Setting) -> None:
+        if setting.kind != "group":
+            self.accounts.hold(setting)
+            return
         self._held[setting.kind, setting.subject] = setting
-        match setting.kind:
-            case "mode":
-                self.modes[setting.subject] = setting.value
-            case "group":
-                self.answering.decided[setting.subject] = GroupId(setting.value)
-            case "pause":
-                self.paused[setting.subject] = setting
+        self.answering.decided[setting.subject] = GroupId(setting.value)
 
     def _forget(self, kind: Kind, subject: str) -> None:
+        if kind != "group":
+            self.accounts.forget(kind, subject)
+            return
         del self._held[kind, subject]
-        for of, mapping in (("mode", self.modes), ("group", self.answering.decided), ("pause", self.paused)):
-            if of == kind:
-                mapping.pop(subject, None)
+        self.answering.decided.pop(subject, None)
 
 
 def _where(caller: Caller, channel: Location | None) -> Location:
@@ -398,7 +429,7 @@ def _source_row(source: str, paused: Setting | None) -> SourceRow:
 
 
 async def open_places(
-    config: Config, approvals: Approvals, answering: RoutingTable, paused: dict[str, Setting]
+    config: Config, approvals: Approvals, answering: RoutingTable, accounts: AccountSettings, resume: Callable[[], None]
 ) -> Places:
     """Make it for one constellation, with what was decided before."""
     modes = {f"discord:{place}": mode for place, mode in config.discord.modes.items()}
@@ -407,9 +438,9 @@ async def open_places(
         answering,
         approvals.people,
         approvals.clock,
-        approvals.resume,
+        resume,
         tuple(config.sources),
-        paused,
+        accounts,
         Configured(modes, config.discord.default_mode),
     )
     await made.load()

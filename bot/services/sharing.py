@@ -18,6 +18,7 @@ from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.approvals import approval_terms
 from bot.services.composition import ServedConstellations, Shared
+from bot.services.places import AccountSettings
 from bot.services.privacy import Choices
 from bot.services.restart import Restart
 from bot.services.web_access import WebAccess
@@ -53,13 +54,15 @@ async def open_shared(
         models = await stack.enter_async_context(open_models(config, clock))
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock, _OPEN_FILES))
         configured = await _configured(config, constellations, at_rest=at_rest)
+        home = await stack.enter_async_context(constellations.use(configured.id))
+        accounts = AccountSettings(home)
         embedder = await stack.enter_async_context(open_embedder(config))
         halt, broker = HaltState(constellations, clock, config.approvals.halt_phrase), Broker(approval_terms(config))
         if not at_rest:
             await halt.restore()
         people = broker.terms.people
         choices, audience = Choices(constellations, clock, people.selves), AudienceResolver(people)
-        gate = Gate(halt, audience.heard_by, choices.withheld, lambda _source: False)
+        gate = Gate(halt, audience.heard_by, choices.withheld, accounts.paused.__contains__)
         served = ServedConstellations(
             Shared(
                 config=config,
@@ -67,6 +70,8 @@ async def open_shared(
                 folder=folder,
                 constellations=constellations,
                 configured=configured.id,
+                home=home,
+                accounts=accounts,
                 surroundings=Surroundings(_patience(config), gate, Workers(), Intake()),
                 endpoints=endpoints,
                 models=models,
@@ -83,7 +88,7 @@ async def open_shared(
                 at_rest=at_rest,
             )
         )
-        await served.people.load()
+        await served.load()
         stack.push_async_callback(served.opened.close)
         yield served
 

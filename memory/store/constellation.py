@@ -6,16 +6,18 @@ costs two threads. A file in use is never closed.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from memory.store import late_indexes
-from memory.store.clock import Clock, to_text
+from memory.store.clock import Clock, from_text, to_text
 from memory.store.database import Database, Rows, Tx
-from memory.store.errors import DatabaseCorrupt
+from memory.store.errors import DatabaseCorrupt, StoreError
 from memory.store.faults import commit_point
+from memory.store.folder import private_folder
 from memory.store.ids import ConstellationId, PersonId, new_id
 from memory.store.migrations import Kind, prepare, unreadable_tables
 from memory.store.sqlite import connect, driver
@@ -24,6 +26,13 @@ _ENSURE = commit_point("constellation.ensure")
 _BIND = commit_point("constellation.bind")
 _INDEX = commit_point("constellation.index")
 _POSITION = commit_point("cursor.note")
+_RELEASE = commit_point("constellation.release")
+_REMOVE = commit_point("constellation.remove")
+
+_LOOKS, _LOOK_SECONDS = 100, 0.02
+
+CONFIGURATION = "configuration"
+"""Who gave a place to a constellation, where that was no person."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,16 @@ class Constellation:
     id: ConstellationId
     name: str
     path: Path
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """A place that belongs to a constellation, and by whom."""
+
+    place: str
+    constellation: ConstellationId
+    by: str
+    at: datetime
 
 
 @dataclass
@@ -66,7 +85,8 @@ class Constellations:
         self._limit = limit
         self._clock = clock
         self._known: dict[ConstellationId, Constellation] = {}
-        self._places: dict[str, ConstellationId] = {}
+        self._places: dict[str, Assigned] = {}
+        self._former: dict[str, set[ConstellationId]] = {}
         self._slots: OrderedDict[ConstellationId, _Slot] = OrderedDict()
 
     @classmethod
@@ -84,13 +104,18 @@ class Constellations:
                 await constellations._close_all()
 
     async def _load(self) -> None:
-        known, places = await self.registry.read(_read_registry)
-        for row_id, name, path in known:
+        for row_id, name, path in await self.registry.read(_read_registry):
             self._known[row_id] = Constellation(row_id, name, self._folder / path)
-        self._places = places
+        for assigned in await self.registry.read(_read_places):
+            self._places[assigned.place] = assigned
+        for place, constellation in await self.registry.read(_read_former):
+            self._former.setdefault(place, set()).add(constellation)
 
     def all(self) -> list[Constellation]:
         return sorted(self._known.values(), key=lambda constellation: constellation.name)
+
+    def has(self, identifier: ConstellationId) -> bool:
+        return identifier in self._known
 
     def of(self, identifier: ConstellationId) -> Constellation:
         """A constellation by its id. Raises KeyError."""
@@ -119,17 +144,82 @@ class Constellations:
         self._known[identifier] = Constellation(identifier, name, self._folder / path)
         return self._known[identifier]
 
-    async def bind(self, place: str, constellation: ConstellationId, by: str) -> None:
-        """Give a place (guild, channel, direct conversation, account) to a constellation."""
-        now = to_text(self._clock())
+    async def bind(
+        self, place: str, constellation: ConstellationId, by: str, before: ConstellationId | None = None
+    ) -> None:
+        """Give a place (guild, channel, direct conversation, account) to a constellation; `before`: who had it."""
+        now = self._clock()
+        former = self._owner(place) or before
 
         def work(tx: Tx) -> None:
             tx.run("DELETE FROM places WHERE id = ?", (place,))
-            row = {"id": place, "constellation_id": constellation, "bound_by": by, "created_at": now}
+            row = {"id": place, "constellation_id": constellation, "bound_by": by, "created_at": to_text(now)}
             tx.insert("places", row)
+            _note_former(tx, place, former, constellation)
 
-        await self.registry.write(_BIND, work)
-        self._places[place] = constellation
+        await self.registry.write(_BIND, work, durable=True)
+        self._places[place] = Assigned(place, constellation, by, now)
+        if former not in (None, constellation):
+            self._former.setdefault(place, set()).add(former)
+
+    async def configure(self, places: Collection[str], constellation: ConstellationId) -> None:
+        """Give it the places that the configuration names for it, and no others by configuration.
+
+        What a person decided about a place wins.
+        """
+        for place in places:
+            if place not in self._places or self._places[place].by == CONFIGURATION:
+                await self.bind(place, constellation, CONFIGURATION)
+        for assigned in self.assigned():
+            if assigned.by == CONFIGURATION and assigned.place not in places:
+                await self.unbind(assigned.place, constellation)
+
+    async def unbind(self, place: str, default: ConstellationId) -> bool:
+        """Let a place belong to the default again; False when it was given to none."""
+        former = self._owner(place)
+        if former is None:
+            return False
+
+        def work(tx: Tx) -> None:
+            tx.run("DELETE FROM places WHERE id = ?", (place,))
+            _note_former(tx, place, former, default)
+
+        await self.registry.write(_RELEASE, work, durable=True)
+        del self._places[place]
+        if former != default:
+            self._former.setdefault(place, set()).add(former)
+        return True
+
+    def _owner(self, place: str) -> ConstellationId | None:
+        return self._places[place].constellation if place in self._places else None
+
+    def assigned(self, constellation: ConstellationId | None = None) -> list[Assigned]:
+        """The places that were given to a constellation, or to any, by name."""
+        found = (self._places[place] for place in sorted(self._places))
+        return [each for each in found if constellation in (None, each.constellation)]
+
+    async def remove(self, constellation: ConstellationId) -> tuple[Path, int]:
+        """Forget a constellation that nobody has open, and move its folder away; where to, and how many places it had.
+
+        Raises StoreError while somebody uses its file.
+        """
+        found = self._known.pop(constellation)  # nobody opens it from now on
+        slot = self._slots.setdefault(constellation, _Slot())
+        try:
+            await self._close_unused(slot, found)
+            await self.registry.write(_REMOVE, lambda tx: _remove(tx, constellation), durable=True)
+        except BaseException:
+            self._known[constellation] = found
+            raise
+        self._slots.pop(constellation, None)
+        places = [each.place for each in self.assigned(constellation)]
+        for place in places:
+            del self._places[place]
+        for former in self._former.values():
+            former.discard(constellation)
+        target = private_folder(self._folder / "deleted") / f"{self._clock():%Y%m%dT%H%M%S}-{constellation}"
+        await asyncio.to_thread(found.path.parent.rename, target)
+        return target, len(places)
 
     async def position(self, source: str) -> str | None:
         """What `note_position` stored last under that name."""
@@ -145,9 +235,27 @@ class Constellations:
         now = to_text(self._clock())
         await self.registry.write(_POSITION, lambda tx: tx.run(sql, (source, position, now)), durable=durable)
 
+    async def _close_unused(self, slot: _Slot, found: Constellation) -> None:
+        """Close a file, waiting a moment for who looks into it in passing."""
+        for _ in range(_LOOKS):
+            if slot.open is not None and slot.open.users:
+                await asyncio.sleep(_LOOK_SECONDS)
+        async with slot.lock:
+            if slot.open is None:
+                return
+            if slot.open.users:
+                raise StoreError(f"the constellation {found.name} is in use; try again in a moment")
+            idle, slot.open = slot.open, None
+            await idle.stack.aclose()
+
     def of_place(self, bindings: Iterable[str], default: ConstellationId) -> ConstellationId:
         """To whom a place belongs: the first of its bindings that is known, narrowest first, else the default."""
-        return next((self._places[binding] for binding in bindings if binding in self._places), default)
+        found = next((self._places[binding] for binding in bindings if binding in self._places), None)
+        return default if found is None else found.constellation
+
+    def formerly_of(self, bindings: Iterable[str]) -> set[ConstellationId]:
+        """To whom a place belonged before: what was said then is there."""
+        return {each for binding in bindings for each in self._former.get(binding, ())}
 
     def open_now(self) -> list[ConstellationId]:
         """Those whose files are open."""
@@ -163,6 +271,8 @@ class Constellations:
         """The open database of a constellation, kept open while the context lasts."""
         slot = self._slots.setdefault(constellation, _Slot())
         async with slot.lock:
+            if constellation not in self._known:
+                raise StoreError("that constellation was deleted")
             if slot.open is None:
                 slot.open = await self._open_file(self._known[constellation].path)
             slot.open.users += 1
@@ -207,7 +317,7 @@ def registered(folder: Path) -> list[Path]:
     try:
         raw = connect(path, read_only=True)
         try:
-            known, _places = _read_registry(Rows(raw))
+            known = _read_registry(Rows(raw))
         finally:
             raw.close()
     except driver.DatabaseError as error:
@@ -222,15 +332,30 @@ def require(path: Path) -> None:
         raise DatabaseCorrupt(f"{path} is registered but {wrong}: restore it from a backup")
 
 
-def _read_registry(
-    rows: Rows,
-) -> tuple[list[tuple[ConstellationId, str, str]], dict[str, ConstellationId]]:
-    known = [
-        (ConstellationId(row["id"]), str(row["name"]), str(row["db_path"]))
-        for row in rows.all("SELECT id, name, db_path FROM constellations")
+def _read_registry(rows: Rows) -> list[tuple[ConstellationId, str, str]]:
+    found = rows.all("SELECT id, name, db_path FROM constellations")
+    return [(ConstellationId(row["id"]), str(row["name"]), str(row["db_path"])) for row in found]
+
+
+def _read_places(rows: Rows) -> list[Assigned]:
+    found = rows.all("SELECT id, constellation_id, bound_by, created_at FROM places")
+    return [
+        Assigned(row["id"], ConstellationId(row["constellation_id"]), row["bound_by"], from_text(row["created_at"]))
+        for row in found
     ]
-    places = {
-        str(row["id"]): ConstellationId(row["constellation_id"])
-        for row in rows.all("SELECT id, constellation_id FROM places")
-    }
-    return known, places
+
+
+def _read_former(rows: Rows) -> list[tuple[str, ConstellationId]]:
+    found = rows.all("SELECT place_id, constellation_id FROM former_places")
+    return [(str(row["place_id"]), ConstellationId(row["constellation_id"])) for row in found]
+
+
+def _remove(tx: Tx, constellation: ConstellationId) -> None:
+    for table in ("places", "former_places", "job_wakes"):
+        tx.run(f"DELETE FROM {table} WHERE constellation_id = ?", (constellation,))
+    tx.run("DELETE FROM constellations WHERE id = ?", (constellation,))
+
+
+def _note_former(tx: Tx, place: str, former: ConstellationId | None, now: ConstellationId) -> None:
+    if former is not None and former != now:
+        tx.insert("former_places", {"place_id": place, "constellation_id": former}, ignore=True)

@@ -7,11 +7,14 @@ import discord
 
 from sources.base import Buttons, Pressed
 
-PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})")
+_OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
+"""The constellation that asks, where it is not the configured one."""
+
+PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})" + _OF)
 """Matches the custom id of an answer to a question."""
 
 PRESS = re.compile(
-    r"carina:(?P<kind>reminder|retry|preference):(?P<offer>[a-z]{1,10}):(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20})"
+    r"carina:(?P<kind>reminder|retry|preference):(?P<offer>[a-z]{1,10}):(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20})" + _OF
 )
 """Matches the id of a button that calls an operation: of a reminder, of what was given up, of what was inferred."""
 
@@ -29,15 +32,15 @@ _LOOKS = {
 }
 
 
-def custom_id(offer: str, request: Pressed, kind: str = "permit") -> str:
+def custom_id(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> str:
     """The id of a button; `PATTERN` and `PRESS` read it."""
-    return f"carina:{kind}:{offer}:{request}"
+    return f"carina:{kind}:{offer}:{request}{f':{of}' if of else ''}"
 
 
-def button(offer: str, request: Pressed, kind: str = "permit") -> discord.ui.Button[Any]:
+def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> discord.ui.Button[Any]:
     """One button as it is shown."""
     label, style = _LOOKS[offer]
-    return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind))
+    return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind, of))
 
 
 def view_of(buttons: Buttons | None) -> discord.ui.View | None:
@@ -47,6 +50,6 @@ def view_of(buttons: Buttons | None) -> discord.ui.View | None:
     view = discord.ui.View(timeout=None)
     more = ("details",) if buttons.kind == "permit" else ()
     for offer in (*buttons.offers, *more):
-        view.add_item(button(offer, buttons.request, buttons.kind))
+        view.add_item(button(offer, buttons.request, buttons.kind, buttons.constellation))
     view.stop()  # what is pressed is heard by one handler for all cards: discord.py need not keep each view
     return view

@@ -40,6 +40,7 @@ class Action(StrEnum):
     AGENTS = gettext_noop("create, change and archive agents and groups")
     EXPORT = gettext_noop("export agents and groups with all their settings")
     RESTART = gettext_noop("restart the service")
+    CONSTELLATIONS = gettext_noop("create, list and delete constellations and assign places to them")
     WEB = gettext_noop("sign in to the dashboard and create API tokens")
     PERMITS = gettext_noop("see requests and lasting permissions")
     GRANT = gettext_noop("give a lasting permission before an agent asks for it")
@@ -85,6 +86,7 @@ _LEAST = {
     Action.AGENTS: Standing.OWNER,
     Action.EXPORT: Standing.OWNER,
     Action.RESTART: Standing.OWNER,
+    Action.CONSTELLATIONS: Standing.OWNER,
     Action.WEB: Standing.OWNER,
     Action.PERMITS: Standing.ADMIN,
     Action.GRANT: Standing.OWNER,

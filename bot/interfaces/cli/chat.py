@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -80,14 +80,14 @@ class _Stop:
             self._beginning = None
 
 
-async def once(config: Config, text: str) -> None:
+async def once(config: Config, text: str, constellation: str = "") -> None:
     """Say one thing, print the answer. Raises UserError when none comes, CallError for what cannot be said."""
     match understood(text):
         case Say(text):
             stop = _Stop(signal.SIGTERM)
             answered = asyncio.Event()
             with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
-                await _answered(config, text, answered)
+                await _answered(config, text, constellation, answered)
             if not answered.is_set():
                 raise UserError("stopped before the answer came; `carina inbox list` shows how the message stands")
         case Help():
@@ -98,9 +98,10 @@ async def once(config: Config, text: str) -> None:
             raise CallError("--once: found only the end of a chat; expected a text to say")
 
 
-async def _answered(config: Config, text: str, whole: asyncio.Event) -> None:
+async def _answered(config: Config, text: str, constellation: str, whole: asyncio.Event) -> None:
     """Ask until the answer is whole: a service may end meanwhile, or begin, with other commands at the same time."""
-    view, external_id = ChatView(Console(highlight=False, no_color=config.no_color or None)), new_id(ONCE)
+    view = ChatView(Console(highlight=False, no_color=config.no_color or None))
+    said = {"text": text, "external_id": new_id(ONCE), "constellation": constellation}
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
 
     def show(each: dict[str, Any]) -> None:
@@ -112,7 +113,7 @@ async def _answered(config: Config, text: str, whole: asyncio.Event) -> None:
         async with asyncio.timeout(_ANSWER_SECONDS):
             while True:
                 try:
-                    await _ask_once(config, text, external_id, show, whole)
+                    await _ask_once(config, said, show, whole)
                     if whole.is_set():
                         return
                 except ControlEnded:
@@ -130,15 +131,15 @@ async def _answered(config: Config, text: str, whole: asyncio.Event) -> None:
 
 
 async def _ask_once(
-    config: Config, text: str, external_id: str, show: Callable[[dict[str, Any]], None], whole: asyncio.Event
+    config: Config, said: Mapping[str, str], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
 ) -> None:
     """Ask whoever uses the data folder, else a service of one's own; `whole` is set if the answer came to its end."""
     if (holder := holder_of(DataFolder(config.home))) is not None:
-        await _show_all(holder.call("once", text=text, external_id=external_id), show, whole)
+        await _show_all(holder.call("once", **said), show, whole)
         return
     async with own_service(config) as app:
         before = await _reminders(app)
-        await _show_all(app.chat.once(text, external_id), show, whole)
+        await _show_all(app.chats.once(**said), show, whole)
         if whole.is_set() and await _reminders(app) - before:
             click.echo(NOT_RUNNING, err=True)
 
@@ -177,11 +178,11 @@ class _Answered:
             await self._more.wait()
 
 
-async def interactive(config: Config) -> None:
+async def interactive(config: Config, constellation: str = "") -> None:
     """Chat with whoever sits there, or with a pipe: its lines wait for the answer to the one before."""
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
     with stop.heeded():
-        async with connect(config) as line:
+        async with connect(config, constellation) as line:
             if streams.attended():
                 prompting = importlib.import_module("bot.interfaces.cli.chat_prompt")  # loads the line editor
                 await prompting.PromptChat(config, line, stop.wanted).run(stop.begun)

@@ -15,6 +15,9 @@ from bot.errors import CallError
 from bot.interfaces.cli import streams
 from texts import _, gettext_noop, language
 
+CONSTELLATION = "in_constellation"
+"""The option of every command that names the constellation."""
+
 Perform: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None]
 """Does an operation and prints what comes of it: (its entry, the arguments, how it is printed)."""
 
@@ -45,6 +48,7 @@ class Commands(click.Group):
             for name in entry["formerly"]:
                 self._place(name.split("."), {**entry, "renamed": True, "default": False})
         self._titles, self._by_hand, self._perform = found["titles"], found["by_hand"], perform
+        self.params.append(_constellation())
         self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
 
     def _place(self, words: list[str], entry: Mapping[str, Any]) -> None:
@@ -94,7 +98,7 @@ class _Group(click.Group):
 
 def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Command:
     def run(as_json: bool, **given: Any) -> None:
-        sure = bool(given.pop("yes", False))
+        sure, constellation = bool(given.pop("yes", False)), given.pop(CONSTELLATION) or _named()
         arguments = {key: value for key, value in given.items() if value is not None and value != ()}
         arguments = _worded(entry, arguments)
         piped = [each for each in entry["parameters"] if each["piped"] and each["name"] not in arguments]
@@ -104,6 +108,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
             "as_json": as_json,
             "ascii": not streams.says_everything(),
             "locale": language(),
+            **({"constellation": constellation} if constellation else {}),
             "width": shutil.get_terminal_size().columns if streams.attended() else None,
         }
         perform(entry, arguments, view)
@@ -111,6 +116,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
     parameters: list[click.Parameter] = [_parameter(each) for each in entry["parameters"]]
     if entry["asks"]:
         parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
+    parameters.append(_constellation())
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON.")))
     told = [f"{each['metavar']}: {_stopped(_(each['help']))}" for each in entry["parameters"] if each["positional"]]
     return click.Command(
@@ -136,6 +142,20 @@ def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
 def _stopped(text: str) -> str:
     """A text as a sentence."""
     return text + ("" if text.endswith((".", "。", "…", "?")) else "。" if language() == "ja" else ".")
+
+
+def _constellation() -> click.Option:
+    """Of every command, and before it."""
+    return click.Option(
+        ["--constellation", CONSTELLATION],
+        metavar="NAME",
+        help=_("In this constellation; by default the configured one."),
+    )
+
+
+def _named() -> str:
+    """What was said before the command."""
+    return str(click.get_current_context().find_root().params.get(CONSTELLATION) or "")
 
 
 def _piped(entry: Mapping[str, Any], flag: str) -> str:

@@ -11,7 +11,9 @@ from bot.app import App, build
 from bot.config import Config
 from bot.interfaces import socket
 from bot.interfaces.cli.local import local_registry
-from bot.interfaces.service_client import Holder, holder_of
+from bot.interfaces.cli.setup import in_constellation
+from bot.interfaces.service_client import ANSWER_SECONDS, Holder, holder_of
+from bot.services.served_registry import ServedRegistry
 from memory.store.folder import DataFolder
 from memory.store.ids import snowflakes
 
@@ -53,23 +55,27 @@ class _Running:
 
     config: Config
     holder: Holder
+    constellation: str
     own: bool = False
 
     def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
-        return self.holder.call("chat", history=history, typed=typed)
+        return self.holder.call("chat", history=history, typed=typed, constellation=self.constellation)
 
     async def say(self, text: str) -> dict[str, Any]:
-        done: dict[str, Any] = await self.holder.ask("say", text=text, external_id=new_id())
+        said = {"text": text, "external_id": new_id(), "constellation": self.constellation}
+        done: dict[str, Any] = await self.holder.ask("say", within=ANSWER_SECONDS, **said)
         return done
 
     async def stop(self) -> int:
-        return int((await self.holder.ask("chat.stop"))["stopped"])
+        return int((await self.holder.ask("chat.stop", constellation=self.constellation))["stopped"])
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
-        found: list[list[str]] = await self.holder.ask("chat.suggest", name=name, argument=argument, given=dict(given))
+        asked = {"name": name, "argument": argument, "given": dict(given), "constellation": self.constellation}
+        found: list[list[str]] = await self.holder.ask("chat.suggest", within=ANSWER_SECONDS, **asked)
         return found
 
     async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
+        view = {**view, "constellation": self.constellation}
         if entry["where"] == "alone":
             return await _alone(self.config, entry, arguments, view)
         async with aclosing(self.holder.call(entry["name"], arguments=arguments, view=view)) as replies:
@@ -82,40 +88,44 @@ class _Own:
 
     config: Config
     app: App
+    constellation: str
     own: bool = True
 
     def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
-        return self.app.chat.chat(history, typed)
+        return self.app.chats.chat(history, typed, self.constellation)
 
     async def say(self, text: str) -> dict[str, Any]:
-        return await self.app.chat.say(text, new_id())
+        return await self.app.chats.say(text, new_id(), self.constellation)
 
     async def stop(self) -> int:
-        return int((await self.app.chat.stop())["stopped"])
+        return int((await self.app.chats.stop(self.constellation))["stopped"])
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
-        return await self.app.chat.suggest(name, argument, dict(given))
+        return await self.app.chats.suggest(name, argument, dict(given), self.constellation)
 
     async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
+        view = {**view, "constellation": self.constellation}
         if entry["where"] == "alone":
             return await _alone(self.config, entry, arguments, view)
-        return [each async for each in socket.replies(self.app.services.registry, entry["name"], arguments, view)]
+        registry = ServedRegistry(self.app.served, self.app.services.registry.operations)
+        return [each async for each in socket.replies(registry, entry["name"], arguments, view)]
 
 
 async def _alone(
     config: Config, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]
 ) -> Replies:
-    return [each async for each in socket.replies(local_registry(config), entry["name"], arguments, view)]
+    here = in_constellation(config, view["constellation"]) if view["constellation"] else config
+    return [each async for each in socket.replies(local_registry(here), entry["name"], arguments, view)]
 
 
 @asynccontextmanager
-async def connect(config: Config) -> AsyncIterator[Line]:
+async def connect(config: Config, constellation: str = "") -> AsyncIterator[Line]:
     """To the service that runs on the data folder, or one in this process that ends with the chat."""
     if (holder := holder_of(DataFolder(config.home))) is not None:
-        yield _Running(config, holder)
+        yield _Running(config, holder, constellation)
         return
     async with own_service(config) as app:
-        yield _Own(config, app)
+        yield _Own(config, app, constellation)
 
 
 @asynccontextmanager

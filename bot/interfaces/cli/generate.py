@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
-
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Standing
-from bot.interfaces.cli import legacy_commands, long_running
+from bot.interfaces.cli import long_running
 from bot.interfaces.cli.local import LOCAL
 from bot.services import SERVICES, titles
 from bot.services.caller import Via
@@ -45,9 +43,7 @@ def manifest_text() -> str:
 def found() -> dict[str, Any]:
     """The same as data, with the names of what is written by hand and its modules."""
     offered = [_entry(each) for each in _operations() if Via.TERMINAL in each.via]
-    legacy: dict[str, Any] = vars(get_command(legacy_commands.app))["commands"]
-    by_hand = {name: ("legacy_commands", each) for name, each in legacy.items()}
-    by_hand |= {name: ("long_running", each) for name, each in long_running.commands.commands.items()}
+    by_hand = {name: ("long_running", each) for name, each in long_running.commands.commands.items()}
     return {
         "titles": _titles(),
         "operations": offered,

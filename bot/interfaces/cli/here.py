@@ -10,7 +10,7 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.dispatch import open_registry
 from bot.interfaces.cli.local import local_registry
-from bot.interfaces.cli.setup import NOT_RUNNING, configured, log_to
+from bot.interfaces.cli.setup import NOT_RUNNING, configured, in_constellation, log_to
 from bot.interfaces.exit_codes import exit_code
 from memory.store.errors import FolderLocked, StoreError
 
@@ -27,6 +27,8 @@ def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], *,
     """
     try:
         config = configured(beginning=name == BEGINNING)
+        if alone and (constellation := view.get("constellation")):
+            config = in_constellation(config, str(constellation))
         log_to(config, level="error")
         return asyncio.run(_replies(config, name, arguments, view, alone))
     except FolderLocked:

@@ -60,13 +60,17 @@ def run(log_json: bool) -> None:
 
 @commands.command()
 @click.option("--once", metavar="TEXT", help="Say this, print the answer and exit.")
-def chat(once: str | None) -> None:
+@click.option("--constellation", metavar="NAME", default="", help="With the agents of this constellation.")
+def chat(once: str | None, constellation: str) -> None:
     """Chat with your agents at this terminal."""
     if once is not None and not once.strip():
         raise CallError('--once: found nothing to say; expected a text, such as --once "what do you know about me?"')
     config = configured()
     log_to(config, level="error")
-    asyncio.run(_chatting().interactive(config) if once is None else _chatting().once(config, once))
+    if once is None:
+        asyncio.run(_chatting().interactive(config, constellation))
+    else:
+        asyncio.run(_chatting().once(config, once, constellation))
 
 
 @commands.command("mcp")

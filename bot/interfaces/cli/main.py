@@ -4,6 +4,7 @@ A command that a running service answers loads the parser, the manifest and a so
 runs, `bot.interfaces.cli.here` does the work in this process.
 """
 
+import functools
 import gc
 import importlib
 import json
@@ -46,6 +47,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(f"carina {version()}")
         return 0
     speak(locale())
+    arguments = _option_last(arguments)
     if (module := _by_hand(arguments)) is not None:
         return int(_loaded(f"bot.interfaces.cli.{module}").main(list(arguments)))
     try:
@@ -76,6 +78,18 @@ def _loaded(module: str) -> Any:
     return found
 
 
+def _option_last(arguments: Sequence[str]) -> Sequence[str]:
+    """`--constellation NAME chat` as `chat --constellation NAME`: what is made by hand takes it there."""
+    match list(arguments):
+        case ["--constellation", name, command, *others]:
+            named = ["--constellation", name]
+        case [str(named_at_once), command, *others] if named_at_once.startswith("--constellation="):
+            named = [named_at_once]
+        case _:
+            return arguments
+    return [command, *named, *others] if command == "chat" else arguments
+
+
 def _by_hand(arguments: Sequence[str]) -> str | None:
     """The module of what is not made from the registry; without a command a chat or the service begins."""
     found: str | None = manifest()["by_hand"].get(arguments[0], {}).get("module") if arguments else "long_running"
@@ -92,7 +106,7 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
     """Have an operation done and print what comes of it. Raises Failed, UserError, Exit (with a code)."""
     if entry["name"] in _ASKING:
         questions = importlib.import_module("bot.interfaces.cli.questions")
-        arguments = questions.completed(entry["name"], arguments, _look)
+        arguments = questions.completed(entry["name"], arguments, functools.partial(_look, view))
     code = 0
     for reply in _replies(entry, arguments, view):
         if "confirm" in reply:
@@ -112,10 +126,10 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         raise click.exceptions.Exit(code)
 
 
-def _look(name: str, **arguments: Any) -> Any:
+def _look(view: Mapping[str, Any], name: str, **arguments: Any) -> Any:
     """What an operation gives to a program. Raises Failed, UserError."""
     entry = next(each for each in manifest()["operations"] if each["name"] == name)
-    for reply in _replies(entry, arguments, {"as_json": True}):
+    for reply in _replies(entry, arguments, {**view, "as_json": True}):
         if "error" in reply:
             raise Failed(reply["error"], reply["code"])
         return json.loads(reply["text"])

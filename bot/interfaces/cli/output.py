@@ -37,22 +37,6 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, empty: str, brief: Collecti
     print_lines([rows_text(rows, empty=empty, width=width, brief=brief, whole=whole)])
 
 
-def print_found(found: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
-    """Print what came of something: the data for machines, else the words."""
-    if as_json:
-        print_data(found)
-    else:
-        print_lines(lines)
-
-
-def print_listed(rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str) -> None:
-    """Print rows: the data for machines, else a table."""
-    if as_json:
-        print_data(rows)
-    else:
-        print_rows(rows, empty=empty)
-
-
 def _print(shown: str) -> None:
     try:
         console = _console()

@@ -25,3 +25,9 @@ def log_to(config: Config, *, as_json: bool = False, level: str = "info") -> Non
     """Log to standard error, without secrets."""
     redactor = Redactor(config.secrets())
     logs.setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
+
+
+def in_constellation(config: Config, name: str) -> Config:
+    """The configuration as if that constellation were the configured one, for what works on files alone."""
+    section = config.constellation.model_copy(update={"name": name})
+    return config.model_copy(update={"constellation": section})

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
@@ -24,14 +25,14 @@ _CALLS: Mapping[tuple[str, str], tuple[str, str]] = {
 """By what a button stands under and what it offers: the operation, and the argument that its id is."""
 
 
-def operation_buttons(registry: Registry, settings: DiscordSettings) -> Buttons:
-    """Hears them; the id of a button says which operation it calls, and on what."""
+def operation_buttons(registry: Registry, settings: DiscordSettings, configured: str = "") -> Buttons:
+    """Hears them; the id of a button says which operation it calls, on what, and in which constellation."""
 
-    async def called(interaction: Interaction, kind: str, offer: str, identifier: str) -> str:
+    async def called(interaction: Interaction, kind: str, offer: str, identifier: str, of: str | None) -> str:
         if (kind, offer) not in _CALLS:
             raise UserError(_("This button no longer works."))
         name, argument = _CALLS[kind, offer]
-        caller = await caller_of(interaction, settings, "button")
+        caller = replace(await caller_of(interaction, settings, "button"), constellation=of or configured)
         result = await registry.call(name, caller, {argument: identifier})
         return "\n".join(result.lines(Markdown()))
 

@@ -3,7 +3,6 @@
 What is said by `/chat` stands in the place for everybody there, as a message would, and is answered there.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import discord
@@ -11,48 +10,35 @@ from discord import app_commands
 
 from bot.errors import UserError
 from bot.interfaces.discord.responses import Interaction, answer_now, suggests_names
-from bot.services.chat import Addressee, Talking
-from bot.services.front_ends import FrontEnds
+from bot.services.chat import Addressee
+from bot.services.composition import ServedConstellations
 from memory.store.clock import Clock
-from sources.base import Kind, Notification, Place
+from sources.base import Kind, Notification
 from sources.discord import notifications
 from sources.discord.notifications import Surroundings
 from sources.discord.payloads import author_of
-from sources.discord.places import NAME, place_of, spot_of
+from sources.discord.places import NAME, bindings_of, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import REFUSED
 from texts import _
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
-Find: TypeAlias = Callable[[str, Place], Awaitable[Addressee]]
 
 _SHOWN = 1_700  # characters of what was said that are repeated in the place
 
 
 def install_talking(
-    tree: app_commands.CommandTree[Any], talking: Talking, front_ends: FrontEnds, settings: DiscordSettings
+    tree: app_commands.CommandTree[Any], served: ServedConstellations, settings: DiscordSettings
 ) -> None:
     """Put `/chat` into the tree."""
-
-    async def of_group(name: str, _place: Place) -> Addressee:
-        return await talking.group(name)
-
-    async def group_names() -> list[str]:
-        return [group.name for group in await talking.places.groups()]
-
     group = app_commands.Group(name="chat", description="Talk to one agent or group by name, here")
-    group.add_command(_chat("agent", talking, (talking.agent, front_ends.agent_names), (settings, front_ends.clock)))
-    group.add_command(_chat("group", talking, (of_group, group_names), (settings, front_ends.clock)))
+    for kind in ("agent", "group"):
+        group.add_command(_chat(kind, served, settings))
     tree.add_command(group)
 
 
-def _chat(
-    kind: str,
-    talking: Talking,
-    whom: tuple[Find, Callable[[], Awaitable[list[str]]]],
-    around: tuple[DiscordSettings, Clock],
-) -> Command:
-    find, names = whom
+def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) -> Command:
+    clock = served.shared.clock
 
     @app_commands.command(name=kind, description=f"Talk to one {kind} by name, here")
     @app_commands.describe(name="Which", text="What you say")
@@ -60,16 +46,24 @@ def _chat(
         interaction: Interaction, name: app_commands.Range[str, 1, 64], text: app_commands.Range[str, 1, 4000]
     ) -> None:
         try:
-            surroundings = _surroundings(interaction, around[0])
-            addressee = await find(name, surroundings.place)
+            around = _surroundings(interaction, settings)
+            async with served.at(around.place.bindings) as services:
+                talking = services.talking
+                found = talking.agent(name, around.place) if kind == "agent" else talking.group(name)
+                addressee = await found
         except UserError as error:
             await answer_now(interaction, str(error))
             return
         if (shown := await _repeat(interaction, addressee, text)) is not None:
-            talking.say(_said(interaction, shown, text, surroundings, around[1]), addressee)
+            talking.say(_said(interaction, shown, text, around, clock), addressee)
 
-    async def called(_interaction: Interaction) -> list[str]:
-        return await names()
+    async def called(interaction: Interaction) -> list[str]:
+        if interaction.channel is None:
+            return []
+        async with served.at(bindings_of(spot_of(interaction.channel, interaction.user.id))) as services:
+            if kind == "agent":
+                return await services.front_ends.agent_names()
+            return [each.name for each in await services.places.groups()]
 
     suggests_names(command, "name", called)
     return command

@@ -22,7 +22,9 @@ from bot.interfaces.discord.general import Tree, install
 from bot.interfaces.discord.why import VIEWS, install_why
 from bot.secrets import Redactor
 from bot.services import titles
-from bot.services.composition import Services
+from bot.services.composition import ServedConstellations, Services
+from bot.services.registry import Operation
+from bot.services.served_registry import ServedRegistry
 from memory.people.access import Rule
 from memory.store.clock import Clock
 from memory.store.faults import commit_point
@@ -40,8 +42,9 @@ _MARK = "discord.commands"
 _BEGUN = "discord.begun"
 
 
-def connect(config: Config, services: Services, clock: Clock) -> Front:
+def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
+    clock = served.shared.clock
     front_ends, community, places, access = services.front_ends, services.community, services.places, services.access
     withheld, keeps = community.privacy.choices.withheld, keeping(services.registry)
 
@@ -74,7 +77,7 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
         begun=begun,
         on_ready=lambda name: logs.ready("discord", name=name),
         commands=Offered(
-            install=lambda tree: _install(tree, services, settings),
+            install=lambda tree: _install(tree, served, services.registry.operations, settings),
             synced=functools.partial(front_ends.mark, _MARK),
             note=functools.partial(front_ends.set_mark, _MARK),
             barred=lambda interaction: barred(interaction, settings, withheld, keeps),
@@ -90,10 +93,10 @@ def connect(config: Config, services: Services, clock: Clock) -> Front:
     )
     settings = replace(
         settings_of(config),
-        decided=Decided(access.rules, places.modes, community.accounts.audience.other_audiences),
+        decided=Decided(access.rules, places.accounts.modes, community.accounts.audience.other_audiences),
     )
     source = DiscordSource(settings, wiring)
-    places.resumed["discord"] = source.read_back
+    places.accounts.resumed["discord"] = source.read_back
     front_ends.connected.words["discord"] = lambda: "; ".join(
         filter(None, (_words(source.status), places.state("discord")))
     )
@@ -113,18 +116,20 @@ async def _gave_up(config: Config, services: Services, clock: Clock, channel: in
     services.approvals.resume()
 
 
-def _install(tree: Tree, services: Services, settings: DiscordSettings) -> None:
+def _install(
+    tree: Tree, served: ServedConstellations, operations: Mapping[str, Operation], settings: DiscordSettings
+) -> None:
     install(tree)
-    install_approvals(tree, services.approvals)
-    registry = services.registry
+    install_approvals(tree, served)
+    registry = ServedRegistry(served, operations)
     forms = {"archival.add": Opening(entry_form), "memory.edit": block_form(registry, settings)}
     commands = Commands(registry, titles(), settings, forms, VIEWS)
     commands.install(tree)
     hear_entry_form(tree, registry, settings)
     hear_block_forms(tree, registry, settings)
-    tree.client.add_dynamic_items(operation_buttons(registry, settings))
+    tree.client.add_dynamic_items(operation_buttons(registry, settings, served.shared.configured))
     install_why(tree, commands)
-    install_talking(tree, services.talking, services.front_ends, settings)
+    install_talking(tree, served, settings)
 
 
 def _persons(rules: Mapping[str, Rule], rule: Rule) -> list[int]:

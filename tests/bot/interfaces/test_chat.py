@@ -40,14 +40,14 @@ async def told(app: App, *texts: str, history: int = 0) -> list[list[dict[str, A
     """Say these one after the other in one chat; what was shown until each was done."""
     shown: list[list[dict[str, Any]]] = [[]]
     left = list(texts)
-    async with aclosing(app.chat.chat(history)) as chat, asyncio.timeout(20):
+    async with aclosing(app.chats.chat(history)) as chat, asyncio.timeout(20):
         async for each in chat:
             shown[-1].append(each)
             if each["kind"] in ("Listening", "Idle"):
                 if not left:
                     return shown
                 shown.append([])
-                await app.chat.say(left.pop(0), f"terminal-{id(app)}-{len(left)}")
+                await app.chats.say(left.pop(0), f"terminal-{id(app)}-{len(left)}")
     raise AssertionError("the chat ended by itself")
 
 
@@ -80,7 +80,7 @@ async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
         first, ready = list[str](), asyncio.Event()
 
         async def listen() -> None:
-            async with aclosing(app.chat.chat()) as chat:
+            async with aclosing(app.chats.chat()) as chat:
                 async for each in chat:
                     ready.set()
                     first.extend(answers([each]))
@@ -95,10 +95,10 @@ async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
 
 
 async def test_the_end_of_other_work_is_not_the_answer_to_what_was_said_meanwhile(tmp_path: Path) -> None:
-    async with service(tmp_path) as app, aclosing(app.chat.chat()) as chat, asyncio.timeout(20):
+    async with service(tmp_path) as app, aclosing(app.chats.chat()) as chat, asyncio.timeout(20):
         assert (await anext(chat))["kind"] == "Listening"
-        await app.chat.say("remember that my cat is called Bolt", f"{ONCE}1")
-        await app.chat.say("what is my cat called?", "terminal-2")
+        await app.chats.say("remember that my cat is called Bolt", f"{ONCE}1")
+        await app.chats.say("what is my cat called?", "terminal-2")
         shown = [await anext(chat)]
         while shown[-1].get("answered") != ["terminal-2"]:
             shown.append(await anext(chat))
@@ -108,9 +108,9 @@ async def test_the_end_of_other_work_is_not_the_answer_to_what_was_said_meanwhil
 
 async def test_what_was_answered_with_nobody_there_is_shown_to_the_next_who_comes(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
-        await app.chat.say("remember that my cat is called Bolt", "terminal-1")
+        await app.chats.say("remember that my cat is called Bolt", "terminal-1")
         await until(lambda: _answered(app))
-        async with aclosing(app.chat.chat()) as chat, asyncio.timeout(10):
+        async with aclosing(app.chats.chat()) as chat, asyncio.timeout(10):
             shown = [await anext(chat)]
             while not answers(shown):
                 shown.append(await anext(chat))
@@ -125,10 +125,10 @@ async def _answered(app: App) -> bool:
 
 async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
-        async with aclosing(app.chat.chat()) as chat, asyncio.timeout(10):
+        async with aclosing(app.chats.chat()) as chat, asyncio.timeout(10):
             assert (await anext(chat))["kind"] == "Listening"
             for _ in range(2):
-                await app.chat.say("hello", "terminal-7")
+                await app.chats.say("hello", "terminal-7")
             kinds = [(await anext(chat))["kind"]]
             while kinds[-1] != "Idle":
                 kinds.append((await anext(chat))["kind"])
@@ -139,7 +139,7 @@ async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> Non
 async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         await app.services.registry.call("halt.now", owner_at_terminal(), {})
-        said = await app.chat.say("remember that my cat is called Bolt", "terminal-1")
+        said = await app.chats.say("remember that my cat is called Bolt", "terminal-1")
         assert "halted since" in said["answer"]
         assert "carina halt release" in said["answer"]
         await app.services.registry.call("halt.release", owner_at_terminal(), {})
@@ -157,12 +157,14 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
         (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")
         other = connect(file)
         other.execute("BEGIN IMMEDIATE")
-        said = await app.chat.say("remember that my dog is called Rex", "terminal-1")
+        said = await app.chats.say("remember that my dog is called Rex", "terminal-1")
         assert "This waits and is answered later: the database takes no writes since" in said["answer"]
         assert "another program holds the database" in said["answer"]
-        monkeypatch.setattr(app.chat._runtime, "reachable", AsyncMock())  # a full disk takes that: it changes nothing
+        monkeypatch.setattr(
+            app.services.runtime, "reachable", AsyncMock()
+        )  # a full disk takes that: it changes nothing
         with pytest.raises(UserError, match="This waits and is answered later: the database takes no writes since"):
-            _ = [each async for each in app.chat.once("what is my dog called?", f"{ONCE}1")]
+            _ = [each async for each in app.chats.once("what is my dog called?", f"{ONCE}1")]
         other.execute("ROLLBACK")
         other.close()
         assert "Rex" in answers((await told(app, "what is my dog called?"))[1])[-1]

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import load_config
 from bot.errors import UserError
 from bot.interfaces import control, service_client
-from bot.interfaces.cli import dispatch
-from bot.interfaces.service_client import Holder, TakesNoCommands, holder_of
+from bot.interfaces.cli import main
+from bot.interfaces.service_client import holder_of
 from memory.store.folder import DataFolder
 from tests.bot.command_line import Here, front_door
 from tests.bot.interfaces.test_cli_databases import begin
@@ -66,15 +65,18 @@ def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_p
         assert service.wait() == 0
 
 
-async def test_a_holder_that_has_ended_meanwhile_is_not_waited_for(
-    tmp_path: Path, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+def test_a_holder_that_has_ended_meanwhile_is_not_waited_for(
+    tmp_path: Path, folder: DataFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await asyncio.to_thread(begin, tmp_path, "home")
-    monkeypatch.setattr(dispatch, "holder_of", lambda _folder: Holder(folder, 1))
-    config = load_config({"CARINA_HOME": str(folder.path)}, tmp_path)
-    assert len(await dispatch.ask(config, "constellation.list")) == 1
-    with folder.lock(), pytest.raises(TakesNoCommands, match="process 1 uses"):
-        await dispatch.ask(config, "constellation.list")
+    asyncio.run(asyncio.to_thread(begin, tmp_path, "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CARINA_HOME", str(folder.path))
+    monkeypatch.setattr(DataFolder, "holder", lambda _folder: 1)
+    assert main.run(["constellation", "list"]) == 0
+    assert "home" in capsys.readouterr().out
+    with folder.lock():
+        assert main.run(["constellation", "list"]) == 1
+    assert "process 1 uses" in capsys.readouterr().err
 
 
 async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(

@@ -134,9 +134,8 @@ def test_a_row_that_is_tried_again_is_said_in_a_sentence(here: Here, dead: Inbox
 def test_what_is_chosen_for_somebody_is_said_about_them(here: Here, dead: InboxId) -> None:
     assert dead
     done = here("privacy pause discord:7")
-    assert done.stdout == (
-        "Paused: from now on, nothing discord:7 says is kept or answered. `carina privacy resume discord:7` ends that.\n"
-    )
+    paused = "Paused: from now on, nothing discord:7 says is kept or answered."
+    assert done.stdout == f"{paused} `carina privacy resume discord:7` ends that.\n"
     assert here("privacy optout discord:7").stdout.startswith("Opted out: from now on, nothing discord:7 says")
     assert here("privacy resume discord:7").stdout.startswith("Resumed")
     assert here("privacy pause discord:{7}").stdout.startswith("Paused: from now on, nothing discord:{7} says")

@@ -5,7 +5,7 @@ from pathlib import Path
 from bot.agents.permissions.policy import People
 from bot.runtime.bootstrap import RoutingTable
 from bot.services.caller import owner_at_terminal
-from bot.services.places import Places
+from bot.services.places import AccountSettings, Places
 from memory.store.ids import GroupId
 from sources.terminal import PERSON
 from tests.bot.stage import Service, running
@@ -15,13 +15,15 @@ from tests.services.calling import registry
 def places_of(service: Service) -> Places:
     answering, people = RoutingTable({}, GroupId("grp_one")), People((PERSON,))
     sources = ("discord", "bluesky")
-    return Places(service.database, answering, people, service.clock, lambda: None, sources, {})
+    return Places(
+        service.database, answering, people, service.clock, lambda: None, sources, AccountSettings(service.database)
+    )
 
 
 async def test_reading_back_is_promised_only_of_a_source_that_does_it(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         places, read = places_of(service), list[str]()
-        places.resumed["discord"] = lambda: read.append("discord")
+        places.accounts.resumed["discord"] = lambda: read.append("discord")
 
         async def told(done: str, source: str) -> str:
             given = {"source": source}

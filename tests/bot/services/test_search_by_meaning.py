@@ -51,7 +51,7 @@ async def service(folder: Path, model: str) -> AsyncIterator[App]:
 
 async def say(app: App, text: str) -> None:
     """Say it and wait until it is answered."""
-    await app.chat.say(text, text)
+    await app.chats.say(text, text)
 
     async def done() -> bool:
         return not (await status(app)).waiting

@@ -1,0 +1,399 @@
+"""Several constellations in one service: whose place is whose, what closes and opens, and that nothing crosses."""
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.agents.permissions.policy import Approver
+from bot.config import load_config
+from bot.errors import CallError, UserError
+from bot.models.base import Model
+from bot.models.selection import ModelSelection
+from bot.runtime.arrivals import to_arrival
+from bot.runtime.supervision import Supervisor
+from bot.services.caller import Caller, Location, Spoken, Via
+from bot.services.composition import ServedConstellations, Services
+from bot.services.restart import Restart
+from bot.services.served_registry import ServedRegistry
+from bot.services.sharing import open_shared
+from memory import jobs
+from memory.agents import Agent
+from memory.jobs import NewJob
+from memory.people.audience import OWNER, Scope, Trust
+from memory.queue import inbox, outbox
+from memory.queue.outbox import PressButtons, TextDetail
+from memory.store.clock import utc_now
+from memory.store.database import Tx
+from memory.store.ids import ConstellationId, InboxId
+from scheduler import triggers
+from scheduler.jobs import Done, Firing, Queueing
+from scheduler.triggers import At
+from sources.base import Notification, Place
+from sources.discord.buttons import PATTERN, custom_id
+from sources.terminal import PERSON
+from tests.bot.parts import (
+    Held,
+    MovableClock,
+    Platform,
+    ScriptedModel,
+    channel,
+    deleted,
+    edited,
+    place_id,
+    said,
+    says,
+)
+from tests.bot.stage import SETUP, until
+
+HALL, DECK = channel("hall", of="1"), channel("deck", of="2")
+SECRETS = {"home": "tangerine", "boat": "periwinkle"}
+
+
+@dataclass
+class Side:
+    """The service, with a platform that only remembers."""
+
+    served: ServedConstellations
+    home: Services
+    platform: Platform
+    registry: ServedRegistry
+
+    async def create(self, name: str, *places: str) -> ConstellationId:
+        await self.call("constellation.create", name=name)
+        for place in places:
+            await self.call("constellation.assign", place=place, name=name)
+        found = self.served.shared.constellations.named(name)
+        assert found is not None
+        return found.id
+
+    async def call(self, operation: str, at: Place | None = None, **given: Any) -> Any:
+        return (await self.registry.call(operation, owner(at, sure=True), given)).data()
+
+    async def heard(self, *notifications: Notification) -> None:
+        for notification in notifications:
+            self.served.router.receive(notification)
+        await self.served.router.taken_in(5)
+
+    async def answered(self, place: Place, count: int = 1) -> list[str]:
+        async def there() -> bool:
+            return len(self.platform.texts(place.id)) >= count
+
+        await until(there, 20)
+        return self.platform.texts(place.id)
+
+    async def texts(self, identifier: ConstellationId) -> list[str]:
+        async with self.served.shared.constellations.use(identifier) as database:
+            found = await database.read(lambda rows: rows.all("SELECT content FROM messages ORDER BY id"))
+        return [row["content"] for row in found]
+
+    def is_open(self, identifier: ConstellationId) -> bool:
+        return self.served.opened.get(identifier) is not None
+
+    async def all_idle(self) -> None:
+        async def idle() -> bool:
+            return all(runtime.idle for runtime in self.served.opened)
+
+        await until(idle, 20)
+
+
+def owner(at: Place | None, *, sure: bool = False) -> Caller:
+    """The owner, who may see everything there is in the constellation of a place."""
+    location = None if at is None else Location(at.id, at.audience, (at.id,), at.bindings)
+    scope = Scope(OWNER)
+    via = Via.TERMINAL if at is None else Via.DISCORD
+    return Caller(
+        Approver(PERSON), via, scope, Spoken(place_id("own"), scope), Trust.OWNER, sure=sure, location=location
+    )
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Side]:
+    config = load_config({"CARINA_HOME": str(folder), "EMBEDDING_MODEL": "none"}, folder)
+    platform = Platform(MovableClock(utc_now()))
+
+    async def tell(name: str, error: str) -> None:
+        raise AssertionError(f"{name}: {error}")
+
+    with capture_logs():
+        async with (
+            open_shared(config, utc_now, {"discord": platform}, Restart(possible=False), lambda: "") as served,
+            served.use(served.shared.configured) as home,
+            asyncio.TaskGroup() as tasks,
+        ):
+            await served.router.start(Supervisor(tasks, tell))
+            running = tasks.create_task(served.runner.run())
+            yield Side(served, home, platform, ServedRegistry(served, home.registry.operations))
+            await served.router.drain(5)
+            served.router.stop()
+            running.cancel()
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, model: ScriptedModel) -> None:
+    async def choose(_self: ModelSelection, _agent: Agent) -> Model:
+        return model
+
+    monkeypatch.setattr(ModelSelection, "choose", choose)
+
+
+async def test_a_place_is_answered_in_its_constellation_and_all_others_in_the_configured_one(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        boat = await side.create("boat", "discord:guild:2")
+        await side.heard(said("hello from the hall", 1, HALL), said("hello from the deck", 2, DECK))
+        await side.answered(HALL)
+        await side.answered(DECK)
+        assert "hello from the hall" in await side.texts(side.home.runtime.id)
+        assert "hello from the deck" not in await side.texts(side.home.runtime.id)
+        assert "hello from the deck" in await side.texts(boat)
+        await side.call("constellation.unassign", place="discord:guild:2")
+        await side.heard(said("and again", 3, DECK))
+        await side.answered(DECK, 2)
+        assert "and again" in await side.texts(side.home.runtime.id)
+        assert "and again" not in await side.texts(boat)
+
+
+async def test_no_command_of_one_constellation_shows_what_another_holds(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        await side.create("boat", "discord:guild:2")
+        for number, (name, place) in enumerate((("home", HALL), ("boat", DECK))):
+            await side.heard(said(f"remember that my word is {SECRETS[name]}", number, place))
+            await side.answered(place)
+        for place, own, other in ((HALL, "tangerine", "periwinkle"), (DECK, "periwinkle", "tangerine")):
+            shown = {}
+            for declared in side.registry.operations.values():
+                spans = declared.name.startswith(("privacy.", "doctor"))  # the first is about a person, everywhere
+                if declared.changes or spans or Via.DISCORD not in declared.via:
+                    continue
+                given = {each.name: own for each in declared.parameters if each.required and each.kind == "text"}
+                try:
+                    shown[declared.name] = str(await side.call(declared.name, place, **given))
+                except (UserError, CallError) as refused:
+                    shown[declared.name] = str(refused)
+            assert own in shown["search"]
+            assert len(shown) > 25
+            assert [name for name, words in shown.items() if other in words] == []
+            assert (await side.call("search", place, text=other))["hits"] == []
+
+
+async def test_an_agent_of_one_constellation_recalls_nothing_of_another(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        await side.create("boat", "discord:guild:2")
+        await side.heard(said("remember that my locker is tangerine", 1, HALL))
+        await side.answered(HALL)
+        await side.heard(said("what is my locker?", 2, DECK))  # the same person, in another server
+        assert "tangerine" not in " ".join(await side.answered(DECK))
+        await side.heard(said("what is my locker?", 3, HALL))
+        assert "tangerine" in (await side.answered(HALL, 2))[-1]
+
+
+async def test_twenty_constellations_answer_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = [Held(says(f"Answer {number}.")) for number in range(20)]
+    scripted(monkeypatch, ScriptedModel(*held))
+    async with serving(tmp_path) as side:
+        side.served.opened.most = 4
+        halls = [channel(f"room{number}", of=f"9{number:02}") for number in range(20)]
+        ids = [await side.create(f"number {number}", f"discord:guild:9{number:02}") for number in range(20)]
+        await side.heard(*(said(f"question {number}", number, hall) for number, hall in enumerate(halls)))
+        for each in held:
+            await asyncio.wait_for(each.begun.wait(), 20)  # all of them at once
+        for each in held:
+            each.free.set()
+        for number, (identifier, hall) in enumerate(zip(ids, halls, strict=True)):
+            assert len(await side.answered(hall)) == 1
+            found = await side.texts(identifier)
+            assert (f"question {number}" in found, len(found)) == (True, 2)
+        await side.all_idle()
+        await side.served.opened.close_idle()
+        assert len(list(side.served.opened)) <= 4
+
+
+async def test_what_waits_in_an_idle_constellation_is_answered_after_a_restart(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        boat = await side.create("boat", "discord:guild:2")
+        async with side.served.use(boat) as services:
+            group = services.places.answering.default
+        await side.all_idle()
+        assert await side.served.opened.shut(boat)
+        async with side.served.shared.constellations.use(boat) as database:  # as a killed process leaves it
+            arrival = to_arrival(said("are you there?", 7, DECK), group)
+            await database.write(SETUP, lambda tx: inbox.accept(tx, arrival, utc_now()))
+    async with serving(tmp_path) as side:
+        assert len(await side.answered(DECK)) == 1
+
+
+async def test_an_idle_constellation_is_closed_and_a_job_that_is_due_opens_it(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        boat = await side.create("boat", "discord:guild:2")
+        await side.heard(said("hello", 1, DECK))
+        await side.answered(DECK)
+        ran = asyncio.Event()
+        make = side.served.opened.make
+
+        def note(_tx: Tx, _firing: Firing) -> Done:
+            ran.set()
+            return Done()
+
+        @asynccontextmanager
+        async def with_kind(identifier: ConstellationId) -> AsyncIterator[Any]:
+            async with make(identifier) as runtime:
+                kinds = side.served._open[identifier].schedule.kinds
+                kinds.add(Queueing("note", note))
+                yield runtime
+
+        side.served.opened.make = with_kind
+        await side.all_idle()
+        side.served.opened.seconds = 0
+        await side.served.opened.close_idle()
+        assert not side.is_open(boat)
+        assert side.is_open(side.home.runtime.id), "the configured one stays open"
+        side.served.opened.seconds = 600
+        soon = utc_now() + timedelta(seconds=0.3)
+        new = NewJob("soon", "note", triggers.dump(At(soon)), soon)
+        async with side.served.shared.constellations.use(boat) as database:
+            await database.write(SETUP, lambda tx: jobs.put(tx, new, utc_now()))
+        side.served.runner.changed(boat)
+        await asyncio.wait_for(ran.wait(), 20)
+        assert side.is_open(boat)
+
+
+async def test_after_a_halt_what_waits_in_a_closed_constellation_is_answered_too(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        boat = await side.create("boat", "discord:guild:2")
+        await side.call("halt.now")
+        await side.heard(said("hello", 1, DECK))
+        await side.all_idle()
+        assert await side.served.opened.shut(boat)
+        await asyncio.sleep(0.3)
+        assert not side.is_open(boat), "while everything is halted it is not opened for that"
+        await side.call("halt.release")
+        side.served.opened._slots[boat].closed -= 1_000  # long ago
+        side.served.runner.changed(boat)
+        assert len(await side.answered(DECK)) == 1
+
+
+async def test_edits_and_deletions_follow_what_was_said_before_its_place_was_assigned(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        home = side.home.runtime.id
+        await side.heard(said("my code is tangerine", 1, DECK), said("and periwinkle", 2, DECK))
+        await side.answered(DECK, 1)
+        boat = await side.create("boat", "discord:guild:2")
+        await side.heard(edited("my code is a secret", 1, DECK), deleted(2, DECK))
+
+        async def followed() -> bool:
+            found = " ".join(await side.texts(home))
+            return "tangerine" not in found and "periwinkle" not in found
+
+        await until(followed, 20)
+        assert await side.texts(boat) == []
+
+
+async def test_a_deleted_constellation_is_kept_aside_and_its_places_go_to_the_configured_one(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        await side.create("boat", "discord:guild:2")
+        await side.heard(said("hello", 1, DECK))
+        await side.answered(DECK)
+        with pytest.raises(UserError, match="Delete the constellation boat, with everything"):
+            await side.registry.call("constellation.delete", owner(None), {"name": "boat"})
+        with pytest.raises(UserError, match="home is the configured constellation"):
+            await side.call("constellation.delete", name="home")
+        done = (await side.call("constellation.delete", name="boat"))["text"]
+        assert "1 place now belongs to home" in done
+        (kept,) = (tmp_path / "deleted").iterdir()
+        assert str(kept) in done
+        assert (kept / "carina.db").stat().st_size > 0
+        assert [row["constellation"] for row in await side.call("constellation.list")] == ["home"]
+        await side.heard(said("hello again", 2, DECK))
+        await side.answered(DECK, 2)
+        assert "hello again" in await side.texts(side.home.runtime.id)
+
+
+async def test_one_in_use_is_not_deleted(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        boat = await side.create("boat")
+        async with side.served.use(boat):
+            with pytest.raises(UserError, match="boat is in use"):
+                await side.call("constellation.delete", name="boat")
+        assert (await side.call("constellation.delete", name="boat"))["text"].startswith("boat is deleted.")
+
+
+async def test_buttons_bring_an_answer_back_to_the_constellation_that_asked(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        boat = await side.create("boat", "discord:guild:2")
+        for identifier in (boat, side.home.runtime.id):
+            press = PressButtons("retry", InboxId(7), ("retry",))
+            row = outbox.NewRow(
+                f"x/{identifier}", DECK.id, "discord", "Again?", DECK.audience, detail=TextDetail(press=press)
+            )
+            async with side.served.use(identifier) as services:
+                await services.database.write(SETUP, functools.partial(_add, row=row))
+                services.runtime.resume()
+        await side.answered(DECK, 2)
+        found = {post.buttons.constellation for post in side.platform.posts if post.buttons is not None}
+        assert found == {boat, ""}
+    matched = PATTERN.fullmatch(custom_id("once", InboxId(12), of=boat))
+    assert matched is not None
+    assert matched["of"] == boat
+    plain = PATTERN.fullmatch(custom_id("once", InboxId(12)))
+    assert plain is not None
+    assert plain["of"] is None
+
+
+def _add(tx: Tx, row: outbox.NewRow) -> None:
+    outbox.add(tx, row, utc_now())
+
+
+@pytest.mark.parametrize(
+    ("operation", "given", "words"),
+    [
+        ("assign", {"place": "the hall", "name": "home"}, "names no place"),
+        ("assign", {"place": "discord:1'; DROP TABLE places", "name": "home"}, "names no place"),
+        ("assign", {"place": "discord:guild:2", "name": "nowhere"}, "there is no constellation 'nowhere'"),
+        ("unassign", {"place": "discord:guild:2"}, "was assigned to no constellation"),
+        ("create", {"name": "Home"}, 'there is a constellation "Home" already'),
+        ("delete", {"name": "nowhere"}, "there is no constellation 'nowhere'"),
+    ],
+)
+async def test_what_cannot_be_is_refused(tmp_path: Path, operation: str, given: dict[str, Any], words: str) -> None:
+    async with serving(tmp_path) as side:
+        with pytest.raises(UserError, match=words):
+            await side.call(f"constellation.{operation}", **given)
+
+
+async def test_a_place_that_a_person_assigned_stays_there_whatever_the_file_says(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        boat = await side.create("boat", "discord:guild:2")
+        constellations = side.served.shared.constellations
+        await constellations.configure(["discord:guild:2", "discord:guild:3"], side.home.runtime.id)
+        assert constellations.of_place(DECK.bindings, side.home.runtime.id) == boat
+        assert [each.place for each in constellations.assigned(side.home.runtime.id)] == ["discord:guild:3"]
+        await constellations.configure([], side.home.runtime.id)
+        assert [each.place for each in constellations.assigned()] == ["discord:guild:2"]
+
+
+async def test_two_hundred_on_disk_are_looked_after_with_few_files_open(tmp_path: Path) -> None:
+    async with serving(tmp_path) as side:
+        constellations = side.served.shared.constellations
+        for number in range(200):
+            await constellations.ensure(f"number {number}", PERSON)
+    async with serving(tmp_path) as side:
+        constellations = side.served.shared.constellations
+        assert len(constellations.all()) == 201
+        assert len(list(side.served.opened)) == 1
+        await side.heard(said("hello", 1, HALL))
+        await side.answered(HALL)
+        files = [path for path in Path("/proc/self/fd").iterdir() if _target(path).endswith(("carina.db", "-wal"))]
+        assert len({_target(path) for path in files}) < 20
+
+
+def _target(path: Path) -> str:
+    try:
+        return str(path.readlink())
+    except FileNotFoundError:
+        return ""
