@@ -162,7 +162,6 @@ class TurnRunner:
     async def _make(self, move: NextStep, material: PromptInputs) -> Ending:
         match move:
             case CallModel():
-                await self._note_ran(material)
                 return await self._think(material, move)
             case CallTool():
                 await self._note_ran(material)
@@ -192,12 +191,12 @@ class TurnRunner:
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
         # What only a model needs (memory, history) is read only now.
-        meaning = await self._deps.meaning(prompt.asked_words(material))
+        meaning = await self._deps.meaning(prompt.asked_words(material)) if material.remembers else None
         gather = functools.partial(prompt.gather, material=material, meaning=meaning)
         specs = () if move.last else tools.specs()
 
         async def ask(*, compactable: bool) -> Ending:
-            found = await self._db.read(gather)
+            _, found = await asyncio.gather(self._note_ran(material), self._db.read(gather))
             request = prompt.render(found, specs, last_step=move.last)
             request = replace(request, force_tool=move.force, compactable=compactable and bool(found.history))
             return await self._ask_within_budget(request, found)

@@ -1,16 +1,19 @@
 """OpenAI and every server that speaks Chat Completions. Servers differ in everything that the protocol leaves open."""
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from bot.models import normalize
 from bot.models.access import Access
-from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage
-from bot.models.event_stream import DONE
+from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec
+from bot.models.event_stream import DONE, Ready, as_json
 from bot.models.http_model import Assembly, Finish, HttpModel, PartialCall
 from bot.models.shorten import in_words
 
 _OFFICIAL = "https://api.openai.com/v1"
+_KEPT_MESSAGES, _KEPT_LISTS = 1_000, 32
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
 
@@ -24,11 +27,27 @@ def connect(access: Access, *, sees: bool | None = None) -> HttpModel:
     return HttpModel(access, f"{base}/chat/completions", key, dialect)
 
 
+class ToolLists:
+    """Lists of tools as JSON. They are the same objects at every request, so they are known by that."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[int, ...], tuple[tuple[ToolSpec, ...], Ready]] = OrderedDict()
+
+    def of(self, tools: tuple[ToolSpec, ...]) -> Ready:
+        which = tuple(map(id, tools))
+        if (known := self._known.get(which)) is None:  # it keeps the tools, so that no other gets their place
+            known = self._known[which] = (tools, Ready(as_json([*map(_tool, tools)])))
+            if len(self._known) > _KEPT_LISTS:
+                self._known.popitem(last=False)
+        return known[1]
+
+
 @dataclass(frozen=True)
 class ChatCompletions:
     model: str
     limit: str
     sees: bool
+    _written: ToolLists = field(default_factory=ToolLists, init=False, compare=False)
 
     def document(self, request: Request) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -38,13 +57,7 @@ class ChatCompletions:
             "stream_options": {"include_usage": True},
         }
         if request.tools:
-            found["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
-                }
-                for t in request.tools
-            ]
+            found["tools"] = self._written.of(request.tools)
             forced = any(tool.name == request.force_tool for tool in request.tools)
             chosen = {"type": "function", "function": {"name": request.force_tool}}
             found["tool_choice"] = chosen if forced else "auto"
@@ -116,22 +129,38 @@ def _add_call(piece: object, answer: Assembly) -> None:
     known.add(found, function.get("name"), function.get("arguments"))
 
 
-def _messages(request: Request, *, images: bool) -> list[dict[str, Any]]:
-    head = [{"role": "system", "content": request.system}] if request.system.strip() else []
-    return [*head, *(_message(message, images=images) for message in normalize.mended(request.messages))]
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
 
 
-def _message(message: Message, *, images: bool) -> dict[str, Any]:
+def _messages(request: Request, *, images: bool) -> Ready:
+    head = [_said("system", request.system)] if request.system.strip() else []
+    every = [*head, *(_message(message, images=images) for message in normalize.mended(request.messages))]
+    return Ready(b"[" + b",".join(every) + b"]")
+
+
+@lru_cache(maxsize=_KEPT_MESSAGES)
+def _said(role: str, text: str, call: str = "") -> Ready:
+    """A message of nothing but text; most of a conversation is in the next request too."""
+    answers = {"tool_call_id": call} if call else {}
+    return Ready(as_json({"role": role, **answers, "content": text}))
+
+
+def _message(message: Message, *, images: bool) -> Ready:
     match message:
         case ToolMessage(call_id, _, text):
-            return {"role": "tool", "tool_call_id": normalize.call_id(call_id), "content": normalize.shown(text)}
+            return _said("tool", normalize.shown(text), normalize.call_id(call_id))
+        case AssistantMessage(text, ()):
+            return _said("assistant", text)
         case AssistantMessage(text, calls):
-            said: dict[str, Any] = {"role": "assistant", "content": text if text.strip() else None}
-            return {**said, "tool_calls": [*map(_call, calls)]} if calls else said
+            said = text if text.strip() else None
+            return Ready(as_json({"role": "assistant", "content": said, "tool_calls": [*map(_call, calls)]}))
     if not (message.images and images):
-        return {"role": "user", "content": normalize.shown(in_words(message).text)}
+        return _said("user", normalize.shown(in_words(message).text))
     pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
-    return {"role": "user", "content": [{"type": "text", "text": normalize.shown(message.text)}, *pictures]}
+    content = [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
+    return Ready(as_json({"role": "user", "content": content}))
 
 
 def _call(call: Call) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import importlib
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from bot.models.base import Usage
@@ -17,6 +18,8 @@ def priced(model: str, usage: Usage) -> Usage:
     provider, _, name = model.partition(":")
     if not name:
         return replace(usage, cost_usd=0.0 if model == "offline" else None)
+    if not _is_known(model):
+        return replace(usage, cost_usd=None)
     prices = _library()
     counted = prices.Usage(
         input_tokens=usage.input_tokens,
@@ -31,15 +34,24 @@ def priced(model: str, usage: Usage) -> Usage:
     return replace(usage, cost_usd=found)
 
 
-def context_window(model: str) -> int | None:
-    """Tokens that "provider:name" takes in all, where that is known."""
+@lru_cache(maxsize=100)
+def _is_known(model: str) -> bool:
+    """Whether there is a price at all: the library looks through every model for one that it does not know."""
+    return _found(model) is not None
+
+
+def _found(model: str) -> Any:
     provider, _, name = model.partition(":")
     snapshot: Any = importlib.import_module("genai_prices.data_snapshot")
     try:
-        _, found = snapshot.get_snapshot().find_provider_model(name, None, provider, None)
+        return snapshot.get_snapshot().find_provider_model(name, None, provider, None)[1]
     except LookupError:
         return None
-    window = found.context_window
+
+
+def context_window(model: str) -> int | None:
+    """Tokens that "provider:name" takes in all, where that is known."""
+    window = getattr(_found(model), "context_window", None)
     return window if isinstance(window, int) else None
 
 

@@ -371,8 +371,7 @@ class ConstellationRuntime:
             del self.conversations[place, group]
             self._workers.conversations.discard(conversation)
             self._workers.settled.pulse()
-        waiting = await self.database.read(lambda rows: inbox.head(rows, place, group, self.turn_deps.clock()))
-        if waiting is not None and not self._workers.stopping:
+        if conversation.woken.is_set() and not self._workers.stopping:
             self.answer(place, group)
 
     def _see_to(self, places: OpenPlaces, conversations: Written) -> None:

@@ -89,6 +89,8 @@ class _Ahead:
     places: OpenPlaces
     conversations: Written
     compare: bool
+    listening: TurnId | None
+    """The turn of a member who has still to listen, where nobody waits for an answer."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class ConversationWorker:
         self._turn: TurnId | None = None
         self._counted: TurnId | None = None
         """A turn whose try was counted and came to nothing because the database took no writes."""
-        self._woken = asyncio.Event()
+        self.woken = asyncio.Event()  # a row arrived since it looked last for what waits
         self._added = asyncio.Event()
         """Set when a row arrived after the turn of the moment was begun."""
         self._person: PersonId | None = None
@@ -131,7 +133,7 @@ class ConversationWorker:
 
     def arrived(self) -> None:
         """A row arrived in the conversation."""
-        self._woken.set()
+        self.woken.set()
         self._added.set()
 
     def changed(self, turn: TurnId) -> None:
@@ -152,12 +154,13 @@ class ConversationWorker:
     def stop(self) -> None:
         """Return at the next stored step."""
         self._stopping = True
-        self._woken.set()
+        self.woken.set()
         if self._control is not None:
             self._control.stopping = True
 
     async def run(self) -> None:
         """Answer what waits; `deliver` is told after every turn what there is to do elsewhere."""
+        self.woken.clear()
         ahead = await self._db.read(self._ahead)
         while not self._stopping:
             if (head := ahead.head) is not None:
@@ -174,21 +177,21 @@ class ConversationWorker:
                 begun = await self._begin(head, compare=ahead.compare)
                 if begun is not None:
                     await self._try(begun)
-            elif not await self._listen():
+                    self._deliver(((place_source(self._place), self._place),), ())
+            elif ahead.listening is None or not await self._listen(ahead.listening):
                 return
+            self.woken.clear()
             ahead = await self._db.read(self._ahead)
             self._deliver(ahead.places, ahead.conversations)
 
     def _ahead(self, rows: Rows) -> _Ahead:
         head = inbox.head(rows, self._place, self._group, self._deps.clock())
         compare = head is not None and head.turn is None and may_compare(rows, self._group)
-        return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare)
+        listening = groups.listening(rows, self._place, self._group) if head is None else None
+        return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare, listening)
 
-    async def _listen(self) -> bool:
-        """When nobody waits for an answer, let a member who only listens hear what was answered; False for none."""
-        turn = await self._db.read(lambda rows: groups.listening(rows, self._place, self._group))
-        if turn is None:
-            return False
+    async def _listen(self, turn: TurnId) -> bool:
+        """When nobody waits for an answer, let a member who only listens hear what was answered."""
         control = TurnControl()
         self._control, self._turn = control, turn
         control.stopping = self._stopping
@@ -221,10 +224,10 @@ class ConversationWorker:
             last = await self._db.read(lambda rows: (inbox.joinable(rows, head) or [head])[-1])
 
     async def _sleep(self, seconds: float) -> None:
-        self._woken.clear()
+        self.woken.clear()
         try:
             async with asyncio.timeout(seconds):
-                await self._woken.wait()
+                await self.woken.wait()
         except TimeoutError:
             return
 

@@ -41,6 +41,8 @@ LONGEST_WAIT = 300.0
 """Seconds between tries when Discord has been out of reach for long; the wait grows with the outage."""
 
 TYPING_EVERY = 8.0
+TYPING_AFTER = 0.25
+"""Seconds without an answer until the typing sign is shown: what comes at once needs none."""
 TYPING_AT_MOST = 900.0
 EDIT_EVERY = 1.0
 """Seconds between edits of one message, whoever makes them: the last preview of an answer and the answer itself."""
@@ -242,6 +244,7 @@ class DiscordEndpoint:
     async def _keep_typing(self, place: PlaceId) -> None:
         try:
             async with asyncio.timeout(TYPING_AT_MOST):
+                await asyncio.sleep(TYPING_AFTER)
                 channel = await self._channel(await self._client(), place)
                 while True:
                     await outside(TYPING, _type(channel), SECONDS)

@@ -17,6 +17,7 @@ from typing import Any
 
 from bot.config import load_config
 from memory import agents
+from memory.people.audience import PUBLIC
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.faults import commit_point
@@ -92,7 +93,7 @@ async def _fill(folder: Path, place: PlaceId) -> None:
         home, _ = await seeded(config, constellations)
         async with constellations.use(home) as database:
             agent = (await database.read(agents.agents))[0]
-            await database.write(_FILL, lambda tx: fill_blocks(tx, agent.id, 100, words))
+            await database.write(_FILL, lambda tx: fill_blocks(tx, agent.id, 100, words, PUBLIC))
             await database.write(_FILL, lambda tx: fill_messages(tx, agent.id, 10_000, 2_000, words, here_is=place))
 
 

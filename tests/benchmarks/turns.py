@@ -14,7 +14,7 @@ from bot.runtime import conversation
 from memory import blocks
 from memory.blocks import BlockType, NewBlock
 from memory.blocks.document import SYSTEM
-from memory.people.audience import Trust
+from memory.people.audience import Audience, Trust
 from memory.queue import messages
 from memory.store.clock import utc_now
 from memory.store.database import Tx
@@ -35,7 +35,7 @@ HERE = 2_000
 _WARM = 20
 
 
-def fill_blocks(tx: Tx, agent: AgentId, count: int, words: Words) -> None:
+def fill_blocks(tx: Tx, agent: AgentId, count: int, words: Words, audience: Audience = GUILD) -> None:
     """Half core, half working, every second working one pinned; three quarters are in every prompt."""
     now = utc_now()
     for number in range(count):
@@ -44,7 +44,7 @@ def fill_blocks(tx: Tx, agent: AgentId, count: int, words: Words) -> None:
             owner=agent,
             label=f"{'topic' if core else 'work'}_{number}",
             description=f"What you know about matter {number}.",
-            audience=GUILD,
+            audience=audience,
             trust=Trust.AGENT,
             type=BlockType.CORE if core else BlockType.WORKING,
             pinned=not core and number % 4 == 1,

@@ -104,14 +104,14 @@ MAIN = (
     _make(
         "three_chunks",
         rule=after_memory(LONG),
-        points=SPINE | {"turn.tool", "turn.tool_end", "discord.send", "discord.lines", "discord.typing"},
+        points=SPINE | {"turn.tool", "turn.tool_end", "discord.send", "discord.lines"},
         whole=True,
         entries=1,
     ),
     _make(
         "streamed",
         rule=written_slowly(LONG, 0.1, 30),
-        points=SPINE | {"outbox.preview", "discord.send", "discord.edit"},
+        points=SPINE | {"outbox.preview", "discord.send", "discord.edit", "discord.typing"},
         whole=True,
     ),
     _make(

@@ -1,7 +1,9 @@
 """What of a conversation is in view of a model, and how its messages look there."""
 
+import functools
 import zlib
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from bot.agents.context.quotes import (
     Quoted,
@@ -115,11 +117,16 @@ def _said(row: messages.Message) -> str:
 
 def heard(row: messages.Message) -> Quoted:
     """What was said, under the line that says by whom."""
-    edited = say(" · edited" if row.edited_at else "")
     if row.role == "system" and row.source != agent_messages.SOURCE:
         return say("[system] {text}", text=passage(row.text))
-    when = row.created_at.isoformat(" ", "minutes")[:16] + " UTC"
     who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS
-    speaker = display_name(row.speaker) or "somebody"
-    head = say("[{speaker} ({who}) · ", speaker=speaker, who=who)
-    return say("{head}{when}{edited}]\n{text}", head=head, when=when, edited=edited, text=passage(row.text))
+    return _headed(row.speaker, who, row.created_at, row.text, edited=row.edited_at is not None)
+
+
+@functools.lru_cache(maxsize=1_000)
+def _headed(speaker: str, who: str | None, at: datetime, text: str, *, edited: bool) -> Quoted:
+    """The same words stand in every prompt of a conversation."""
+    shown, when = display_name(speaker) or "somebody", at.isoformat(" ", "minutes")[:16] + " UTC"
+    head = say("[{speaker} ({who}) · ", speaker=shown, who=who)
+    mark = say(" · edited" if edited else "")
+    return say("{head}{when}{edited}]\n{text}", head=head, when=when, edited=mark, text=passage(text))

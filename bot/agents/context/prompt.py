@@ -5,6 +5,7 @@ conversation, append-only, then what changes each turn as a tail of the newest m
 read through the turn's scope, so a model cannot repeat what those who hear it may not know.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +40,7 @@ from memory import blocks, groups
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
 from memory.groups import Part
-from memory.knowledge import summaries
+from memory.knowledge import archival, summaries
 from memory.knowledge.archival import Entry
 from memory.knowledge.summaries import Compaction
 from memory.people import quiet_hours, unshown
@@ -128,6 +129,8 @@ class PromptInputs:
     """What it is told of that, or of work in this place that came to nothing before."""
     used: Mapping[str, datetime] = field(default_factory=dict)
     """When tools whose rules remember it were called last, in earlier turns."""
+    remembers: bool = True
+    """Whether the agent has entries that may come to mind."""
     part: Part | None = None
     """What the turn is to do in its group, where it does not answer people itself."""
 
@@ -157,6 +160,7 @@ def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
         steps=recovery.without_notes(stored),
         used=_used(rows, turn, agent),
         part=part,
+        remembers=archival.has_any(rows, agent.id),
         stopped=recovery.stopped(stored, wordings),
     )
 
@@ -214,7 +218,8 @@ def gather(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) 
     )
     if is_patrol(turn.place):  # what is left for the agent waits for people's turns; nothing comes to mind by itself
         return found
-    reminded = recalled(rows, turn, material.agent.id, _said_to_us(material), history, meaning)
+    asking = _said_to_us(material)
+    reminded = recalled(rows, turn, material.agent.id, asking, history, meaning) if material.remembers else ()
     return replace(found, around=around(rows, turn), recalled=tuple(reminded))
 
 
@@ -278,7 +283,8 @@ again later and `search` finds it. What you may not use here you are not shown."
 
 
 def _render_system(material: PromptInputs) -> str:
-    shown = [render_block(block, _labels(material), material.spots) for block in material.stable]
+    labels = _labels(material)
+    shown = [render_block(block, labels, material.spots) for block in material.stable]
     if material.away:
         shown.append(
             f"Blocks of yours that are not shown (info says more of each): {', '.join(map(line, material.away))}"
@@ -319,13 +325,20 @@ def render_block(
     By the name a tool finds it: one of another agent by its address, the constellation's where an own block that is
     shown has the same label.
     """
-    heard = attribute(spots.get(block.audience) or readers(block.audience))
-    shared = f' shared_from="{attribute(block.shared_from)}"' if block.shared_from else ""
-    called = attribute(block.address if shared or labels.get(block.label, 0) > 1 else block.label)
-    head = f'<block:{called} permission="{block.access}" readers="{heard}"{shared}>'
-    about = f"{within_block(block.profile)}\n" if block.profile else ""
-    said = line(block.description)
-    return f"{head}\n({said})\n{about}{within_block(block.shown)}\n</block:{called}>"
+    alone = not block.shared_from and labels.get(block.label, 0) <= 1
+    heard, called = spots.get(block.audience) or readers(block.audience), block.label if alone else block.address
+    head = called, block.access, heard, block.shared_from
+    return _rendered(head, block.description, block.profile, block.shown)
+
+
+@functools.lru_cache(maxsize=1_000)
+def _rendered(head: tuple[str, str, str, str], description: str, profile: str, shown: str) -> str:
+    """Most blocks are the same in the next prompt."""
+    called, access, heard, shared_from = attribute(head[0]), head[1], attribute(head[2]), head[3]
+    shared = f' shared_from="{attribute(shared_from)}"' if shared_from else ""
+    about = f"{within_block(profile)}\n" if profile else ""
+    opened = f'<block:{called} permission="{access}" readers="{heard}"{shared}>'
+    return f"{opened}\n({line(description)})\n{about}{within_block(shown)}\n</block:{called}>"
 
 
 def readers(audience: Audience) -> str:
@@ -396,7 +409,8 @@ def _tail(material: PromptInputs) -> str:
     heard_by = readers(material.turn.scope.audience)
     parts: list[str] = [say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)]
     below = (*material.referenced, *material.logs)
-    parts += [render_block(block, _labels(material), material.spots) for block in below]
+    labels = _labels(material)
+    parts += [render_block(block, labels, material.spots) for block in below]
     if material.recalled:
         parts.append(quotation("your long-term memory", recalled_lines(material.recalled)))
     parts += [quotation(origin, lines) for origin, lines in _around(material)]

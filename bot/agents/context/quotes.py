@@ -6,6 +6,7 @@ such a mark: it is one `line`, or a `passage` of several lines, which mostly sta
 a prompt takes `Quoted`, which a plain string is not, and `say` puts the pieces together.
 """
 
+import functools
 import re
 import string
 import unicodedata
@@ -99,8 +100,7 @@ class _Sentence(string.Formatter):
     """Puts values into a sentence of ours: words as one line, unless they are quoted already."""
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        value = super().get_value(key, args, kwargs)
-        return line(value) if isinstance(value, str) and not isinstance(value, Quoted) else value
+        return _shown(super().get_value(key, args, kwargs))
 
 
 _SENTENCE = _Sentence()
@@ -108,7 +108,22 @@ _SENTENCE = _Sentence()
 
 def say(sentence: str, /, **values: object) -> Quoted:
     """Words of ours with values in them. `sentence` is a literal: what others wrote is a value."""
-    return Quoted(_SENTENCE.vformat(sentence, (), values))
+    if (parts := _plain_parts(sentence)) is None:
+        return Quoted(_SENTENCE.vformat(sentence, (), values))
+    return Quoted("".join(f"{before}{_shown(values[name]) if name else ''}" for before, name in parts))
+
+
+@functools.lru_cache(maxsize=1_000)
+def _plain_parts(sentence: str) -> tuple[tuple[str, str], ...] | None:
+    """A sentence taken apart, where its values stand in it as they are; None for any other."""
+    found = [*_SENTENCE.parse(sentence)]
+    if any(spec or conversion or (name is not None and not name.isidentifier()) for _, name, spec, conversion in found):
+        return None
+    return tuple((before, name or "") for before, name, _, _ in found)
+
+
+def _shown(value: object) -> object:
+    return line(value) if isinstance(value, str) and not isinstance(value, Quoted) else value
 
 
 def joined(parts: Iterable[Quoted], between: str = "\n") -> Quoted:

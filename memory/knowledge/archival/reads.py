@@ -60,6 +60,11 @@ def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:
     return [MessageId(row[0]) for row in found]
 
 
+def has_any(rows: Rows, agent: AgentId) -> bool:
+    """Whether the agent has any entry at all, whoever may know it: without one nothing is looked for."""
+    return rows.one(f"SELECT 1 FROM archival_entries WHERE agent_id = ? AND {LIVING} LIMIT 1", (agent,)) is not None
+
+
 def latest(
     rows: Rows,
     agent: AgentId,
