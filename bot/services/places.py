@@ -320,7 +320,8 @@ class Places:
             if source is None:
                 return False
             if source.enabled == enabled:
-                raise UserError(f"{source.name} is {'not paused' if enabled else 'paused already'}.")
+                words = _("{source} is not paused.", source=source.name) if enabled else ""
+                raise UserError(words or _("{source} is already paused.", source=source.name))
             data_sources.enable(tx, source.id, enabled, now)
             jobs.ask(tx, f"source:{source.id}", now)
             return True

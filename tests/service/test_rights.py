@@ -62,7 +62,7 @@ TELLING = {
     "person",
     "row",
 }
-TELLING |= {"source", "task", "tokens", "what", "who"}
+TELLING |= {"name", "source", "task", "tokens", "what", "who"}
 """Options that say what to do, where without them a command only looks."""
 REFUSED = ("Only an admin may", "Only the owner may")
 
