@@ -65,6 +65,8 @@ TOOLS = (
 )
 """Every tool there is; an agent has all of them unless its table names some. Bluesky's and the web's are there when
 they are configured."""
+CHOSEN_TOOLS = ("sources", "source_subscribe")
+"""Tools that an agent has only where its table names them."""
 FOLDER_TOOLS = frozenset(("file", "file_write"))  # an agent has them by its folders
 DEFAULT_PROMPT = """\
 You are {name}, a companion with a memory of your own. Your core blocks are always before you; older talk and notes \
@@ -136,8 +138,8 @@ class Agent(Section):
     @validate_model(mode="after")
     def _tools_exist(self) -> "Agent":
         for tool in self.tools:
-            if tool not in TOOLS and not tool.startswith("mcp:"):
-                raise ValueError(f'tools among {", ".join(TOOLS)}, or "mcp:<server>", not "{tool}"')
+            if tool not in (*TOOLS, *CHOSEN_TOOLS) and not tool.startswith("mcp:"):
+                raise ValueError(f'tools among {", ".join((*TOOLS, *CHOSEN_TOOLS))}, or "mcp:<server>", not "{tool}"')
         return self
 
     @validate_model(mode="after")

@@ -21,9 +21,10 @@ from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.reminders import RemindersTool
 from bot.agents.tools.search import SearchTool
 from bot.agents.tools.send_message import SendMessageTool
+from bot.agents.tools.sources import SourcesTool, SourceSubscribeTool
 from bot.agents.tools.tasks import TasksTool
 from bot.agents.tools.working_memory import WorkingMemoryTool
-from bot.config.tables import FOLDER_TOOLS, TOOLS, Web
+from bot.config.tables import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS, Web
 from memory.agents import Agent
 from memory.store.ids import PersonId
 from sources.base import Endpoint
@@ -32,7 +33,9 @@ _BY_FOLDERS = {"": (), "read": ("file",), "read_write": ("file", "file_write")}
 """The tools that come with the folders of an agent, and go with them."""
 
 
-RESERVED = frozenset((*TOOLS, *FOLDER_TOOLS, *ALIASES, *(each.name for each in (DelegateTool, BallotTool, ChooseTool))))
+RESERVED = frozenset(
+    (*TOOLS, *CHOSEN_TOOLS, *FOLDER_TOOLS, *ALIASES, *(each.name for each in (DelegateTool, BallotTool, ChooseTool)))
+)
 """Names that no tool of somebody else may have."""
 
 
@@ -67,6 +70,7 @@ def make_tools(
     usual: tuple[Tool, ...] = (
         *(CalculateTool(), CoordTool(), FactsTool(), ProjectsTool()),
         *(*memory, SendMessageTool(endpoints), *agenda),
+        *(SourcesTool(), SourceSubscribeTool()),
     )
     grouped = (DelegateTool(), BallotTool(), ChooseTool())  # they come with a part in a group
     files: tuple[Tool, ...] = (FileTool(), FileWriteTool())

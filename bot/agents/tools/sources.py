@@ -1,0 +1,79 @@
+"""`sources` and `source_subscribe`: the feeds, calendars and folders of which an agent is told, and choosing them."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from bot.agents.context.quotes import joined, line, say
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import Arguments, Outcome, ReadTool, StoreTool, ToolContext
+from bot.errors import ToolError
+from memory import data_sources
+from memory.data_sources import DataSource, Subscription
+from memory.store.database import Rows, Tx
+
+
+class NoSourceArguments(Arguments):
+    """It takes nothing."""
+
+
+class SubscribeArguments(Arguments):
+    operation: Literal["subscribe", "unsubscribe"]
+    source: str = Field(min_length=1, max_length=40, description="its name, as `sources` gives it")
+
+
+class SourcesTool(ReadTool[NoSourceArguments]):
+    name = "sources"
+    description = (
+        "List the feeds, calendars and folders that the owner has set up, when each was last read, and of which of "
+        "them you are told. `source_subscribe` changes that."
+    )
+    arguments: type[Arguments] = NoSourceArguments
+    caution = Caution()
+
+    def read(self, rows: Rows, context: ToolContext, _arguments: NoSourceArguments) -> Outcome:
+        found = _usable(rows, context)
+        told = [each.id for each in found if _hears(rows, context, each)]
+        lines = [
+            say(
+                "{name}: {kind}, {state}, {told}",
+                name=line(each.name),
+                kind=each.type,
+                state="paused" if not each.enabled else "could not be read lately" if each.error else "read regularly",
+                told="you are told of it" if each.id in told else "you are not told of it",
+            )
+            for each in found
+        ]
+        data = [{"source": each.name, "type": each.type, "told": each.id in told} for each in found]
+        return Outcome(joined(lines) if lines else say("There are no sources that may be spoken of here."), data)
+
+
+class SourceSubscribeTool(StoreTool[SubscribeArguments]):
+    name = "source_subscribe"
+    description = "Be told what is new in a source from now on (subscribe), or no more (unsubscribe)."
+    arguments: type[Arguments] = SubscribeArguments
+    caution = Caution(asks="always", bound=("operation", "source"))
+
+    def work(self, tx: Tx, context: ToolContext, arguments: SubscribeArguments) -> Outcome:
+        source = next(
+            (each for each in _usable(tx, context) if each.name.casefold() == arguments.source.casefold()), None
+        )
+        if source is None:
+            raise ToolError("There is no source of that name here; `sources` lists them.")
+        agent = context.agent.id
+        if arguments.operation == "subscribe":
+            if not _hears(tx, context, source):
+                data_sources.subscribe(tx, Subscription(agent, source.id, ""), context.now)
+            return Outcome(say("you are told what is new in {name}", name=line(source.name)), {"source": source.name})
+        if not data_sources.unsubscribe(tx, agent, source.id):
+            raise ToolError("You are not told of that source.")
+        return Outcome(say("you are not told of {name} any more", name=line(source.name)), {"source": source.name})
+
+
+def _usable(rows: Rows, context: ToolContext) -> list[DataSource]:
+    """The sources that may be spoken of where the turn is heard."""
+    return [each for each in data_sources.listing(rows) if context.turn.scope.may_use(each.audience)]
+
+
+def _hears(rows: Rows, context: ToolContext, source: DataSource) -> bool:
+    return any(each.agent == context.agent.id for each in data_sources.subscriptions(rows, source.id))
