@@ -80,7 +80,7 @@ async def test_a_request_is_approved_and_a_block_restored_by_keyboard_alone(tmp_
         page, wrong = await signed_in(made, s)
         await page.keyboard.press("g")
         await page.keyboard.press("a")
-        await page.wait_for_url("**/approvals")
+        await page.wait_for_url("**/approvals", wait_until="load")
         await focus(page, "Deny")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".banner.good")
@@ -101,7 +101,8 @@ async def focus(page: Page, words: str) -> None:
     """Press Tab until something of these words has the focus."""
     for _ in range(120):
         await page.keyboard.press("Tab")
-        if words in (await page.evaluate("document.activeElement.textContent") or ""):
+        held = "document.activeElement.matches('button, a') ? document.activeElement.textContent : ''"
+        if words in await page.evaluate(held):
             return
     raise AssertionError(f"nothing called {words} was reached")
 
