@@ -1,15 +1,18 @@
 """`carina init`, which writes a configuration file to begin with, and `carina invite-url`."""
 
-import os
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
-from bot.config import Config
-from bot.errors import CallError, UserError
+from bot.config import Config, load_config
+from bot.errors import CallError, ConfigError, UserError
+from bot.interfaces.cli.first_files import Answers, write_both
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
@@ -20,8 +23,21 @@ Starter: TypeAlias = Literal["plain", "adhd"]
 _HERE = frozenset({Via.TERMINAL})
 
 
+_Text = Field(max_length=500)
+
+
 class WriteFile(Arguments):
     starter: Annotated[Starter, Param("plain: one agent; adhd: six agents in five groups")] = "plain"
+    name: Annotated[str, _Text, Param("Name of the constellation", metavar="TEXT")] = ""
+    owner: Annotated[str, _Text, Param("What agents call you at the terminal", metavar="TEXT")] = ""
+    model: Annotated[str, _Text, Param("Language model, such as openai:gpt-5-mini", metavar="MODEL")] = ""
+    api_key: Annotated[str, _Text, Param("Key for its provider", metavar="KEY")] = ""
+    base_url: Annotated[str, _Text, Param("Server that speaks Chat Completions", metavar="URL")] = ""
+    discord_token: Annotated[str, _Text, Param("Token of the Discord bot", metavar="TOKEN")] = ""
+    discord_owner: Annotated[str, _Text, Param("Your Discord user ID", metavar="ID")] = ""
+    bluesky_handle: Annotated[str, _Text, Param("Handle of the Bluesky account", metavar="HANDLE")] = ""
+    bluesky_password: Annotated[str, _Text, Param("App password for that account", metavar="PASSWORD")] = ""
+    embedder: Annotated[str, _Text, Param("Embedding model, such as packaged or none", metavar="MODEL")] = ""
 
 
 class Application(Arguments):
@@ -44,7 +60,8 @@ class Written(Result):
             ink.text(f"Wrote {self.file} (starter: {self.starter}). Look through it, then:"),
             "- `carina` talks right here, with the offline model;",
             "- CARINA_MODEL and a provider's key in .env name a language model;",
-            "- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (README.md says how).",
+            "- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (README.md says how);",
+            "- `carina init --help` lists a flag for each of these settings.",
             *([ink.text(f"{self.before} was used before: its agents stay, and the next start adds those of the file.")]
               if self.before else []),
         ]  # fmt: skip
@@ -62,15 +79,10 @@ class Beginning:
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
         """One that is there stays as it is."""
         path, home = self.config.file, self.config.home
-        try:
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
-                file.write(starter_text(arguments.starter))
-        except FileExistsError:
-            raise UserError(
-                f"{path} is there already and was left as it is; move it away, or name another file by CARINA_CONFIG"
-            ) from None
-        except OSError as error:
-            raise UserError(f"{path} cannot be written: {error.strerror}") from error
+        answers = Answers(**arguments.model_dump(exclude={"starter"}))
+        toml = answers.toml(starter_text(arguments.starter))
+        _require_usable(toml, answers.environment())
+        write_both(path, toml, path.with_name(".env"), answers.environment())
         used = home.joinpath("global.db").exists()
         return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "")
 
@@ -84,6 +96,16 @@ class Beginning:
                 "General Information of your application in Discord's developer portal"
             )
         return Sentence(text=invite_url(int(given)))
+
+
+def _require_usable(toml: str, environment: Mapping[str, str]) -> None:
+    """Raise UserError, which names what is wrong, where no service could start with these."""
+    with tempfile.TemporaryDirectory(prefix="carina-") as folder:
+        Path(folder, "carina.toml").write_text(toml, "utf-8")
+        try:
+            load_config(environment, Path(folder))
+        except ConfigError as error:
+            raise UserError(f"nothing was written: {error}") from error
 
 
 def starter_text(starter: Starter) -> str:

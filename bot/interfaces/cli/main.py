@@ -104,6 +104,11 @@ _ASKING = {"agent.create", "agent.edit", "group.create"}
 
 def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> None:
     """Have an operation done and print what comes of it. Raises Failed, UserError, Exit (with a code)."""
+    if entry["name"] == "init" and streams.attended() and not {*arguments} - {"starter"}:
+        wizard = importlib.import_module("bot.interfaces.cli.wizard")  # loads the line editor
+        perform(entry, wizard.asked(arguments), view)
+        perform(next(each for each in manifest()["operations"] if each["name"] == "doctor"), {}, view)
+        return
     if entry["name"] in _ASKING:
         questions = importlib.import_module("bot.interfaces.cli.questions")
         arguments = questions.completed(entry["name"], arguments, functools.partial(_look, view))

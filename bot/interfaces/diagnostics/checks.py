@@ -39,8 +39,8 @@ def examine_outside(
     parts = (
         examine_models(config, clock, used),
         _alone(examine_embedder(config, redactor.text)),
-        _discord(config),
-        _bluesky(config, ask),
+        examine_discord(config),
+        examine_bluesky(config, ask),
         _clock(config),
     )
     return [_redacted(part, redactor) for part in parts]
@@ -56,7 +56,7 @@ async def _alone(part: Awaitable[Finding]) -> list[Finding]:
     return [await part]
 
 
-async def _discord(config: Config) -> list[Finding]:
+async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
         return [Finding("Discord", State.UNSET, "the bot is not in Discord", "set DISCORD_TOKEN (README, Discord)")]
     examining = importlib.import_module("sources.discord.diagnostics")  # loads the library
@@ -64,7 +64,7 @@ async def _discord(config: Config) -> list[Finding]:
     return found
 
 
-async def _bluesky(config: Config, ask: Ask | None) -> list[Finding]:
+async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
     """The account as the running service has it, which holds the session; without one with a session of its own."""
     if not config.serves_bluesky:
         remedy = "set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"

@@ -1,0 +1,115 @@
+"""`carina init` as a wizard: answers are tried as they are given, and nothing is half-written."""
+
+import asyncio
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.config import load_config
+from bot.errors import UserError
+from bot.interfaces.cli.first_files import Answers, dotenv_text, write_both
+from bot.interfaces.cli.init import starter_text
+from bot.interfaces.cli.wizard import invitation, models_of
+from tests.bot.terminals import Terminal, carina
+
+CTRL_C = "\x03"
+QUESTIONS = (
+    "Name of this installation",
+    "What the agents call you",
+    "Language model",
+    "Discord bot token",
+    "Bluesky",
+    "Search by meaning",
+)
+
+
+def test_every_answer_is_a_flag_and_what_is_written_can_be_used(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("# mine\nOTHER=1\nDISCORD_OWNER_ID=1\n", "utf-8")
+    flags = {
+        "name": "garden", "owner": "Ann", "model": "openai:small", "base-url": "http://127.0.0.1:9/v1",
+        "discord-token": "abc.def", "discord-owner": "42", "embedder": "none",
+    }  # fmt: skip
+    done = carina(tmp_path, "init", *(word for name, value in flags.items() for word in (f"--{name}", value)))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
+    assert (tmp_path / ".env").read_text("utf-8").startswith("# mine\nOTHER=1\nOPENAI_BASE_URL=")
+    assert "# " in (tmp_path / "carina.toml").read_text("utf-8")
+    config = load_config({}, tmp_path)
+    assert (config.constellation.name, config.constellation.owner, config.model.default) == (
+        "garden", "Ann", "openai:small",
+    )  # fmt: skip
+    assert (config.discord_owner, config.embedding_model) == ("42", "none")
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".new")]
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "words"),
+    [("--model", "gpt", 'expected "offline" or "provider:model"'), ("--discord-token", "a b", "without spaces"),
+     ("--model", "openai:small", "OPENAI_API_KEY: not set"), ("--discord-owner", "me", "a Discord id")],
+)  # fmt: skip
+def test_an_answer_that_cannot_be_used_writes_nothing(tmp_path: Path, flag: str, value: str, words: str) -> None:
+    done = carina(tmp_path, "init", flag, value)
+    assert (done.returncode, words in done.stderr) == (1, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_are_new_both_or_neither(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    with pytest.raises(UserError, match="cannot be written"):
+        write_both(tmp_path / "carina.toml", "", tmp_path / ".env", {"A": "1"})
+    assert [path.name for path in tmp_path.iterdir()] == [".env"]
+    assert dotenv_text("A=0\nB=2\n", {"A": "1"}) == "B=2\nA=1\n"
+    with pytest.raises(UserError, match="the value alone"):
+        dotenv_text("", {"A": "1\nDISCORD_TOKEN=2"})
+
+
+def test_without_answers_the_starter_is_as_it_is() -> None:
+    assert Answers().toml(starter_text("plain")) == starter_text("plain")
+    assert Answers().environment() == {}
+
+
+def test_the_invitation_is_a_link_and_a_picture() -> None:
+    said = invitation(1234)
+    assert "https://discord.com/oauth2/authorize?client_id=1234&" in said
+    assert len([line for line in said.splitlines() if "█" in line or "▀" in line]) > 10
+
+
+async def test_the_models_of_a_server_are_listed_and_none_where_nobody_answers() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert b"Bearer key" in await reader.readuntil(b"\r\n\r\n")
+        body = b'{"data": [{"id": "b"}, {"id": "a"}]}'
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        assert await models_of(f"http://127.0.0.1:{port}/v1", "openai", "key") == ["a", "b"]
+    assert await models_of(f"http://127.0.0.1:{port}/v1") == []
+
+
+def test_enter_keeps_the_defaults_and_the_end_is_an_examination(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "init", LINES="60")) as terminal:
+        for question in QUESTIONS:
+            terminal.shows(f"{question}[^\n]*:")
+            terminal.type("\r")
+        terminal.shows("0 problems|to look at")
+        assert terminal.ended() == 0
+        assert "Traceback" not in terminal.everything
+    assert load_config({}, tmp_path).constellation.name == "home"
+
+
+@pytest.mark.parametrize("after", range(len(QUESTIONS)))
+def test_broken_off_at_any_question_it_writes_nothing(tmp_path: Path, after: int) -> None:
+    with closing(Terminal(tmp_path, "init")) as terminal:
+        for question in QUESTIONS[:after]:
+            terminal.shows(f"{question}[^\n]*:")
+            terminal.type("\r")
+        terminal.shows(f"{QUESTIONS[after]}[^\n]*:")
+        terminal.type(CTRL_C)
+        assert terminal.ended() == 1
+        assert "Nothing was written" in terminal.screen
+    assert list(tmp_path.iterdir()) == []
