@@ -66,7 +66,7 @@ def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
 
 
 def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -> None:
-    """Write them; a `.env` keeps its other lines and is for its owner only. Raises UserError, and then neither is new."""
+    """Write them; a `.env` keeps its other lines and is for its owner only. Raises UserError: then neither is new."""
     if file.exists():
         raise UserError(
             f"{file} is there already and was left as it is; move it away, or name another file by CARINA_CONFIG"

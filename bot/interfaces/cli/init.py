@@ -61,6 +61,7 @@ class Written(Result):
             "- `carina` talks right here, with the offline model;",
             "- CARINA_MODEL and a provider's key in .env name a language model;",
             "- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (README.md says how);",
+            "- `carina service install` starts Carina with the system;",
             "- `carina init --help` lists a flag for each of these settings.",
             *([ink.text(f"{self.before} was used before: its agents stay, and the next start adds those of the file.")]
               if self.before else []),

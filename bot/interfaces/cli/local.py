@@ -11,6 +11,7 @@ from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.init import Beginning
 from bot.interfaces.cli.portability import CarFiles
+from bot.interfaces.cli.service import SystemService
 from bot.interfaces.cli.status import IdleService
 from bot.secrets import Redactor
 from bot.services.registry import Clocks, Guard, Registry
@@ -18,7 +19,7 @@ from memory.store.clock import utc_now
 from memory.store.ids import PersonId
 from sources.terminal import PERSON
 
-LOCAL = (BackupFiles, Beginning, BlueskyAccount, CarFiles, DatabaseFiles, IdleService, Installation)
+LOCAL = (SystemService, BackupFiles, Beginning, BlueskyAccount, CarFiles, DatabaseFiles, IdleService, Installation)
 
 
 def local_registry(config: Config) -> Registry:

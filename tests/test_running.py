@@ -1,0 +1,112 @@
+"""What runs Carina beside a terminal: the container's files, the system's service, the workflow, short documents."""
+
+import plistlib
+import re
+import shutil
+import subprocess
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from bot.interfaces.cli.service_files import Program, service_file
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = Program(
+    ("/opt/my tools/python", "-m", "carina", "run", "--log-json"),
+    PurePosixPath("/srv/100%"),
+    PurePosixPath("/srv/data"),
+)
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def test_the_image_is_built_in_two_stages_and_runs_as_nobody_special() -> None:
+    lines = text("Dockerfile").splitlines()
+    bases = [line for line in lines if line.startswith("FROM ")]
+    assert len(bases) == 2
+    assert all(re.search(r":\d[\w.]*-slim", line) for line in bases)
+    final = lines[lines.index(bases[1]) :]
+    (user,) = [line for line in final if line.startswith("USER ")]
+    assert user.split()[1].isdecimal()
+    assert not [line for line in final if re.search(r"\b(apt|apt-get|pip|curl)\b", line)]
+    assert [line for line in final if line.startswith("HEALTHCHECK ")]
+    assert [line for line in final if line.startswith(("ENTRYPOINT [", "CMD ["))]
+    assert "readyz" in "\n".join(final)
+    assert "--require-hashes" in text("Dockerfile")
+
+
+def test_nothing_private_goes_into_the_image() -> None:
+    assert {".env", ".git", "data", "carina.toml", ".venv"} <= set(text(".dockerignore").splitlines())
+
+
+def test_the_service_of_compose_is_confined() -> None:
+    compose = text("compose.yaml")
+    head, _, _rest = compose.partition("  ollama:")
+    for line in (
+        "read_only: true",
+        "cap_drop: [ALL]",
+        "no-new-privileges:true",
+        "mem_limit: 1g",
+        "restart: unless-stopped",
+    ):
+        assert line in head
+    assert re.search(r"image: ollama/ollama:\d", compose)
+    assert "profiles: [ollama]" in compose
+    grace = re.search(r"stop_grace_period: (\d+)s", head)
+    assert grace is not None
+    assert int(grace[1]) > 10  # Carina ends within 10 seconds
+
+
+def test_the_workflow_runs_what_continuous_integration_runs_and_may_only_read() -> None:
+    workflow = text(".github/workflows/ci.yml")
+    assert "- run: .ci/run" in workflow
+    assert "contents: read" in workflow
+    assert "secrets." not in workflow
+
+
+def test_the_documents_of_a_project_are_there_and_the_readme_is_short() -> None:
+    for name in ("SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
+        assert len(text(name)) > 500
+
+
+def unit() -> str:
+    found = service_file("linux", Path("/home/ann"), PROGRAM)
+    assert found is not None
+    assert found.path == Path("/home/ann/.config/systemd/user/carina.service")
+    return found.text
+
+
+def test_a_unit_of_systemd_is_confined_and_quotes_what_it_names() -> None:
+    lines = unit().splitlines()
+    assert 'ExecStart="/opt/my tools/python" -m carina run --log-json' in lines
+    assert "WorkingDirectory=/srv/100%%" in lines
+    assert "ReadWritePaths=/srv/data /srv/100%%" in lines
+    for line in ("NoNewPrivileges=yes", "ProtectSystem=strict", "PrivateTmp=yes", "MemoryMax=1G", "Restart=on-failure"):
+        assert line in lines
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    usable = unit().replace('"/opt/my tools/python"', "/bin/true").replace("/srv/100%%", str(tmp_path))
+    (tmp_path / "carina.service").write_text(usable, "utf-8")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", tmp_path / "carina.service"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "carina.service" not in done.stderr, done.stderr
+
+
+def test_the_files_of_other_systems_can_be_read_by_them() -> None:
+    agent = service_file("darwin", Path("/Users/ann"), PROGRAM)
+    assert agent is not None
+    read = plistlib.loads(agent.text.encode())
+    assert read["ProgramArguments"] == [*PROGRAM.command]
+    assert read["EnvironmentVariables"] == {"CARINA_HOME": "/srv/data"}
+    task = service_file("win32", Path("/Users/ann"), PROGRAM)
+    assert task is not None
+    assert re.findall("<Command>(.*)</Command>", task.text) == ["/opt/my tools/python"]
+    assert service_file("sunos5", Path("/home/ann"), PROGRAM) is None
