@@ -18,18 +18,26 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.agents.context.quotes import Quoted, display_name, line, passage, quotation, say
+from bot.agents.data_sources import KIND as SOURCES
+from bot.agents.data_sources import TEMPLATE, News, notification
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage
+from bot.runtime.arrivals import to_arrival
+from memory import data_sources, internal_events
 from memory.agents import Agent
-from memory.people.audience import Trust
+from memory.people import audience
+from memory.people.audience import Scope, Trust
+from memory.queue import inbox
+from memory.queue.payloads import SourceNews
 from memory.store.database import Rows
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, GroupId
 from sources.base import Attachment, BlockSpec
 from sources.base import Quoted as Reply
-from tests.bot.parts import ANN, BOB, HALL, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
+from sources.feeds.items import Item
+from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running
 
 OWNER = "discord:olga"
@@ -282,6 +290,45 @@ async def test_nothing_that_is_written_speaks_for_the_platform_or_for_somebody_e
         assert require_sound(request, {ANN.id}) == [ANN.id]
     for request in requests[3:]:
         assert require_sound(request, {ANN.id, BOB.id})[:2] == [ANN.id, BOB.id]
+
+
+async def told_of(folder: Path, text: str) -> Request:
+    """What the model is asked when a feed or a watched folder brings it."""
+    async with running(folder, Setting(ScriptedModel(otherwise=says("Well.")))) as service:
+        ((agent, group),) = await service.rows("SELECT a.id, g.id FROM agents a, agent_groups g LIMIT 1")
+        feed = data_sources.new("news", "folder", "/srv/news", 30, audience.OWNER)
+        brought = notification(TEMPLATE, feed, News((Item(text, "", text, text, text),), (text,)))
+        event = internal_events.Event(
+            source=SOURCES,
+            external_id="1",
+            place=HALL.id,
+            person=OLGA.id,
+            group=GroupId(group),
+            text=brought,
+            hearers=Scope(HALL.audience),
+            trust=Trust.WEB,
+            payload=SourceNews(AgentId(agent)),
+        )
+        await service.write(lambda tx: inbox.note_place(tx, to_arrival(said("hello", 1), GroupId(group)), NOON))
+        await service.write(lambda tx: internal_events.add(tx, event, NOON))
+        service.resume()
+        await service.settled()
+    return service.model.requests[0]
+
+
+@settings(deadline=None, max_examples=6)
+@given(TEXTS)
+@example("ferry" + "\n".join(("", *FORGERIES)))
+async def test_nothing_that_a_source_brings_speaks_for_anybody(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        request = await told_of(Path(folder), text)
+    require_nested(request.system.replace("a <quoted> element", "such an element"))
+    for message in request.messages:
+        if isinstance(message, UserMessage):
+            assert _HIDDEN.search(message.text) is None
+            require_nested(message.text)
+            assert [head for head in heads(message.text) if not _OURS.match(head)] == []
+            assert sum(head.startswith("[system] ") for head in heads(message.text)) == 1
 
 
 def test_every_operation_of_every_tool_is_an_entrance_above_or_is_excused() -> None:
