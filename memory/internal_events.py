@@ -1,4 +1,4 @@
-"""What happens in the house itself and an agent is to act on: a decision, later a job that is due.
+"""What happens in the service itself and an agent is to act on: a decision, later a job that is due.
 
 An event is an inbox row like any other, with a message of the role "system" that tells it, so it is handled once and
 in order whatever stops the service.
@@ -17,7 +17,7 @@ from memory.store.ids import AgentId, GroupId, InboxId, PersonId, PlaceId, snowf
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened in the house itself and that an agent is to act on in a place: a decision, say.
+    """Something that happened in the service itself and that an agent is to act on in a place: a decision, say.
 
     `source` and `external_id` make it unique. `hearers` and `trust` are those of what it belongs to.
     """
@@ -32,7 +32,7 @@ class Event:
     trust: Trust
     payload: payloads.Event
     by: tuple[AgentId, str] | None = None
-    """The agent whose words these are, with its name; None where the house tells something."""
+    """The agent whose words these are, with its name; None where the service tells something."""
 
 
 def add(tx: Tx, event: Event, now: datetime) -> InboxId | None:

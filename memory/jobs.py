@@ -188,7 +188,7 @@ def ask(tx: Tx, identifier: str, now: datetime) -> bool:
 
 
 def prompt(tx: Tx, identifier: str, now: datetime) -> bool:
-    """Let it run now, by the house's own doing: not while it is paused, or was tried a moment ago."""
+    """Let it run now, by the service's own doing: not while it is paused, or was tried a moment ago."""
     sql = "UPDATE jobs SET asked_at = ? WHERE id = ? AND status = 'active' AND held_until IS NULL"
     return tx.run(sql, (to_text(now), identifier)) == 1
 

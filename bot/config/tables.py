@@ -273,7 +273,7 @@ class Memory(Section):
 
 
 class ScheduleSettings(Section):
-    """When the house does its own work, and whose clocks are meant where a person said nothing of theirs."""
+    """When the service does its own work, and which time zone is meant where a person said nothing of theirs."""
 
     zone: Annotated[str, AfterValidator(check_zone)] = ""
     backups_kept: int = Field(default=7, ge=1, le=1_000)

@@ -1,6 +1,6 @@
 """What agents did while nobody watched: the report of a night, and taking back what they wrote in it, as one.
 
-A night is from noon to noon on the clocks of the house, so that every turn of a sleeptime group belongs to one. What
+A night is from noon to noon in the service's time zone, so that every turn of a sleeptime group belongs to one. What
 was written is found by the turn that wrote it: in the history of blocks, in the journal of archival entries, and in
 what agents arrange with each other.
 """

@@ -165,7 +165,7 @@ def important(strategy: Importance, messages: Sequence[Message]) -> frozenset[Me
 def score(strategy: Importance, message: Message, recency: float) -> float:
     """How much a message seems to matter: who said it, how new it is (0 to 1), how long, what it asks and names.
 
-    The weights are those of the reference system: people 5, the house 10, the agent 3; recency 5; length up to 3;
+    The weights are those of the reference system: people 5, the service 10, the agent 3; recency 5; length up to 3;
     a question 2; each keyword 1.5.
     """
     by = {"user": 5.0, "system": 10.0, "assistant": 3.0}.get(message.role, 1.0)

@@ -1,4 +1,4 @@
-"""Days and weeks as summaries count them: from four in the morning on, on the clocks of the house. Pure functions."""
+"""Days and weeks as summaries count them: from four in the morning on, in the service's time zone. Pure functions."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta

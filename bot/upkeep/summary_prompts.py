@@ -123,7 +123,7 @@ def _line(message: Message, place: str = "") -> Quoted:
     where = say("[{place}] ", place=line(place, 40)) if place else NOTHING
     if message.tool_name:
         return say("- {where}{who} used {tool}", where=where, who=display_name(message.speaker), tool=message.tool_name)
-    who = display_name(message.speaker) or ("the house" if message.role == "system" else "somebody")
+    who = display_name(message.speaker) or ("the service" if message.role == "system" else "somebody")
     when, text = f"{message.created_at:%Y-%m-%d %H:%M}", line(message.text, _SHOWN)
     return say("- {where}{who} ({when}): {text}", where=where, who=who, when=when, text=text)
 

@@ -1,6 +1,6 @@
 """Events in somebody's calendar: what happens when. When the next time is the scheduler works out.
 
-(`memory.internal_events` are the happenings of the house that an agent acts on.)
+(`memory.internal_events` are what happens in the service and an agent acts on.)
 """
 
 from dataclasses import dataclass

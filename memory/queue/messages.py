@@ -61,7 +61,7 @@ class Message(NamedTuple):
 class Heard:
     """A person's message as it arrived; `external_id` is the platform's id of it, `at` when it was said.
 
-    With the role "system" it is something that happened in the house itself, told to the agents in a place; with
+    With the role "system" it is something that happened in the service itself, told to the agents in a place; with
     an `agent` it is what that one wrote to others.
     """
 

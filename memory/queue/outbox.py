@@ -314,7 +314,7 @@ def withdraw_rest(tx: Tx, row: OutRow) -> int:
 
 
 def anything_said(rows: Rows, turn: TurnId) -> bool:
-    """Whether an answer of this turn left, or may have left, the house. A preview is no answer."""
+    """Whether an answer of this turn left, or may have left, this machine. A preview is no answer."""
     sql = """SELECT 1 FROM outbox WHERE turn_id = ? AND kind = 'text'
              AND status IN ('sending', 'sent', 'unknown') LIMIT 1"""
     return rows.one(sql, (turn,)) is not None

@@ -42,7 +42,7 @@ class BackupFailed(StoreError):
 class _Present:
     """What the registry says that a backup takes the place of."""
 
-    houses: frozenset[str]
+    constellations: frozenset[str]
     choices: list[dict[str, Any]]
 
 
@@ -220,7 +220,7 @@ def _keep_choices(tx: Tx, present: _Present) -> None:
 
     A registry that was begun anew knows nothing of that: there the choices of the backup hold beside its own.
     """
-    if any(row["id"] in present.houses for row in tx.all("SELECT id FROM constellations")):
+    if any(row["id"] in present.constellations for row in tx.all("SELECT id FROM constellations")):
         tx.run("DELETE FROM privacy_choices")
     for choice in present.choices:
         tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))

@@ -208,7 +208,7 @@ class DirectMessages:
         return [each for each in missing if each.id not in hopeless]
 
     async def _why_not(self, each: Said) -> Why | None:
-        """Why a message is not heard; what it says to the house itself is done here."""
+        """Why a message is not heard; what it says to the service itself is done here."""
         person, did, filters = person_id(each.other.did), each.other.did, self._settings.filters
         if (wants_out := opting(each.text)) is not None:
             await self._wiring.opt(person, wants_out)

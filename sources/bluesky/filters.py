@@ -43,7 +43,7 @@ class Why(StrEnum):
     NOT_LET_IN = "not_let_in"
     """A direct message of somebody whom the owner did not let in."""
     DECIDED = "decided"
-    """A direct message that answers a question of the house."""
+    """A direct message that answers a question of the service."""
     UNFIT = "unfit"
     """It could not be stored, three times."""
 

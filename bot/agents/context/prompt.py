@@ -363,7 +363,7 @@ def _render_asked(material: PromptInputs, asked: Asked) -> UserMessage:
 
 
 def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:
-    """Something that happened in the house; after an edit the words as they are now, to be stored anew."""
+    """Something that happened in the service; after an edit the words as they are now, to be stored anew."""
     edited, payload = asked.edited, asked.payload
     event = "" if isinstance(payload, Brought) else payload.status
     if isinstance(payload, PatrolDue):

@@ -15,7 +15,7 @@ PAIR_LIMIT, PAIR_COOLDOWN = 6, timedelta(seconds=60)
 
 
 def root_of(rows: Rows, turn: Turn) -> TurnId:
-    """The turn that answers what people or the house began, from which this one follows."""
+    """The turn that answers what people or the service began, from which this one follows."""
     return agent_messages.root_of(rows, groups.run_of(rows, turn.id))
 
 

@@ -178,7 +178,7 @@ class Trigger(Table):
 class Sleeptime(Table):
     """The group looks every `check_minutes` whether a trigger holds; then the intervention agent acts in `place`.
 
-    In its `quiet` hours ("22:30-07:00", on the clocks of the house) it waits, unless a critical trigger holds.
+    In its `quiet` hours ("22:30-07:00", in the service's time zone) it waits, unless a critical trigger holds.
     """
 
     check_minutes: Annotated[float, Field(gt=0, le=60 * 24 * 31)] = 20

@@ -49,7 +49,7 @@ class Tick:
 def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     """Look after every sleeptime group for which it is time; what fired, as "group: trigger".
 
-    `zone` is that of the house, by whose clocks groups have quiet hours. The turns that follow wait in the inbox: the
+    `zone` is that of the service, in which groups have quiet hours. The turns that follow wait in the inbox: the
     caller has them taken up (`Router.resume`).
     """
     predicates = offered()

@@ -86,7 +86,7 @@ def beginning(
 
 
 def _told(found: Team, head: InRow) -> AgentId:
-    """Who is told of something that happened in the house: the one it is for, else who speaks for the group."""
+    """Who is told of something that happened in the service: the one it is for, else who speaks for the group."""
     named = addressee(head.payload) or AgentId("")
     return named if found.able(named) or named in found.observers else found.leader
 

@@ -1,7 +1,7 @@
 """`bluesky_read`: searching posts, and reading people's profiles, threads, feeds and lists on Bluesky.
 
 What strangers wrote there is trusted as little as the web: from then on the turn has that trust. What is searched for
-leaves the house, so calls ask first where not everybody may know what is said.
+leaves this machine, so calls ask first where not everybody may know what is said.
 """
 
 import re

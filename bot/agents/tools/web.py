@@ -1,7 +1,7 @@
 """`web_fetch` and `web_search`: the web, where the owner switched it on.
 
 What comes from the web is the least trusted there is: from then on the turn has that trust, and what it stores too.
-An address or a query carries words out of the house, so calls ask first unless the settings say otherwise.
+An address or a query carries words out of this machine, so calls ask first unless the settings say otherwise.
 """
 
 import asyncio
