@@ -16,6 +16,7 @@ from scheduler.cron import Crontab, read_crontab
 from scheduler.descriptions import rule_words
 from scheduler.recurrence import Rule, check_rule
 from scheduler.zones import instant, zone_of
+from texts import _
 
 SHORTEST = timedelta(seconds=1)
 _MOST_COUNTED = 1_000  # due times that were missed and are counted one by one
@@ -109,7 +110,7 @@ def require(trigger: Trigger, now: datetime) -> datetime:
             pass
     found = next_run(trigger, now)
     if found is None:
-        raise Refused("that lies in the past" if isinstance(trigger, At) else "that never happens from now on")
+        raise Refused(_("That time is in the past.") if isinstance(trigger, At) else _("That never happens again."))
     return found
 
 

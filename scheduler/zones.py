@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from tzlocal import get_localzone_name
 
 from memory.store.errors import Refused
+from texts import _
 
 
 @functools.lru_cache(maxsize=256)
@@ -25,8 +26,14 @@ def zone_of(name: str) -> tzinfo:
         pass
     near = difflib.get_close_matches(name.casefold(), [each.casefold() for each in available_timezones()], n=1)
     meant = [each for each in available_timezones() if near and each.casefold() == near[0]]
-    hint = f"; did you mean {meant[0]}?" if meant else ""
-    raise Refused(f'there is no time zone "{name[:60]}": it is named like Europe/Vienna, America/New_York or UTC{hint}')
+    hint = _(" Did you mean {meant}?", meant=meant[0]) if meant else ""
+    raise Refused(
+        _(
+            'There is no time zone "{name}". Use a name like Europe/Vienna, America/New_York or UTC.{hint}',
+            name=name[:60],
+            hint=hint,
+        )
+    )
 
 
 def local_text(moment: datetime, zone: str) -> str:

@@ -103,6 +103,14 @@ def test_a_locale_is_answered_in_its_language(locale: str, language: str) -> Non
     assert texts.language() == "en"
 
 
+@CODES
+def test_nothing_is_translated_to_nothing(code: str) -> None:
+    """In a catalog the empty message is its header."""
+    with speaking(code):
+        assert _("") == ""
+        assert _("A text of nobody's") == "A text of nobody's"
+
+
 def test_numbers_agree_with_what_they_count() -> None:
     assert ngettext("{count} thing", "{count} things", 1) == "1 thing"
     assert ngettext("{count} thing", "{count} things", 1_200) == "1,200 things"

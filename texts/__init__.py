@@ -58,7 +58,7 @@ def carried(work: Callable[[A], T]) -> Callable[[A], T]:
 def _(message: str, /, **values: object) -> str:
     """A message in the language of the reader, with values in place of its names in braces."""
     spoken = _language.get()
-    text = message if spoken == "en" else _catalog(spoken).gettext(message)
+    text = message if spoken == "en" or not message else _catalog(spoken).gettext(message)
     return text.format(**values) if values else text
 
 

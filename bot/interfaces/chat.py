@@ -40,6 +40,7 @@ from sources.terminal import (
     shown_as,
     to_data,
 )
+from texts import _
 
 _STOP = commit_point("chat.stop")
 
@@ -156,7 +157,9 @@ class Chat:
     async def _answers_to(self, row: InRow) -> list[dict[str, Any]]:
         """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""
         if row.status is inbox.Status.DEAD:
-            raise UserError(f"it could not be answered: {row.last_error}; `carina inbox list --dead` shows it")
+            raise UserError(
+                _("I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error)
+            )
         said = await self._database.read(lambda rows: said_because(rows, row))
         return [to_data(shown_as(to_delivery(each))) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
@@ -169,7 +172,7 @@ class Chat:
         if text.rstrip() == "/why":
             return {"id": external_id, "answer": await self._last_explained(), "goes_on": False}
         if re.match(r"/(approve|deny)\b", text.strip()) and not _ANSWER.fullmatch(text.strip()):
-            words = "That is /approve <request> [once|hour|always] or /deny <request>, with the number on the card."
+            words = _("Use /approve <request> [once|hour|always] or /deny <request>, with the number on the card.")
             return {"id": external_id, "answer": words, "goes_on": False}
         if answer := _ANSWER.fullmatch(text.strip()):
             verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
@@ -182,11 +185,17 @@ class Chat:
         heard = self._source.hear(text, external_id)
         self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)
         if since := self._halt.since:
-            words = f"Everything is halted since {since}. This is kept, and answered after `carina halt release`."
+            words = _(
+                "Everything has been halted since {since}. I keep your message and answer after `carina halt release`.",
+                since=since,
+            )
             return {"id": external_id, "answer": words, "goes_on": False}
         await self._router.taken_in(_STORED_SECONDS)
         if refused := self._router.workers.unstored.words():
-            words = f"This waits and is answered later: the database {refused}. See to its disk, or to who holds it."
+            words = _(
+                "I will answer this later: the database {refused}. Check its disk, or what is locking it.",
+                refused=refused,
+            )
             return {"id": external_id, "answer": words, "goes_on": False, "refused": True}
         return {"id": external_id}
 

@@ -14,6 +14,7 @@ from bot.services.caller import Via
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told
 from bot.services.results import Ink, Result, Row
+from texts import _
 
 HERE = frozenset({Via.TERMINAL})
 CHANGES = Told(via=HERE, changes=True)
@@ -63,7 +64,7 @@ class Exported(Result):
     """Where they were written; empty: nowhere."""
 
     def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(f"`carina {self.kind} import` reads this file.")]
+        return [ink.text(_("`carina {kind} import` reads this file.", kind=self.kind))]
 
     def data(self) -> dict[str, Any]:
         return {"file": self.file} if self.file else {f"{self.kind}s": list(self.tables)}
@@ -74,7 +75,7 @@ class Exported(Result):
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del ink, width
-        return f"Written to {self.file}." if self.file else self.toml.rstrip("\n")
+        return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")
 
     def written(self, path: Path | None) -> "Exported":
         """Written into a file that is not there yet, where one is wanted. Raises UserError."""
@@ -84,9 +85,9 @@ class Exported(Result):
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
                 file.write(self.toml)
         except FileExistsError:
-            raise UserError(f"{path} exists already; nothing was written") from None
+            raise UserError(_("{path} already exists; nothing was written", path=path)) from None
         except OSError as error:
-            raise UserError(f"{path} cannot be written: {error.strerror}") from error
+            raise UserError(_("{path} cannot be written: {strerror}", path=path, strerror=error.strerror)) from error
         return self.model_copy(update={"file": str(path)})
 
 

@@ -49,7 +49,7 @@ from memory.queue import turns
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
-from memory.store.plurals import many
+from texts import _, gettext_noop, ngettext
 
 T = TypeVar("T")
 
@@ -57,7 +57,10 @@ _SAVE = commit_point("staff.save")
 _ARCHIVE = commit_point("staff.archive")
 _SLEEP = commit_point("staff.sleep")
 
-_HOW = {"archived": "; `carina agent restore` brings it back", "hibernated": "; `carina agent wake` wakes it"}
+_HOW = {
+    "archived": gettext_noop("; `carina agent restore` restores it"),
+    "hibernated": gettext_noop("; `carina agent wake` wakes it"),
+}
 
 MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
 """Tells running turns of this constellation to look again."""
@@ -113,7 +116,9 @@ class AgentRow(Row):
     file: str
 
     def line(self, ink: Ink) -> str:
-        asleep = " (hibernated)" if self.status == "hibernated" else " (archived)" if self.status == "archived" else ""
+        asleep = (
+            _(" (hibernated)") if self.status == "hibernated" else _(" (archived)") if self.status == "archived" else ""
+        )
         about = f": {ink.text(self.description)}" if self.description else ""
         more = f"; {ink.text('; '.join((self.model, self.file)))}" if self.model else ""
         return f"{ink.text(self.agent)}{asleep}{about}{more}"
@@ -134,12 +139,12 @@ class WholeAgent(Result):
     toml: str
 
     def lines(self, ink: Ink) -> list[str]:
-        tools = [f"{tool} (asks first)" if tool in self.consent else tool for tool in self.tools]
+        tools = [_("{tool} (asks first)", tool=tool) if tool in self.consent else tool for tool in self.tools]
         return [
             f"{ink.text(self.agent)}: {self.status}, {ink.text(self.file)}",
-            f"- Model: {ink.text(self.model)}",
-            f"- Groups: {ink.text(', '.join(self.groups) or 'none')}",
-            f"- Tools: {ink.text(', '.join(tools) or 'none')}",
+            _("- Model: {model}", model=ink.text(self.model)),
+            _("- Groups: {groups}", groups=ink.text(", ".join(self.groups) or "none")),
+            _("- Tools: {tools}", tools=ink.text(", ".join(tools) or "none")),
             *(f"- {ink.text(rule)}" for rule in self.rules),
         ]
 
@@ -182,7 +187,7 @@ class Agents:
             )
             for agent in found
         ]
-        return Listing(rows=tuple(rows), empty="Every agent is archived.")
+        return Listing(rows=tuple(rows), empty=_("All agents are archived."))
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Told(file_name="agent.toml"))
     async def show(self, caller: Caller, arguments: OneAgent) -> WholeAgent:
@@ -249,7 +254,7 @@ class Agents:
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
             agent, now = find_agent(tx, arguments.agent), self.approvals.clock()
             if agent.status == "archived":
-                raise UserError(f"{agent.name} is archived already")
+                raise UserError(_("{agent_name} is already archived", agent_name=agent.name))
             agents.set_status(tx, agent.id, "archived", now)
             ended = turns.open_of_agent(tx, agent.id)
             for turn in ended:
@@ -261,7 +266,7 @@ class Agents:
 
         agent, ended = await self.approvals.database.write(_ARCHIVE, work, durable=True)
         self.moved(ended)
-        ended_turns = f"; {many(len(ended), 'answer')} ended" if ended else ""
+        ended_turns = "; " + ngettext("{count} answer ended", "{count} answers ended", len(ended)) if ended else ""
         return _done(agent.name, f"archived{ended_turns}; its memory stays")
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES)
@@ -271,7 +276,7 @@ class Agents:
         def work(tx: Tx) -> Agent:
             agent = find_agent(tx, arguments.agent)
             if agent.status != "archived":
-                raise UserError(f"{agent.name} is not archived{_HOW.get(agent.status, '')}")
+                raise UserError(f"{agent.name} is not archived{_(_HOW.get(agent.status, ''))}")
             agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
             self._plan(tx, now)
             return agent
@@ -286,7 +291,7 @@ class Agents:
     async def hibernate(self, _caller: Caller, arguments: ActiveAgent) -> Lines[AgentChange]:
         """It is asked nothing more until it is woken."""
         known = await self._let(arguments.agent, "active", "hibernated")
-        return _done(known, "hibernated; it finishes its current answers and gets no more until you wake it")
+        return _done(known, _("hibernated; it finishes its current answers and gets no more until you wake it"))
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Told(changes=True))
     async def wake(self, _caller: Caller, arguments: HibernatedAgent) -> Lines[AgentChange]:
@@ -334,7 +339,7 @@ class Agents:
         def work(tx: Tx) -> str:
             agent, now = find_agent(tx, name), self.approvals.clock()
             if agent.status != of:
-                raise UserError(f"{agent.name} is {agent.status}, not {of}{_HOW.get(agent.status, '')}")
+                raise UserError(f"{agent.name} is {agent.status}, not {of}{_(_HOW.get(agent.status, ''))}")
             agents.set_status(tx, agent.id, to, now)
             self._plan(tx, now)
             return agent.name

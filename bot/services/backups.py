@@ -19,8 +19,8 @@ from memory.store.backups import Backup
 from memory.store.clock import Clock, from_text
 from memory.store.database import Database
 from memory.store.errors import StoreError
-from memory.store.plurals import many
 from scheduler.jobs import Firing, Kinds, Working
+from texts import _, ngettext
 
 BACKUP = "backup"
 
@@ -53,8 +53,12 @@ class BackupRow(Row):
     def line(self, ink: Ink) -> str:
         if self.made is None:
             return ink.text(f"{self.name}: {self.reason}")
-        size = f"{many(self.files, 'file')}, {self.bytes:,} bytes"
-        copied = f"; copied to {ink.text(self.copied_to)}" if self.copied_to else ""
+        size = _(
+            "{files}, {bytes} bytes",
+            files=ngettext("{count} file", "{count} files", self.files),
+            bytes=f"{self.bytes:,}",
+        )
+        copied = _("; copied to {copied_to}", copied_to=ink.text(self.copied_to)) if self.copied_to else ""
         return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}{copied}"
 
 
@@ -89,7 +93,7 @@ class Backups:
             except StoreError as error:
                 raise UserError(f"the backup {made.name} was created, but not copied: {error}") from error
             row = row.model_copy(update={"copied_to": str(copy)})
-        return Entry(done="Created and verified", row=row)
+        return Entry(done=_("Created and verified"), row=row)
 
     @operation("backup.list", "List the backups, newest first", Action.BACKUP, Told(file_name="backups.md"))
     async def list_backups(self, _caller: Caller, arguments: NoArguments) -> Listing[BackupRow]:
@@ -98,7 +102,7 @@ class Backups:
         found = await asyncio.to_thread(backups.listing, self.folder)
         damaged = await asyncio.to_thread(backups.damaged, self.folder)
         broken = (BackupRow(name=name, made=None, reason=words) for name, words in damaged.items())
-        return Listing(rows=(*map(BackupRow.of, found), *broken), empty="There are no backups yet.")
+        return Listing(rows=(*map(BackupRow.of, found), *broken), empty=_("There are no backups yet."))
 
     async def _make(self) -> Backup:
         try:

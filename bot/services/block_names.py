@@ -19,6 +19,7 @@ from memory.people.display_names import person_called, spot_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant
+from texts import _
 
 _SHOWN = 25  # names in an error
 MOMENTS = "a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how long ago, such as 8h, 2d or 30m"
@@ -50,7 +51,7 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
         if any(other[0] != owner for other in alike):
             name = f"{owner}/{name}"
         if sum(other[0] == owner for other in alike) > 1:
-            name = f"{name} in {where(rows, block.audience, scope)}"
+            name = _("{name} in {where}", name=name, where=where(rows, block.audience, scope))
         name, number = name[:90], 2
         while name in used:
             name, number = f"{name[:85]} ({number})", number + 1
@@ -72,12 +73,12 @@ def named_audience(text: str) -> Audience:
 def where(rows: Rows, audience: Audience, scope: Scope) -> str:
     """Where something is known, by the name of a place that the scope knows."""
     if audience == PUBLIC:
-        return "all places"
+        return _("all places")
     if audience == OWNER:
-        return "the owner's places"
+        return _("the owner's places")
     if audience.startswith("person:"):
-        return "our direct messages"
-    return spot_called(rows, audience, scope) or ("a server" if audience.startswith("guild:") else "a channel")
+        return _("our direct messages")
+    return spot_called(rows, audience, scope) or (_("a server") if audience.startswith("guild:") else _("a channel"))
 
 
 def find_named(rows: Rows, scope: Scope, name: str) -> Named:
@@ -94,7 +95,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
         return found[0]
     there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"
     if found:
-        raise UserError(f"Several blocks are called {name!r}; say which: {there}.")
+        raise UserError(_("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there))
     raise UserError(f"There is no block {name[:80]!r} that can be seen from here; there are: {there}.")
 
 
@@ -130,17 +131,17 @@ def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: Pe
     """
     names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
     for writer in {step.change.writer for step in past.steps} - set(names):
-        kind, _, identifier = writer.partition(":")
+        kind, _colon, identifier = writer.partition(":")
         names[writer] = _person(rows, identifier, scope, who, people) if kind == "person" else writer
-    return {**names, SYSTEM: "the system"}
+    return {**names, SYSTEM: _("the system")}
 
 
 def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: People) -> str:
     person = PersonId(identifier)
     if person.startswith("terminal:"):
-        return "the owner"
+        return _("the owner")
     own = who.name if person in people.selves(who.person) else ""
-    return person_called(rows, person, scope) or own or ("the owner" if person in people.owner else person)
+    return person_called(rows, person, scope) or own or (_("the owner") if person in people.owner else person)
 
 
 def writer_called(names: dict[Writer, str], past: Past, called: str, people: People) -> Writer:
@@ -155,7 +156,13 @@ def writer_called(names: dict[Writer, str], past: Past, called: str, people: Peo
         if len(found) == 1:
             return found[0]
         if found:
-            raise UserError(f"Several writers are called {called!r}; say which: {', '.join(found)}.")
+            raise UserError(
+                _(
+                    "Several writers are called {called}. Choose one: {found}.",
+                    called=repr(called),
+                    found=", ".join(found),
+                )
+            )
     there = ", ".join(names[writer] for writer in writers) or "nobody"
     raise UserError(f"{called!r} wrote nothing in this block; who did: {there}.")
 
@@ -174,7 +181,7 @@ def version_before(past: Past, since: str, now: datetime) -> int:
         number = text.removeprefix("turn").strip(" :")
         made = [step.change.seq for step in past.steps if str(step.change.turn) == number]
         if not made:
-            raise UserError(f"Turn {number} changed nothing in this block.")
+            raise UserError(_("Turn {number} changed nothing in this block.", number=number))
         return made[0] - 1
     moment = moment_said(since, now, UTC)
     if moment is None:

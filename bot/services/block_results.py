@@ -12,7 +12,7 @@ from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.revert import Done
 from memory.blocks.shares import Share
-from memory.store.plurals import many
+from texts import _, gettext_noop, ngettext
 
 _EXCERPT = 40
 _COLUMNS = ("block", "agent", "type", "readers", "size", "limit", "changed_at")
@@ -44,7 +44,7 @@ class BlockRow(Row):
 class BlockList(Listing[BlockRow]):
     """Blocks that the caller may see."""
 
-    empty: str = Field(default="There are no blocks that you can see here.", exclude=True)
+    empty: str = Field(default=gettext_noop("There are no blocks that you can see here."), exclude=True)
 
 
 class ShownBlock(Result):
@@ -58,7 +58,12 @@ class ShownBlock(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         row = self.row
-        size = f"{len(self.text):,} of {row.limit:,} characters, version {self.version}"
+        size = _(
+            "{text_count} of {limit} characters, version {version}",
+            text_count=f"{len(self.text):,}",
+            limit=f"{row.limit:,}",
+            version=self.version,
+        )
         head = f"**{ink.text(row.block)}** ({ink.text(row.agent)}, {size})"
         content = "\n".join(part for part in (self.profile, self.text) if part) or "(empty)"
         return [head, ink.text(row.description), "", content]
@@ -74,8 +79,8 @@ class ShownBlock(Result):
 
     def aside(self, ink: Ink) -> str:
         del ink
-        empty = "" if self.text.strip() else ", empty"
-        version = f"({self.row.block}, version {self.version}{empty})"
+        empty = "" if self.text.strip() else _(", empty")
+        version = _("({block}, version {version}{empty})", block=self.row.block, version=self.version, empty=empty)
         return f"{self.profile}\n{version}" if self.profile else version
 
 
@@ -134,7 +139,10 @@ class History(Result):
     changes: tuple[ChangeRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(f"Block {self.block} has {self.versions}."), *(each.line(ink) for each in self.changes)]
+        return [
+            ink.text(_("Block {block} has {versions}.", block=self.block, versions=self.versions)),
+            *(each.line(ink) for each in self.changes),
+        ]
 
 
 class Diff(Result):
@@ -148,7 +156,7 @@ class Diff(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         found = self._unified()
-        same = f"Versions {self.older} and {self.newer} are the same."
+        same = _("Versions {older} and {newer} are the same.", older=self.older, newer=self.newer)
         return [ink.code("\n".join(found), "diff") if found else same]
 
     def data(self) -> Any:
@@ -163,7 +171,7 @@ class Diff(Result):
         return {**about, "lines": self._unified(), "parts": parts}
 
     def _unified(self) -> list[str]:
-        names = f"version {self.older}", f"version {self.newer}"
+        names = _("version {older}", older=self.older), _("version {newer}", newer=self.newer)
         return list(difflib.unified_diff(self.before.splitlines(), self.after.splitlines(), *names, lineterm="", n=2))
 
 
@@ -210,9 +218,19 @@ class Edited(Result):
     text: str
 
     def lines(self, ink: Ink) -> list[str]:
-        field = f"Updated {self.field}. " if self.field else ""
-        merged = " It keeps what others wrote in the meantime." if self.merged else ""
-        return [ink.text(f"{field}Block {self.block} is now at version {self.version}.{merged}")]
+        field = _("Updated {field}. ", field=self.field) if self.field else ""
+        merged = _(" It keeps what others wrote in the meantime.") if self.merged else ""
+        return [
+            ink.text(
+                _(
+                    "{field}Block {block} is now at version {version}.{merged}",
+                    field=field,
+                    block=self.block,
+                    version=self.version,
+                    merged=merged,
+                )
+            )
+        ]
 
 
 class WentBack(Result):
@@ -243,17 +261,25 @@ class WentBack(Result):
         )
 
     def lines(self, ink: Ink) -> list[str]:
-        lines = [f"Block {self.block} is now at version {self.version}."]
+        lines = [_("Block {block} is now at version {version}.", block=self.block, version=self.version)]
         if self.changes:
             what = "change" if len(self.changes) == 1 else "changes"
-            counts = f"{many(self.removed, 'character')} removed, {self.restored:,} restored"
-            lines[0] += f" Undone: {what} {_numbers(self.changes)} ({counts})."
+            counts = _(
+                "{removed} removed, {restored} restored",
+                removed=ngettext("{count} character", "{count} characters", self.removed),
+                restored=f"{self.restored:,}",
+            )
+            lines[0] += _(
+                " Undone: {what} {numbers} ({counts}).", what=what, numbers=_numbers(self.changes), counts=counts
+            )
         if self.not_restored:
-            lines.append(f"Not restored, because others have changed that place: {_quoted(self.not_restored)}")
+            lines.append(
+                _("Not restored, because others have changed this part: {quoted}", quoted=_quoted(self.not_restored))
+            )
         if self.gone_already:
-            lines.append(f"Already removed by others: {_quoted(self.gone_already)}")
+            lines.append(_("Already removed by others: {quoted}", quoted=_quoted(self.gone_already)))
         if self.kept:
-            lines.append(f"Left as it is: {'; '.join(self.kept)}")
+            lines.append(_("Left unchanged: {kept}", kept="; ".join(self.kept)))
         return [ink.text(line) for line in lines]
 
 
@@ -281,10 +307,16 @@ class Shares(Result):
     shares: tuple[ShareRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        head = ink.text(f"{self.agent}'s block {self.block}")
+        head = ink.text(_("{agent}'s block {block}", agent=self.agent, block=self.block))
         if not self.shares:
-            return [f"{head} is not shared with anyone."]
-        lines = [f"{head} is shared with {', '.join(each.line(ink) for each in self.shares)}, where its readers allow."]
+            return [_("{head} is not shared with anyone.", head=head)]
+        lines = [
+            _(
+                "{head} is shared with {line}, where its readers allow.",
+                head=head,
+                line=", ".join(each.line(ink) for each in self.shares),
+            )
+        ]
         less = [each for each in self.shares if each.why]
         return lines + [ink.text(f"In effect {each.agent} has {each.effective}: {each.why}.") for each in less]
 
@@ -320,7 +352,7 @@ class WidenedBlock(Widened):
 
     @property
     def named(self) -> str:
-        return f"Block {self.block}"
+        return _("Block {block}", block=self.block)
 
 
 class CheckRow(Row):
@@ -348,22 +380,22 @@ def _did(step: Step, before: str, names: Names) -> str:
     for sign, found in (("+", added), ("-", removed)):
         words = [text for _, text in sorted(found)]
         parts += [f"{sign}{sum(map(len, words))} “{_excerpt(words)}”"] if words else []
-    return ", ".join(parts) or "no change"
+    return ", ".join(parts) or _("no change")
 
 
 def _purpose(change: Change, names: Names) -> str:
     match change.note.deed:
         case Deed.ROLLBACK:
-            return f"rollback to version {change.note.of}"
+            return _("rollback to version {of}", of=change.note.of)
         case Deed.REVERT:
             whose = change.note.whose
             return f"revert of what {names.get(whose, whose) if whose else 'somebody'} wrote after {change.note.of}"
         case Deed.KEPT:
             return "what an erasure left"
         case Deed.REDO:
-            return f"redo of change {change.note.of}"
+            return _("redo of change {of}", of=change.note.of)
         case _:
-            return f"undo of change {change.note.of}"
+            return _("undo of change {of}", of=change.note.of)
 
 
 def _excerpt(texts: Sequence[str]) -> str:
@@ -377,4 +409,8 @@ def _quoted(texts: Sequence[str]) -> str:
 
 def _numbers(numbers: Sequence[int]) -> str:
     shown = ", ".join(map(str, numbers[:10]))
-    return shown if len(numbers) <= 10 else f"{shown} and {len(numbers) - 10} more"
+    return (
+        shown
+        if len(numbers) <= 10
+        else _("{shown} and {numbers_count} more", shown=shown, numbers_count=len(numbers) - 10)
+    )

@@ -26,6 +26,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import BlockId
 from memory.wider_audience import require_widening, widen_block
+from texts import _
 
 _SHARE = commit_point("memory.share")
 _WIDEN = commit_point("memory.widen")
@@ -114,7 +115,7 @@ class BlockSharing:
         def work(tx: Tx) -> WidenedBlock:
             named = find_named(tx, caller.scope, arguments.label)
             if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
-                raise UserError("The block was changed in the meantime. Look at it again, then repeat the command.")
+                raise UserError(_("The block changed in the meantime. Look at it again, then repeat the command."))
             told = _widened(tx, named, audience, caller)
             widen_block(tx, hand, named.block, known, audience)
             return told

@@ -57,6 +57,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt
 from memory.store.faults import commit_point
 from memory.store.ids import BlockId
+from texts import _
 
 T = TypeVar("T")
 
@@ -224,7 +225,7 @@ class Blocks:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
         text, field, seen = arguments.text, arguments.field, arguments.seen
         if text is None:
-            raise UserError("The new text is missing. An empty text empties the block.")
+            raise UserError(_("The new text is missing. An empty text empties the block."))
         return await self._edited(caller, arguments.label, text, seen, lambda _block: field)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
@@ -259,7 +260,7 @@ class Blocks:
             there = manual_edits.fields_by_hand(block)
             found = next((each for each in there if field_mark(each) == arguments.field), None)
             if found is None:
-                raise UserError("The block no longer has this field, so nothing was changed.")
+                raise UserError(_("The block no longer has this field, so nothing was changed."))
             return found
 
         return await self._edited(caller, arguments.label, arguments.text, None, named, arguments.mark)
@@ -359,7 +360,7 @@ class Blocks:
                 repaired = await self._repair(identifier)
             state = "sound" if not problems else "repaired" if repaired else "damaged"
             rows.append(CheckRow(block=name, state=state, found=tuple(problems)))
-        yield Listing(rows=tuple(rows), empty="There are no blocks yet.")
+        yield Listing(rows=tuple(rows), empty=_("There are no blocks yet."))
         if damaged := sum(row.state == "damaged" for row in rows):
             them = "1 block is" if damaged == 1 else f"{damaged} blocks are"
             raise UserError(f"{them} damaged; `carina memory verify --repair` rebuilds what it can")

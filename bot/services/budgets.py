@@ -22,8 +22,8 @@ from memory.budgets import Limit
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
-from memory.store.plurals import many
 from memory.usage import Bill, By
+from texts import _, ngettext
 
 _DECIDE = commit_point("budget.decide")
 _SWEEP = commit_point("budget.sweep")
@@ -87,17 +87,38 @@ class BudgetRow(Row):
             tokens_left=None if limit.tokens is None else max(limit.tokens - spent.tokens, 0),
             calls_without_price=spent.unpriced,
             begins_anew=standing.ends,
-            said="by command" if standing.by_command else "in the configuration",
+            said=_("by command") if standing.by_command else _("in the configuration"),
         )
 
     def line(self, ink: Ink) -> str:
-        left = [] if self.usd is None else [f"${self.usd_left:,.4f} of ${self.usd:,.2f} left"]
+        left = (
+            []
+            if self.usd is None
+            else [_("${usd_left} of ${usd} left", usd_left=f"{self.usd_left:,.4f}", usd=f"{self.usd:,.2f}")]
+        )
         if self.tokens is not None:
-            left.append(f"{self.tokens_left:,} of {self.tokens:,} tokens left")
+            left.append(
+                _(
+                    "{tokens_left} of {tokens} tokens left",
+                    tokens_left=f"{self.tokens_left:,}",
+                    tokens=f"{self.tokens:,}",
+                )
+            )
         if self.usd is not None and self.calls_without_price:
-            left.append(f"without {many(self.calls_without_price, 'call')} whose price is not known")
+            left.append(
+                _(
+                    "not counting {calls_without_price} of unknown price",
+                    calls_without_price=ngettext("{count} call", "{count} calls", self.calls_without_price),
+                )
+            )
         until = ink.time(self.begins_anew)
-        return f"{ink.text(self.of)}, this {self.each}: {', '.join(left)} (until {until})"
+        return _(
+            "{of}, this {each}: {left} (until {until})",
+            of=ink.text(self.of),
+            each=self.each,
+            left=", ".join(left),
+            until=until,
+        )
 
 
 class BillRow(Row):
@@ -111,11 +132,17 @@ class BillRow(Row):
     unpriced: int
 
     def line(self, ink: Ink) -> str:
-        money = f"${self.cost_usd:.4f}" if self.unpriced < self.calls else "price not known"
+        money = f"${self.cost_usd:.4f}" if self.unpriced < self.calls else _("price unknown")
         if 0 < self.unpriced < self.calls:
-            money += f" and {many(self.unpriced, 'call')} whose price is not known"
-        tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
-        return f"{ink.text(self.of)}: {many(self.calls, 'call')}, {tokens}, {money}"
+            money += _(
+                " and {unpriced} of unknown price", unpriced=ngettext("{count} call", "{count} calls", self.unpriced)
+            )
+        tokens = _(
+            "{input_tokens} tokens in, {output_tokens} out",
+            input_tokens=f"{self.input_tokens:,}",
+            output_tokens=f"{self.output_tokens:,}",
+        )
+        return f"{ink.text(self.of)}: {ngettext('{count} call', '{count} calls', self.calls)}, {tokens}, {money}"
 
 
 class Cost(Result):
@@ -130,14 +157,18 @@ class Cost(Result):
         return [{self.by: bill.of, **bill.model_dump(mode="json", exclude={"of"})} for bill in self.bills]
 
     def lines(self, ink: Ink) -> list[str]:
-        head = f"Last {many(self.days, 'day')}, by {self.by}:" if self.bills else "No model was asked."
+        head = (
+            _("Last {days}, by {by}:", days=ngettext("{count} day", "{count} days", self.days), by=self.by)
+            if self.bills
+            else _("No model was used.")
+        )
         bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
         limits = ["Budgets:", *self.budgets.lines(ink)] if self.budgets.rows else []
         return [head, *(f"- {bill.line(ink)}" for bill in bills), *limits]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         named = [{self.by: bill.of, **bill.model_dump(exclude={"of"})} for bill in self.bills]
-        bills = rows_text(named, empty="No model was asked.", width=width)
+        bills = rows_text(named, empty=_("No model was used."), width=width)
         return f"{bills}\n{self.budgets.terminal(ink, width)}"
 
 
@@ -207,7 +238,14 @@ class Spending:
 
         await self.database.write(_DECIDE, work, durable=True)
         self.kept.decided[limit.subject, limit.period] = limit
-        return Sentence(text=f"From now on: {limit.subject}, each {limit.period}: {limit_words(limit)}.")
+        return Sentence(
+            text=_(
+                "From now on: {subject}, per {period}: {limit_words}.",
+                subject=limit.subject,
+                period=limit.period,
+                limit_words=limit_words(limit),
+            )
+        )
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, _DECIDES)
     async def clear_budget(self, _caller: Caller, arguments: ClearBudget) -> Sentence:
@@ -215,11 +253,15 @@ class Spending:
         named, period = _subject(arguments.of), arguments.period
         done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
         if not done:
-            raise UserError(f"No budget of {named} for each {period} was set by command.")
+            raise UserError(_("No command set a budget of {named} per {period}.", named=named, period=period))
         self.kept.decided.pop((named, period), None)
         left = self.kept.configured.get((named, period))
-        now = f"the configuration's holds ({limit_words(left)})" if left else "there is none now"
-        return Sentence(text=f"Taken back: {now}.")
+        now = (
+            _("the one in the configuration applies ({limit_words})", limit_words=limit_words(left))
+            if left
+            else _("there is none now")
+        )
+        return Sentence(text=_("Removed: {now}.", now=now))
 
     @suggestions("spending")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -231,7 +273,18 @@ class Spending:
     async def suggest_set(self, _caller: Caller) -> Suggestions:
         """Budgets that can be cleared."""
         found = [each.limit for each in await self._standings() if each.by_command]
-        return [(each.subject, f"{each.subject}, each {each.period}: {limit_words(each)}") for each in found]
+        return [
+            (
+                each.subject,
+                _(
+                    "{subject}, per {period}: {limit_words}",
+                    subject=each.subject,
+                    period=each.period,
+                    limit_words=limit_words(each),
+                ),
+            )
+            for each in found
+        ]
 
     async def _standings(self) -> list[Standing]:
         now = self.clock()
@@ -239,7 +292,7 @@ class Spending:
 
     async def _listed(self) -> Listing[BudgetRow]:
         found = tuple(map(BudgetRow.standing, await self._standings()))
-        return Listing(rows=found, empty="No budget limits what models cost (`carina budget set`).")
+        return Listing(rows=found, empty=_("There are no budgets. `/budget set` sets one."))
 
 
 async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) -> Spending:
@@ -252,8 +305,8 @@ async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) 
 def limit_words(limit: Limit) -> str:
     """A limit for a person."""
     said = [] if limit.usd is None else [f"${limit.usd:,.2f}"]
-    said += [] if limit.tokens is None else [f"{limit.tokens:,} tokens"]
-    return " and ".join(said)
+    said += [] if limit.tokens is None else [_("{tokens} tokens", tokens=f"{limit.tokens:,}")]
+    return _(" and ").join(said)
 
 
 def _subject(text: str) -> str:

@@ -44,11 +44,14 @@ from memory.store.ids import AgentId, BlockId, EntryId
 from memory.store.plurals import many
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
+from texts import _, gettext_noop, ngettext
 
 _UNDO = commit_point("night.undo")
 _SHOWN = 160
 _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
-_LASTING = "This cannot be redone as a whole: each block has its own `memory undo`, and removed entries stay removed."
+_LASTING = gettext_noop(
+    "This cannot be redone as a whole: each block has its own `/memory undo`, and removed entries stay removed."
+)
 _log = structlog.get_logger("bot.services.change_report")
 
 
@@ -104,10 +107,10 @@ class UndoneRow(Row):
 class Undone(Listing[UndoneRow]):
     """What was undone of a night, and what was left."""
 
-    empty: str = Field(default="Nothing was written that night that can be undone.", exclude=True)
+    empty: str = Field(default=gettext_noop("Nothing was written that night that can be undone."), exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
-        return [*super().lines(ink), *([_LASTING] if self.rows else [])]
+        return [*super().lines(ink), *([_(_LASTING)] if self.rows else [])]
 
 
 @dataclass(frozen=True)
@@ -135,12 +138,19 @@ class ChangeReport:
             listed = [TurnRow(at=at, text=words) for at, words in undone]
             listed += [_turn_row(rows, turn, found) for turn in turns]
             if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
-                listed.append(TurnRow(text=f"{more} more where you may not know of it"))
+                listed.append(TurnRow(text=_("{more} more that you cannot see", more=more)))
             if found.hidden:
-                listed.append(TurnRow(text=f"{many(found.hidden, 'block')} that cannot be seen from here changed too"))
+                listed.append(
+                    TurnRow(
+                        text=_(
+                            "{hidden} that you cannot see here changed too",
+                            hidden=ngettext("{count} block", "{count} blocks", found.hidden),
+                        )
+                    )
+                )
             return tuple(listed)
 
-        empty = "No agent acted by itself that night, as far as you may know here."
+        empty = _("As far as you can see here, no agent acted on its own that night.")
         return Listing(rows=await self.database.read(read), empty=empty)
 
     @operation(
@@ -160,7 +170,12 @@ class ChangeReport:
         def work(tx: Tx) -> tuple[UndoneRow, ...]:
             turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
             if any(turn.status in ("running", "suspended") for turn in turns):
-                raise UserError(f"An agent is still at work in the night of {period.name}: nothing was undone yet.")
+                raise UserError(
+                    _(
+                        "An agent is still working in the night of {period_name}, so nothing was undone yet.",
+                        period_name=period.name,
+                    )
+                )
             found = written(tx, turns, caller.scope, period, known)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
             done += [_back(tx, each, self.clock()) for each in found.arranged]
@@ -188,7 +203,12 @@ class ChangeReport:
         try:
             return night_named(which, self.zone)
         except ValueError as error:
-            raise UserError(f"{which[:40]!r} is no night: give the date on which it began, as 2026-11-22.") from error
+            raise UserError(
+                _(
+                    "{which} is not a night. Give the date on which it began, such as 2026-11-22.",
+                    which=repr(which[:40]),
+                )
+            ) from error
 
     def _block(self, tx: Tx, caller: Caller, named: Named, past: Past, changes: Sequence[Change]) -> UndoneRow:
         hand = Hand(caller.approver.person, (), True, caller.scope, caller.trust, self.clock(), self.checkpoints)

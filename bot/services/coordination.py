@@ -31,6 +31,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from sources.text import one_line
+from texts import _
 
 T = TypeVar("T")
 
@@ -119,7 +120,7 @@ class Present(Row):
 
     def line(self, ink: Ink) -> str:
         about = f": {self.description}" if self.description else ""
-        active = f" (last active {self.last_active})" if self.last_active else ""
+        active = _(" (last active {last_active})", last_active=self.last_active) if self.last_active else ""
         return ink.text(f"{self.name}{about}{active}")
 
 
@@ -161,14 +162,14 @@ class Coordinated(Result):
     def lines(self, ink: Ink) -> list[str]:
         lines = [each.line(ink) for each in self.agents]
         parts: tuple[tuple[str, tuple[Row, ...]], ...] = (
-            ("Open tasks", self.tasks),
-            ("Handoff notes", self.handoffs),
+            (_("Open tasks"), self.tasks),
+            (_("Handoff notes"), self.handoffs),
             ("Notes", self.notes),
         )
         for title, rows in parts:
             if rows:
                 lines += [f"{title}:", *(f"- {row.line(ink)}" for row in rows)]
-        return lines if any(rows for _title, rows in parts) else [*lines, "No task is open."]
+        return lines if any(rows for _title, rows in parts) else [*lines, _("There are no open tasks.")]
 
 
 class Assigned(Result):
@@ -178,7 +179,7 @@ class Assigned(Result):
     to: str
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"Assigned to {ink.text(self.to)}.{ink.number(self.id)}"]
+        return [_("Assigned to {to}.{id}", to=ink.text(self.to), id=ink.number(self.id))]
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ class Coordination:
             return activity.recent(rows, wanted, caller.scope, arguments.limit)
 
         found = await self._read(read)
-        empty = "Nothing happened in that time that you may know here."
+        empty = _("Nothing that you can see here happened in that time.")
         return Listing(rows=tuple(map(EventRow.of, found)), empty=empty)
 
     @operation(
@@ -259,7 +260,7 @@ class Coordination:
             found = coordination.task(tx, arguments.task.strip().lstrip("#"), caller.scope)
             by = By(Scope(found.audience), caller.trust, self.clock(), person=caller.person)
             done = coordination.complete(tx, by, found.id)
-            return Sentence(text=f"Completed: {one_line(done.description, _SHOWN)}")
+            return Sentence(text=_("Completed: {description}", description=one_line(done.description, _SHOWN)))
 
         return await self._arrange(work)
 
@@ -270,7 +271,9 @@ class Coordination:
 
         def work(tx: Tx) -> Sentence:
             note = coordination.hand_over(tx, by, arguments.note, *_to(tx, arguments.agent))
-            return Sentence(text=f"{note.to_name or 'Whoever comes next'} reads it in the next turn.")
+            return Sentence(
+                text=_("{to_name} will read it in the next turn.", to_name=note.to_name or _("The next agent"))
+            )
 
         return await self._arrange(work)
 
@@ -281,7 +284,7 @@ class Coordination:
 
         def work(tx: Tx) -> Sentence:
             coordination.add_note(tx, by, arguments.note, arguments.importance)
-            return Sentence(text="Noted for all.")
+            return Sentence(text=_("Noted for all agents."))
 
         return await self._arrange(work)
 
@@ -330,5 +333,11 @@ def _agent(rows: Rows, name: str) -> Agent | None:
     known = agents.agents(rows)
     found = next((agent for agent in known if agent.name.casefold() == wanted), None)
     if found is None:
-        raise UserError(f"There is no agent {name!r}; there are: {', '.join(agent.name for agent in known)}.")
+        raise UserError(
+            _(
+                "There is no agent {name}. There are: {agent_name}.",
+                name=repr(name),
+                agent_name=", ".join(agent.name for agent in known),
+            )
+        )
     return found

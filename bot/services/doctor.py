@@ -22,6 +22,7 @@ from bot.services.registry import Told, operation
 from bot.services.results import Ink, Lines, Row
 from memory.store.plurals import many
 from sources.diagnostics import Finding, State
+from texts import _
 
 _SECONDS = 120.0
 _MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State.PROBLEM: "❌"}
@@ -88,4 +89,4 @@ class Doctor:
             return Findings(rows=tuple(map(FindingRow.model_validate, json.loads(told))))
         except ValueError:
             why = broken.decode(errors="replace").strip()[-300:]
-            raise UserError(f"The installation could not be checked: {why}") from None
+            raise UserError(_("The installation could not be checked: {why}", why=why)) from None

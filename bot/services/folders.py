@@ -27,8 +27,8 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
-from memory.store.plurals import many
 from sources.terminal import PERSON
+from texts import _, ngettext
 
 T = TypeVar("T")
 
@@ -124,8 +124,12 @@ class FolderRow(Row):
         )
 
     def line(self, ink: Ink) -> str:
-        size = f"{many(self.files, 'file')}, {self.bytes:,} bytes"
-        about = [size, f"for {self.agents}" if self.agents else "no agent has it", self.text]
+        size = _(
+            "{files}, {bytes} bytes",
+            files=ngettext("{count} file", "{count} files", self.files),
+            bytes=f"{self.bytes:,}",
+        )
+        about = [size, _("for {agents}", agents=self.agents) if self.agents else _("no agent can use it"), self.text]
         return ink.text(f"{self.folder}: {'; '.join(filter(None, about))}")
 
 
@@ -135,7 +139,7 @@ class Created(Result):
     row: FolderRow
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"Created {self.row.line(ink)}"]
+        return [_("Created {line}", line=self.row.line(ink))]
 
     def data(self) -> dict[str, object]:
         return self.row.model_dump(mode="json")
@@ -156,7 +160,7 @@ class FileRow(Row):
 
     def line(self, ink: Ink) -> str:
         note = f" ({self.note})" if self.note else ""
-        return ink.text(f"{self.file}: {self.bytes:,} bytes{note}")
+        return ink.text(_("{file}: {bytes} bytes{note}", file=self.file, bytes=f"{self.bytes:,}", note=note))
 
 
 class Attached(Result):
@@ -167,8 +171,8 @@ class Attached(Result):
     access: str
 
     def lines(self, ink: Ink) -> list[str]:
-        may = {"read": "can read", "read_write": "can read and write", "none": "cannot use"}[self.access]
-        return [ink.text(f"{self.agent} {may} {self.folder} now.")]
+        may = {"read": _("can read"), "read_write": _("can read and write"), "none": _("cannot use")}[self.access]
+        return [ink.text(_("{agent} {may} {folder} now.", agent=self.agent, may=may, folder=self.folder))]
 
 
 class Readers(Result):
@@ -179,7 +183,16 @@ class Readers(Result):
     before: str
 
     def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(f"{self.folder} is for {self.readers} now; it was for {self.before}.")]
+        return [
+            ink.text(
+                _(
+                    "{folder} is now for {readers} instead of {before}.",
+                    folder=self.folder,
+                    readers=self.readers,
+                    before=self.before,
+                )
+            )
+        ]
 
 
 class Uploaded(Result):
@@ -192,7 +205,17 @@ class Uploaded(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         note = f" {self.note}" if self.note else ""
-        return [ink.text(f"Kept in {self.folder} as {self.file}, {self.bytes:,} bytes.{note}")]
+        return [
+            ink.text(
+                _(
+                    "Uploaded to {folder} as {file}, {bytes} bytes.{note}",
+                    folder=self.folder,
+                    file=self.file,
+                    bytes=f"{self.bytes:,}",
+                    note=note,
+                )
+            )
+        ]
 
 
 class Indexed(Result):
@@ -204,8 +227,15 @@ class Indexed(Result):
     removed: int
 
     def lines(self, ink: Ink) -> list[str]:
-        found = f"{many(self.files, 'file')}, {self.changed:,} of them new or changed"
-        return [ink.text(f"{self.folder} is indexed: {found}; {many(self.removed, 'is', 'are')} gone.")]
+        files = ngettext("{count} file", "{count} files", self.files)
+        said = _(
+            "{folder} is indexed: {files}, {changed} new or changed, {removed} removed.",
+            folder=self.folder,
+            files=files,
+            changed=self.changed,
+            removed=self.removed,
+        )
+        return [ink.text(said)]
 
 
 class Removed(Result):
@@ -216,8 +246,12 @@ class Removed(Result):
     whole: bool
 
     def lines(self, ink: Ink) -> list[str]:
-        what = f"{self.folder} with {many(self.files, 'file')}" if self.whole else f"a file of {self.folder}"
-        return [ink.text(f"Removed {what}.")]
+        what = (
+            _("{folder} with {files}", folder=self.folder, files=ngettext("{count} file", "{count} files", self.files))
+            if self.whole
+            else _("a file of {folder}", folder=self.folder)
+        )
+        return [ink.text(_("Removed {what}.", what=what))]
 
 
 @dataclass(frozen=True)
@@ -235,7 +269,9 @@ class Folders:
         """Of a directory of this machine, or one that files are uploaded to."""
         path = arguments.path
         if path is not None and any(part.endswith(":") for part in path.parts[1:]) and not path.exists():
-            raise UserError("Remote folders do not exist yet: name a directory of this machine, or leave the path out.")
+            raise UserError(
+                _("Remote folders are not supported. Name a directory on this machine, or leave the path out.")
+            )
         root = await asyncio.to_thread(disk.checked_root, str(path), self.data) if path else ""
         heard, now = _audience(arguments.audience), self.clock()
         new = NewFolder(arguments.name, "local" if path else "virtual", heard, arguments.description, str(root))
@@ -253,7 +289,7 @@ class Folders:
         def read(rows: Rows) -> tuple[FolderRow, ...]:
             return tuple(FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE))
 
-        return Listing(rows=await self.database.read(read), empty="There is no folder.")
+        return Listing(rows=await self.database.read(read), empty=_("There are no folders."))
 
     @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, _READS)
     async def list_files(self, _caller: Caller, arguments: OneFolder) -> Listing[FileRow]:
@@ -263,7 +299,7 @@ class Folders:
             folder = folders.named(rows, arguments.name, _SCOPE)
             return tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_SHOWN)))
 
-        return Listing(rows=await self.database.read(read), empty="The folder is empty, or was not indexed yet.")
+        return Listing(rows=await self.database.read(read), empty=_("The folder is empty or has not been indexed yet."))
 
     @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, _CHANGES)
     async def attach(self, _caller: Caller, arguments: AttachFolder) -> Attached:
@@ -346,8 +382,12 @@ class Folders:
     async def remove(self, caller: Caller, arguments: RemoveFolder) -> Removed:
         """No directory is touched."""
         name, file = arguments.name, arguments.file
-        what = f"the file {file} of {name}" if file else f"the folder {name} and what was uploaded to it"
-        caller.confirm(f"Remove {what}? It cannot be brought back.")
+        what = (
+            _("the file {file} of {name}", file=file, name=name)
+            if file
+            else _("the folder {name} and its uploads", name=name)
+        )
+        caller.confirm(_("Remove {what}? This cannot be undone.", what=what))
 
         def work(tx: Tx) -> Removed:
             folder = folders.named(tx, name, _SCOPE)

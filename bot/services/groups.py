@@ -45,6 +45,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
+from texts import _
 
 T = TypeVar("T")
 
@@ -135,7 +136,15 @@ class MemberRow(Row):
         return cls(agent=agent.name, status=agent.status, role=role, model=member.model or agent.model or usual)
 
     def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.agent}: {self.status}, {self.role}, model {self.model}")
+        return ink.text(
+            _(
+                "{agent}: {status}, {role}, model {model}",
+                agent=self.agent,
+                status=self.status,
+                role=self.role,
+                model=self.model,
+            )
+        )
 
 
 class GroupStatus(Result):
@@ -153,19 +162,21 @@ class GroupStatus(Result):
         return [head, *(f"- {row.line(ink)}" for row in self.members), *self._kept(ink)]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
-        rows = rows_text([row.cells(ink) for row in self.members], empty="Nobody is in it.", width=width)
+        rows = rows_text([row.cells(ink) for row in self.members], empty=_("It has no members."), width=width)
         return "\n".join([f"{self.group}: {self.pattern}", rows, *self._kept(ink)])
 
     def _kept(self, ink: Ink) -> Iterator[str]:
         kept = self.state
         if self.speaking and "index" in kept:
-            yield ink.text(f"Next in turn: {self.speaking[int(kept['index']) % len(self.speaking)]}")
-        for key, words in (("used", "Last asked"), ("fired", "Last fired")):
+            yield ink.text(
+                _("Next in turn: {speaking}", speaking=self.speaking[int(kept["index"]) % len(self.speaking)])
+            )
+        for key, words in (("used", _("Last asked")), ("fired", _("Last fired"))):
             if kept.get(key):
                 moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
                 told = ", ".join(f"{ink.text(name)} {ink.time(from_text(at))}" for name, at in moments)
                 yield f"{words}: {told}"
-        for key, words in (("checked", "Last checked"), ("since", "Looks at what happened since")):
+        for key, words in (("checked", _("Last checked")), ("since", "Looks at what happened since")):
             if kept.get(key):
                 yield f"{words}: {ink.time(from_text(kept[key]))}"
         if kept.get("above"):
@@ -201,7 +212,7 @@ class Groups:
             )
             for section in await self._sections()
         ]
-        return Listing(rows=tuple(rows), empty="There are no groups.")
+        return Listing(rows=tuple(rows), empty=_("There are no groups."))
 
     @operation("group.show", "Show a group and its settings", Action.STATUS, Told(file_name="group.toml"))
     async def show(self, caller: Caller, arguments: OneGroup) -> WholeGroup:

@@ -23,6 +23,7 @@ from memory.store.faults import commit_point
 from scheduler import triggers
 from scheduler.jobs import Kinds
 from scheduler.triggers import Trigger
+from texts import _
 
 _CHANGE = commit_point("job.change")
 _STANDING = commit_point("job.standing")
@@ -72,9 +73,9 @@ class JobRow(Row):
         )
 
     def line(self, ink: Ink) -> str:
-        last = f"; last run {ink.time(self.last)}, {self.outcome}" if self.last else ""
+        last = _("; last run {last}, {outcome}", last=ink.time(self.last), outcome=self.outcome) if self.last else ""
         detail = ink.text(f": {self.text}") if self.last and self.text else ""
-        following = f"next run {ink.time(self.next)}" if self.next else "no next run"
+        following = _("next run {next}", next=ink.time(self.next)) if self.next else _("no next run")
         return f"{ink.text(self.id)} ({self.state}): {following}{last}{detail}"
 
 
@@ -117,19 +118,24 @@ class Schedule:
     async def list_jobs(self, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:
         """Without words of people."""
         found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED, done=arguments.done))
-        return Listing(rows=tuple(map(JobRow.of, found)), empty="Nothing is scheduled yet; `carina run` begins.")
+        return Listing(
+            rows=tuple(map(JobRow.of, found)),
+            empty=_("Nothing is scheduled yet. Jobs are set up when the service first runs."),
+        )
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Told(changes=True))
     async def run_now(self, caller: Caller, arguments: OneJob) -> Sentence:
         """Its plan stays as it is."""
         await self._change(arguments.job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
-        return Sentence(text=f"{arguments.job} runs now, or when the service starts. Its schedule stays the same.")
+        return Sentence(
+            text=_("{job} will run now, or when the service starts. Its schedule stays the same.", job=arguments.job)
+        )
 
     @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Told(changes=True))
     async def pause(self, caller: Caller, arguments: OneJob) -> Sentence:
         """Run it no more by itself."""
         await self._change(arguments.job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
-        return Sentence(text=f"{arguments.job} is paused until you resume it.")
+        return Sentence(text=_("{job} is paused until you resume it.", job=arguments.job))
 
     @operation("jobs.resume", "Resume a paused job", Action.JOBS, Told(changes=True))
     async def resume(self, caller: Caller, arguments: OneJob) -> Entry[JobRow]:
@@ -157,9 +163,9 @@ class Schedule:
 
         found, done = await self.database.write(_CHANGE, change)
         if found is None:
-            raise UserError(f"There is no job {job!r}; `carina jobs list` shows them.")
+            raise UserError(_("There is no job {job}. `/jobs list` shows them.", job=repr(job)))
         if not done:
-            raise UserError(f"{job} is {_state(found)}, so there is nothing to {act}.")
+            raise UserError(_("{job} is {state}, so there is nothing to {act}.", job=job, state=_state(found), act=act))
         _log.info("job_changed", job=job, act=act, by=caller.person, door=caller.approver.door)
         self.changed()
         return found

@@ -22,6 +22,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from sources.text import one_line
+from texts import _, gettext_noop
 
 T = TypeVar("T")
 
@@ -95,7 +96,7 @@ class LearningRow(Row):
 class Kept(Listing[LearningRow]):
     """What was told is kept."""
 
-    empty: str = Field(default="Nothing was kept.", exclude=True)
+    empty: str = Field(default=gettext_noop("Nothing was saved."), exclude=True)
     left: tuple[str, ...] = Field(default=(), exclude=True)
     """What of a review is not kept."""
 
@@ -107,7 +108,7 @@ class Kept(Listing[LearningRow]):
 
     def _left(self, ink: Ink) -> list[str]:
         left = [f"- {ink.text(one_line(each))}" for each in self.left]
-        return [f"Not kept ({projects.NOT_KEPT}):", *left] if left else []
+        return [_("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *left] if left else []
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Projects:
         """As far as the caller may know it."""
         del arguments
         found = await self.database.read(lambda rows: projects.listing(rows, caller.scope))
-        empty = "Nothing was learned from projects yet that you may know here."
+        empty = _("There are no lessons from projects that you can see here.")
         return Listing(rows=tuple(map(LearningRow.of, found)), empty=empty)
 
     @operation("project.review", "Record review findings", Action.KEEP, _KEEPS)
@@ -160,7 +161,7 @@ class Projects:
             if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
                 raise Refused(refused.removesuffix("."))
             items.remove(tx, [found.id])
-            return f"Forgotten: {found.text}"
+            return _("Forgotten: {text}", text=found.text)
 
         return Sentence(text=await self._change(work))
 
@@ -172,7 +173,7 @@ class Projects:
 
     async def _keep(self, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:
         if caller.trust < Trust.APPROVED:
-            raise Refused("Only people who are approved teach agents about projects; nothing was kept.")
+            raise Refused(_("Only approved people can teach agents about projects, so nothing was saved."))
         by = By(caller.person, caller.scope.audience, caller.trust, self.clock())
         found = await self._change(lambda tx: keep(tx, by))
         return Kept(rows=tuple(map(LearningRow.of, found)))
@@ -189,4 +190,9 @@ def _found(rows: Rows, caller: Caller, which: str) -> Item:
     for each in projects.listing(rows, caller.scope):
         if str(each.id) == wanted:
             return each
-    raise Refused(f"there is nothing of the number {which[:40]!r} that you may know here; the list shows what there is")
+    raise Refused(
+        _(
+            "There is nothing with the number {which} that you can see here. The list shows the numbers.",
+            which=repr(which[:40]),
+        )
+    )

@@ -31,6 +31,7 @@ from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
 from scheduler.zones import zone_of
 from sources.text import one_line
+from texts import _
 
 T = TypeVar("T")
 
@@ -125,7 +126,7 @@ class HitRow(Row):
     def line(self, ink: Ink) -> str:
         """As a quotation."""
         name = f" {ink.text(one_line(self.name))}" if self.name else ""
-        by = f" by {ink.text(one_line(self.by))}" if self.by else ""
+        by = _(" by {by}", by=ink.text(one_line(self.by))) if self.by else ""
         why = f"; {ink.text(self.why)}" if self.why else ""
         text = ink.text(" ".join(self.text[:_SHOWN].split()))
         told = (("before", self.before), ("after", self.after))
@@ -165,12 +166,16 @@ class Found(Result):
     def nothing(self) -> str:
         """What is said without a hit."""
         where = ", ".join(f"{count} {domain}" for domain, count in self.searched.items())
-        return self.unmet or f"Nothing was found. Searched: {where}."
+        return self.unmet or _("Nothing was found. Searched: {where}.", where=where)
 
     @property
     def how(self) -> list[str]:
         """That it is a listing and no search; that it went by words alone."""
-        why = f"Searched by words alone: {one_line(self.words_alone, 120)}." if self.words_alone else ""
+        why = (
+            _("Searched by words alone: {words_alone}.", words_alone=one_line(self.words_alone, 120))
+            if self.words_alone
+            else ""
+        )
         return list(filter(None, (NEWEST if self.newest and self.hits else "", why)))
 
     def lines(self, ink: Ink) -> list[str]:
@@ -181,7 +186,10 @@ class Found(Result):
         return {**self.model_dump(mode="json"), "hits": [hit.data() for hit in self.hits]}
 
     def terminal(self, ink: Ink, width: int | None) -> str:
-        rows, whole = [hit.cells(ink) for hit in self.hits], "Long texts are cut here; --json has them whole."
+        rows, whole = (
+            [hit.cells(ink) for hit in self.hits],
+            _("Long texts are shortened here; --json shows them in full."),
+        )
         return "\n".join([rows_text(rows, empty=self.nothing, width=width, brief=_TEXTS, whole=whole), *self.how])
 
 
@@ -247,7 +255,7 @@ class Search:
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
         mine = wanted.author.strip().casefold() == ME
         if mine and wanted.role == "assistant":
-            raise UserError("What you said yourself is of the role user; leave the role out, or name an agent.")
+            raise UserError(_("Your own messages have the role user. Leave the role out, or name an agent."))
         zone = quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
         since, until = _times(wanted, self.clock(), zone)
         # Discord splits at commas, and a tag can have one.
@@ -281,7 +289,9 @@ def _times(wanted: Wanted, now: datetime, zone: str) -> tuple[datetime | None, d
     since = _moment(wanted.since, now, zone)
     until = _moment(_day_after(wanted.until), now, zone)
     if since is not None and until is not None and since >= until:
-        raise UserError(f"Nothing can be from {wanted.since} on and before the end of {wanted.until}.")
+        raise UserError(
+            _("Nothing can be after {since} and before the end of {until}.", since=wanted.since, until=wanted.until)
+        )
     return since, until
 
 
@@ -290,7 +300,7 @@ def _moment(said: str, now: datetime, zone: str) -> datetime | None:
         return None
     found = moment_said(said, now, zone_of(zone))
     if found is None:
-        raise UserError(f"{said!r} is no moment: {MOMENTS}.")
+        raise UserError(_("{said} is not a time. Use {MOMENTS}.", said=repr(said), MOMENTS=MOMENTS))
     return found.astimezone(UTC)
 
 

@@ -19,7 +19,7 @@ from memory.blocks.repair import damage_since
 from memory.queue import failed_deliveries, follow_ups, gaps, inbox, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
-from memory.store.plurals import many
+from texts import _, ngettext
 
 _DAMAGE_SHOWN = timedelta(days=30)
 
@@ -38,16 +38,22 @@ class ModelState(Row):
         why = [f"{found.state}: {found.reason}" if found.reason else str(found.state)]
         if found.since is not None:
             why = [found.why, found.advice] if found.trouble is not None else []
-            why += [f"not asked again for {found.rests:.0f} s"] if found.rests > 0 else []
+            why += [_("not asked again for {rests} s", rests=f"{found.rests:.0f}")] if found.rests > 0 else []
         problem = "; ".join(why)
         return cls(model=found.model, state=found.state, words=found.words, since=found.since, problem=problem)
 
     def line(self, ink: Ink) -> str:
-        name = ink.text(f"model {self.model}")
+        name = ink.text(_("model {model}", model=self.model))
         if self.since is None:
             return f"{name}: {ink.text(self.problem or self.words)}"
         problem = f": {ink.text(self.problem)}" if self.problem else ""
-        return f"{name}: {self.state} since {ink.time(self.since)}{problem}"
+        return _(
+            "{name}: {state} since {since}{problem}",
+            name=name,
+            state=self.state,
+            since=ink.time(self.since),
+            problem=problem,
+        )
 
 
 class ServiceStatus(Result):
@@ -91,36 +97,50 @@ class ServiceStatus(Result):
     @property
     def heading(self) -> str:
         """The first line."""
-        return f"{self.constellation}: running"
+        return _("{constellation}: running", constellation=self.constellation)
 
     def parts(self, ink: Ink) -> list[str]:
         """A line for each part."""
-        since = "" if self.halted is None else f" since {ink.time(self.halted)}"
-        halted = [f"HALTED{since}; `carina halt release` or /halt release resumes"] if self.halted else []
+        since = "" if self.halted is None else _(" since {halted}", halted=ink.time(self.halted))
+        halted = (
+            [_("HALTED{since}; `carina halt release` or `/halt release` resumes", since=since)] if self.halted else []
+        )
         before = (
-            *([f"database: {self.unstored}"] if self.unstored else []),
+            *([_("database: {unstored}", unstored=self.unstored)] if self.unstored else []),
             *(f"{name}: {words}" for name, words in self.fronts.items()),
-            *(f"{part}: not configured (set {setting})" for part, setting in self.not_configured.items()),
+            *(
+                _("{part}: not configured (set {setting})", part=part, setting=setting)
+                for part, setting in self.not_configured.items()
+            ),
         )
         after = (
-            *([f"embedding: {self.embedding}"] if self.embedding else []),
-            *(f"MCP server {name}: {words}" for name, words in self.mcp.items()),
-            *(f"agent {name}: {model}" for name, model in self.agents.items()),
-            *(f"memory: {words}" for words in self.damage),
-            *(f"not read: {words}" for words in self.gaps),
+            *([_("embedding: {embedding}", embedding=self.embedding)] if self.embedding else []),
+            *(_("MCP server {name}: {words}", name=name, words=words) for name, words in self.mcp.items()),
+            *(_("agent {name}: {model}", name=name, model=model) for name, model in self.agents.items()),
+            *(_("memory: {words}", words=words) for words in self.damage),
+            *(_("not read: {words}", words=words) for words in self.gaps),
         )
         return [*halted, *map(ink.text, before), *(model.line(ink) for model in self.models), *map(ink.text, after)]
 
     def _counted(self) -> list[str]:
-        lines = [f"{self.waiting} waiting for an answer, {self.unsent} to be sent, {self.dead} given up"]
-        lost = ((self.failed, "not delivered"), (self.unknown, "perhaps delivered"))
+        lines = [
+            _(
+                "{waiting} waiting for an answer, {unsent} to be sent, {dead} failed",
+                waiting=self.waiting,
+                unsent=self.unsent,
+                dead=self.dead,
+            )
+        ]
+        lost = ((self.failed, _("not delivered")), (self.unknown, _("perhaps delivered")))
         if words := ", ".join(f"{count} {what}" for count, what in lost if count):
-            lines.append(f"outbox: {words}; `carina outbox list` and /outbox list show them")
+            lines.append(_("outbox: {words}; `carina outbox list` and `/outbox list` show them", words=words))
         if self.unfollowed:
-            parts = many(self.unfollowed, "part")
-            lines.append(f"memory: {parts} of edited or deleted messages could not be removed; see the log")
+            parts = ngettext("{count} part", "{count} parts", self.unfollowed)
+            lines.append(
+                _("memory: {parts} of edited or deleted messages could not be removed; see the log", parts=parts)
+            )
         if self.dead:
-            lines.append("inbox: `carina inbox list --dead` and /inbox list show what was given up")
+            lines.append(_("inbox: `carina inbox list --dead` and `/inbox list` show the failed messages"))
         return lines
 
 

@@ -20,6 +20,7 @@ from memory.knowledge import sessions, summaries
 from memory.knowledge.sessions import Session
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.store.database import Database, Rows
+from texts import _, gettext_noop
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # the last ones, shown with what agents did
@@ -51,14 +52,14 @@ class SummaryRow(Row):
     text: str
 
     def line(self, ink: Ink) -> str:
-        by = ", an extract by rules" if self.by == OFFLINE else ""
+        by = _(", an extract by rules") if self.by == OFFLINE else ""
         return f"{ink.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {ink.text(self.text)}"
 
 
 class SummaryList(Listing[SummaryRow]):
     """Summaries that the caller may know."""
 
-    empty: str = Field(default="There is no summary yet that you can see here.", exclude=True)
+    empty: str = Field(default=gettext_noop("There are no summaries that you can see here yet."), exclude=True)
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Summaries:
 
 def _talk(found: Compaction, name: str, heard: str) -> SummaryRow:
     return SummaryRow(
-        of="this conversation",
+        of=_("this conversation"),
         name=name,
         heard_in=heard,
         messages=found.messages,
@@ -165,7 +166,9 @@ def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
     parts = [found.summary, _listed("Decided", found.decisions), _listed("Open", found.threads)]
     return SummaryRow(
         of=found.span,
-        name=f"{found.start:%Y-%m-%d}" if found.span == "day" else f"week of {found.start:%Y-%m-%d}",
+        name=f"{found.start:%Y-%m-%d}"
+        if found.span == "day"
+        else _("week of {start}", start=f"{found.start:%Y-%m-%d}"),
         heard_in=heard,
         messages=found.messages,
         made=found.created_at or found.end,

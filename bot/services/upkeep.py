@@ -37,8 +37,8 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
-from memory.store.plurals import many
 from sources.text import one_line
+from texts import _, gettext_noop, ngettext
 
 _UNDO = commit_point("dreams.undo")
 _PERMIT = commit_point("dreams.permit")
@@ -69,7 +69,11 @@ class ReportRow(Row):
     text: str
 
     def line(self, ink: Ink) -> str:
-        return ink.text(self.text) if self.at is None else f"Run of {ink.time(self.at)}{ink.text(self.text)}"
+        return (
+            ink.text(self.text)
+            if self.at is None
+            else _("Cleanup of {at}{text}", at=ink.time(self.at), text=ink.text(self.text))
+        )
 
     def cells(self, ink: Ink) -> dict[str, Any]:
         return {"text": self.line(ink)}
@@ -78,7 +82,7 @@ class ReportRow(Row):
 class Report(Listing[ReportRow]):
     """What runs did."""
 
-    empty: str = Field(default="Memory has not been tidied yet.", exclude=True)
+    empty: str = Field(default=gettext_noop("Memory has not been cleaned up yet."), exclude=True)
 
 
 class UndoneRun(Result):
@@ -88,7 +92,7 @@ class UndoneRun(Result):
     text: str
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"The run of {ink.time(self.at)} is undone: {ink.text(self.text)}"]
+        return [_("The cleanup of {at} is undone: {text}", at=ink.time(self.at), text=ink.text(self.text))]
 
 
 class GuessRow(Row):
@@ -149,7 +153,7 @@ class Upkeep:
         """Look and act, whatever the time."""
         del arguments
         outcome = await self.upkeep.run()
-        words = f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else "Nothing is new."
+        words = f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else _("Nothing is new.")
         return Sentence(text=words)
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, _CHANGES)
@@ -173,19 +177,19 @@ class Upkeep:
         own = self.people.selves(caller.person)
         found = await self.database.read(lambda rows: waiting.of_people(rows, sorted(own)))
         rows = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
-        return Listing(rows=rows, empty="Nothing waits for your yes.")
+        return Listing(rows=rows, empty=_("Nothing awaits your approval."))
 
     @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, _CHANGES)
     async def allow(self, caller: Caller, arguments: OneGuess) -> Sentence:
         """From now on."""
         found = await self._answered(caller, arguments.entry, yes=True)
-        return Sentence(text=f"From now on it is used: {found.content}")
+        return Sentence(text=_("I will use it from now on: {content}", content=found.content))
 
     @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, _CHANGES)
     async def refuse(self, caller: Caller, arguments: OneGuess) -> Sentence:
         """It was never used."""
         await self._answered(caller, arguments.entry, yes=False)
-        return Sentence(text="It is forgotten, and was never used.")
+        return Sentence(text=_("Forgotten. It was never used."))
 
     @suggestions("guesses")
     async def suggest(self, caller: Caller) -> Suggestions:
@@ -198,14 +202,18 @@ class Upkeep:
         def work(tx: Tx) -> Entry | None:
             answered = waiting.answer(tx, identifier, own, yes=yes)
             if answered is not None:
-                words = f"✓ I use it from now on: {one_line(answered.content, _SHOWN)}" if yes else "✗ It is forgotten."
+                words = (
+                    _("✓ I will use it from now on: {content}", content=one_line(answered.content, _SHOWN))
+                    if yes
+                    else _("✗ Forgotten.")
+                )
                 consent.show(tx, answered, words, self.clock())
             return answered
 
         found = await self.database.write(_PERMIT, work)
         self.queued()
         if found is None:
-            raise UserError(f"Nothing of yours waits for a yes under {identifier!r}.")
+            raise UserError(_("Nothing of yours awaits approval under {identifier}.", identifier=repr(identifier)))
         return found
 
 
@@ -230,7 +238,7 @@ def open_upkeep(
 
 
 def _head(run: Run) -> ReportRow:
-    state = {"undone": ", undone since", "refused": ", refused by its own checks"}.get(run.outcome, "")
+    state = {"undone": _(", undone since"), "refused": _(", refused by its own checks")}.get(run.outcome, "")
     return ReportRow(what="run", at=run.at, text=f"{state}: {counts_words(run)}.")
 
 
@@ -243,9 +251,9 @@ def _as_seen(run: Run, items: list[Item]) -> Run:
 def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> list[ReportRow]:
     lines = [_item(run, item, names.get(item.agent, item.agent)) for item in items]
     if hidden:
-        more = many(hidden, "more change is", "more changes are")
-        lines.append(ReportRow(what="hidden", text=f"{more} of what is not for you to know."))
-    return [*lines, *(ReportRow(what="left", text=f"Left: {note}.") for note in run.notes)]
+        more = ngettext("{count} more change", "{count} more changes", hidden)
+        lines.append(ReportRow(what="hidden", text=_("{more} that you cannot see.", more=more)))
+    return [*lines, *(ReportRow(what="left", text=_("Left unchanged: {note}.", note=note)) for note in run.notes)]
 
 
 def _item(run: Run, item: Item, agent: str) -> ReportRow:

@@ -10,6 +10,7 @@ from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, PersonId, TaskId, snowflakes
+from texts import _
 
 LONGEST_TITLE = 300
 LONGEST_NOTES = 4_000
@@ -67,11 +68,19 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
     """Keep a task. Raises Refused for one without a title, or where far too many are open."""
     title = " ".join(new.title.split())
     if not title or len(title) > LONGEST_TITLE or len(new.notes) > LONGEST_NOTES:
-        raise Refused(f"a task has a title of 1 to {LONGEST_TITLE} characters, and notes of at most {LONGEST_NOTES:,}")
+        raise Refused(
+            _(
+                "A task has a title of 1 to {LONGEST_TITLE} characters and notes of at most {LONGEST_NOTES}.",
+                LONGEST_TITLE=LONGEST_TITLE,
+                LONGEST_NOTES=f"{LONGEST_NOTES:,}",
+            )
+        )
     counted = "SELECT count(*) AS n FROM tasks WHERE person_id IS ? AND status IN ('pending', 'in_progress')"
     row = tx.one(counted, (new.person,))
     if row is not None and row["n"] >= _MOST_OPEN:
-        raise Refused(f"{_MOST_OPEN:,} tasks are open: do or cancel some of them first")
+        raise Refused(
+            _("{MOST_OPEN} tasks are open. Complete or cancel some of them first.", MOST_OPEN=f"{_MOST_OPEN:,}")
+        )
     identifier = TaskId(snowflakes.next())
     values: dict[str, Value] = {"id": identifier, "title": title, "notes": new.notes.strip(), "trust": int(new.trust)}
     values |= {"priority": new.priority, "parent_id": new.parent, "agent_id": new.agent, "person_id": new.person}
@@ -146,7 +155,7 @@ def named(found: list[Task], words: str) -> list[Task]:
 def _required(tx: Tx, identifier: TaskId) -> Task:
     row = tx.one("SELECT * FROM tasks WHERE id = ?", (identifier,))
     if row is None:
-        raise Refused("the task is gone")
+        raise Refused(_("The task is gone."))
     return _task(row)
 
 

@@ -17,6 +17,7 @@ from scheduler.dates.grammar import Grammar, grammar
 from scheduler.descriptions import rule_words
 from scheduler.triggers import At, Recurring, Trigger, next_run, require
 from scheduler.zones import instant, zone_of
+from texts import _, gettext_noop
 
 _LONGEST = 2_000
 _MORNING = 9
@@ -29,7 +30,7 @@ _LEAP_YEARS = 8  # the most between two 29 February
 _SHORTER = ("seconds", "minutes")
 _AFTERNOON = ("pm", "p.m.", "午後", "夜", "夜の")
 _FORENOON = ("am", "a.m.", "午前", "朝", "朝の")
-_EXAMPLES = '"in 20 minutes", "tomorrow at 9", "every monday at 8" or 2026-12-31 18:00'
+_EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every monday at 8" or 2026-12-31 18:00')
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
 """Before a second time: a word that joins, right behind the blanks in place of the first."""
 _FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"
@@ -54,7 +55,13 @@ def read_when(text: str, now: datetime, zone: str) -> Trigger:
     """A text that is nothing but a time. Raises Refused, in words, for anything else and for what is past."""
     found = _whole(text, now, zone) or _whole(f"in {text}", now, zone)  # "20 min" alone is said of a span, too
     if found is None:
-        raise Refused(f'"{text.strip()[:80]}" is no time that I understand; it is like {_EXAMPLES}')
+        raise Refused(
+            _(
+                'I do not understand the time "{strip}". Write it like {EXAMPLES}.',
+                strip=text.strip()[:80],
+                EXAMPLES=_(_EXAMPLES),
+            )
+        )
     require(found.trigger, now)
     return found.trigger
 
@@ -113,7 +120,7 @@ def _iso(text: str, zone: tzinfo) -> At:
     try:
         moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{_MORNING:02}:00")
     except ValueError:
-        raise Refused(f"{text} is no day or time that exists") from None
+        raise Refused(_("The day or time {text} does not exist.", text=text)) from None
     return At(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
 
 
@@ -179,13 +186,13 @@ class _Reading:
 
     def _refuse_a_second_time(self) -> None:
         table = self._table
-        for pattern in (*table.dates, table.weekday, *(day for day, _ in table.days), *table.times):
+        for pattern in (*table.dates, table.weekday, *(day for day, _name in table.days), *table.times):
             found = pattern.search(self._text)
             if found is None:
                 continue
             before, behind = self._text[: found.start()], self._text[found.end() :]
             if re.search(_SECOND_TIME, before) or re.search(_FIRST_TIME, behind):
-                raise Refused("that names more than one time; say each by itself")
+                raise Refused(_("That names more than one time. Ask for each by itself."))
 
     def _span(self, local: datetime, zone: tzinfo) -> datetime | None:
         for pattern in self._table.spans:
@@ -228,7 +235,7 @@ class _Reading:
 
     def _frequency(self, said: str) -> str:
         if (unit := self._table.unit(said)) in _SHORTER:
-            raise Refused("what repeats does so by hours at the shortest")
+            raise Refused(_("The shortest repetition is hourly."))
         return _FREQUENCIES[unit]
 
     def _day(self, today: date) -> date | None:
@@ -274,7 +281,7 @@ class _Reading:
             if open_half and named and self._table.afternoon and 1 <= hour <= 6:
                 hour += 12
             if hour > 24 or minute > 59 or (hour == 24 and minute):
-                raise Refused(f"there is no time {hour}:{minute:02}")
+                raise Refused(_("The time {hour}:{minute} does not exist.", hour=hour, minute=f"{minute:02}"))
             return time(hour % 24, minute), open_half
         for pattern, hours in self._table.parts:
             if self._take(pattern):
@@ -289,7 +296,7 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
         months = (today.replace(day=1) + relativedelta(months=ahead) for ahead in range(3))
         coming = [each for first in months if (each := _existing(first.year, first.month, day)) and each > today]
         if not coming:
-            raise Refused(f"there is no day {day} in a month")
+            raise Refused(_("No month has a day {day}.", day=day))
         return coming[0]
     month = groups["month"].casefold()
     names = table.months
@@ -300,7 +307,9 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
     for year in years:
         if (named := _existing(year, number, day)) and (groups.get("year") or named >= today):
             return named
-    raise Refused(f"there is no day {found['day']} {groups['month']} in {years[0]}")
+    raise Refused(
+        _("There is no {found} {groups} in {years}.", found=found["day"], groups=groups["month"], years=years[0])
+    )
 
 
 def _last_of_month(today: date) -> date:

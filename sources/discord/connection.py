@@ -15,6 +15,7 @@ from discord.gateway import ReconnectWebSocket
 from memory.store.clock import Clock
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
+from texts import _
 
 log = Log("sources.discord")
 
@@ -56,12 +57,23 @@ class State:
             case Stage.CONNECTED:
                 return ""
             case Stage.INTERRUPTED:
-                return f"not connected since {_clock(self.since)}: {self.reason}; it is resuming"
+                return _(
+                    "not connected since {clock}: {reason}; resuming", clock=_clock(self.since), reason=self.reason
+                )
             case Stage.WAITING if self.until is not None:
                 count = f"{self.tries} tries" if self.tries > 1 else "1 try"
-                return f"not connected: {self.reason}; next try at {_clock(self.until)} ({count} so far)"
+                return _(
+                    "not connected: {reason}; next try at {clock} ({count} so far)",
+                    reason=self.reason,
+                    clock=_clock(self.until),
+                    count=count,
+                )
             case _:
-                return f"not connected: {self.reason}; trying again" if self.reason else "not connected: connecting"
+                return (
+                    _("not connected: {reason}; trying again", reason=self.reason)
+                    if self.reason
+                    else _("not connected: connecting")
+                )
 
 
 def _clock(moment: datetime) -> str:

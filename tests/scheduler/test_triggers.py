@@ -48,7 +48,7 @@ def test_what_can_never_be_is_refused_in_words(line: str) -> None:
 
 
 def test_an_unknown_zone_is_refused_with_the_one_that_may_be_meant() -> None:
-    with pytest.raises(Refused, match=r"no time zone .*did you mean Europe/Vienna"):
+    with pytest.raises(Refused, match=r"no time zone .*Did you mean Europe/Vienna"):
         require(Cron("0 9 * * *", "Europe/Viena"), NOON)
 
 

@@ -33,7 +33,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         assert told.text.startswith("What may be spent on answers today is spent: until ")
         assert len(t.model.requests) == asked
         shown = (await t.olga.command("cost")).text
-        assert "constellation, this day: $0.0000 of $0.00 left, without 1 call whose price is not known" in shown
+        assert "constellation, this day: $0.0000 of $0.00 left, without 1 call of unknown price" in shown
         assert "person, this day: " in shown
         code, out, _ = await t.service.run("budget", "list", "--json")
         found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in json.loads(out)}

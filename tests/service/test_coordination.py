@@ -68,7 +68,7 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         note = {"note": "no loud music", "importance": "high"}
         assert "Noted for all" in (await t.olga.command("coord note", note, t.general)).text
         code, out, _ = await t.service.run("coord", "handoff", "the owner is away", "--agent", "Carina")
-        assert (code, "Carina reads it in the next turn." in out) == (0, True)
+        assert (code, "Carina will read it in the next turn." in out) == (0, True)
         t.model.script(Answer("I see."), Answer("I see that too."))
         await t.ask(t.ana, t.general, "<@bot> hello", within=45)
         public = str(t.model.requests[0].messages[-1]["content"])

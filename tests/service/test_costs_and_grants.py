@@ -29,7 +29,7 @@ async def started(folder: Path) -> AsyncIterator[Live]:
 
 async def test_costs_are_tokens_and_money_only_where_a_price_is_known(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        assert (await t.olga.command("cost")).text == "No model was asked."
+        assert (await t.olga.command("cost")).text == "No model was used."
         for number in range(3):
             t.model.script(Answer(f"Answer {number}."))
             await t.ask(t.ana, t.general, "<@bot> hello")
@@ -37,7 +37,7 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(tmp_path: 
         shown = await t.olga.command("cost")
         assert shown.ephemeral
         assert "openai:scripted: 3 calls" in shown.text
-        assert "price not known" in shown.text
+        assert "price unknown" in shown.text
         assert "$" not in shown.text
         assert "Carina: 3 calls" in (await t.olga.command("cost", {"by": "agent"})).text
         assert "-" in (await t.olga.command("cost", {"by": "day", "days": 2})).text

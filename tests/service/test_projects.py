@@ -42,7 +42,7 @@ async def test_the_owner_does_the_same_at_the_terminal_and_strangers_do_not(tmp_
     async with started(tmp_path) as t:
         refused(await t.ana.command("project prefer", {"text": "three.js"}), "Only people who are approved")
         _, out, _ = await t.service.run("project", "list")
-        assert "Nothing was learned from projects yet that you may know here." in out
+        assert "There are no lessons from projects that you can see here." in out
         await t.service.run("project", "prefer", "dark colours")
         await t.service.run("project", "done", "A clock", "--tech", "Python")
         _, out, _ = await t.service.run("project", "rate", "--engagement", "4", "--json")

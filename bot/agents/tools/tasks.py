@@ -20,6 +20,7 @@ from memory.store.ids import PersonId
 from scheduler.dates import read_when
 from scheduler.triggers import At
 from scheduler.zones import zone_of
+from texts import _
 
 
 class TaskArguments(Arguments):
@@ -125,8 +126,12 @@ def meant(found: list[Task], which: str) -> Task:
         return fitting[0]
     listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in (fitting or found)[:10])
     if not fitting:
-        raise ToolError(f"No open task is called {which!r} here. There are: {listed or 'none'}.")
-    raise ToolError(f"Several tasks fit {which!r}: say which by its number, {listed}.")
+        raise ToolError(
+            _("There is no open task {which} here. There are: {listed}.", which=repr(which), listed=listed or "none")
+        )
+    raise ToolError(
+        _("Several tasks match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
+    )
 
 
 def lines(found: list[Task], zone: str) -> list[str]:

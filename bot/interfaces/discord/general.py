@@ -5,37 +5,49 @@ from typing import Any, TypeAlias
 from discord import app_commands
 
 from bot.interfaces.discord.responses import Interaction, answer_now
+from texts import _, gettext_noop
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
-_HELP = """**Talk to me** by mentioning me, answering one of my messages, or in a direct message.
-I remember what you tell me. What you say in a direct message stays there: I never use it where others can read.
-`/search` finds what was said or stored, as far as you may know it.
-`/memory list` shows what I keep in mind here; `show`, `history`, `diff`, `blame`, `rollback`, `undo`, `revert` and
-`edit` are there too.
-`/why` shows what my last answer was made from; in a message's menu under Apps it is *Why did you say this?*
-`/archival list` shows what I keep for the long term; `search`, `show`, `add` and `delete` are there too.
-`/facts list` shows what I learned from what people say; `add`, `confirm`, `correct` and `forget` are there too.
-`/project list` shows what projects taught.
-`/dream report` shows how that was tidied, `/dream waiting` what I guess of you and use only when you say yes.
-`/activity` shows what agents did lately, `/coord status` what they arranged, `/summary` earlier talk in short.
-`/context` shows what an agent sees of its memory here, `/agent list` and `/group list` who there is.
-`/chat agent` and `/chat group` talk to one of them by name. `/state` says how you are, for who answers you here.
-`/permits list` shows what waits for your yes; `/approve` and `/deny` answer it.
-`/link start` tells me that two accounts are both yours.
-`/remind me` tells you something at a time; `/tasks add` keeps what you want to do, `/events add` what is when, `/quiet`
-your quiet hours.
-`/retry` has a message answered that I gave up on.
-`/privacy see` shows how much I keep about you; `export`, `pause`, `optout` and `erase` are there too.
-**For my owner and admins**: `/status`, `/cost`, `/budget`, `/inbox`, `/outbox`, `/pair`, `/people`, `/mode`, `/route`,
-`/source`, `/jobs`, `/backup`, `/agent`, `/group`, `/halt`, `/doctor`, `/restart`."""
+_HELP = (
+    gettext_noop(
+        "**Talk to me** by mentioning me, replying to me, or sending me a direct message. I remember what you "
+        "tell me. What you say in a direct message stays there: I never use it where others can read."
+    ),
+    gettext_noop(
+        "**Your day**: `/remind me`, `/tasks add`, `/events add`, `/quiet` for your time zone and quiet "
+        "hours, `/state` to say how you are."
+    ),
+    gettext_noop(
+        "**What I know**: `/search` finds messages and memory. `/memory list`, `/archival list` and `/facts "
+        "list` show what I keep; you can edit, correct or forget what is yours. `/why` shows what my last "
+        "answer was based on, and so does *Apps > Why did you say this?* in the menu of a message."
+    ),
+    gettext_noop("**What happened**: `/summary show`, `/activity`, `/coord status`, `/dream report`."),
+    gettext_noop(
+        "**Who is here**: `/agent list`, `/group list`; `/chat agent` and `/chat group` talk to one of them by name."
+    ),
+    gettext_noop(
+        "**Your decisions**: `/permits list` shows requests that are waiting for you; `/approve` and `/deny` "
+        "answer them. `/dream waiting` lists what I inferred about you and use only if you agree. `/retry` "
+        "retries a message that I could not answer."
+    ),
+    gettext_noop(
+        "**Your data**: `/privacy see`, `export`, `pause`, `optout` and `erase`. `/link start` links your "
+        "other accounts."
+    ),
+    gettext_noop(
+        "**For the owner and admins**: `/status`, `/cost`, `/budget`, `/inbox`, `/outbox`, `/pair`, "
+        "`/people`, `/mode`, `/route`, `/source`, `/jobs`, `/backup`, `/halt`, `/doctor`, `/restart`."
+    ),
+)
 
 
 def install(tree: Tree) -> None:
     """Put the command into the tree."""
 
-    @app_commands.command(name="help", description="Learn how to talk to me and what I keep")
+    @app_commands.command(name="help", description=gettext_noop("Learn how to talk to me and what I keep"))
     async def command(interaction: Interaction) -> None:
-        await answer_now(interaction, _HELP)
+        await answer_now(interaction, "\n".join(map(_, _HELP)))
 
     tree.add_command(command)

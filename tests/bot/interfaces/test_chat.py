@@ -158,12 +158,12 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
         other = connect(file)
         other.execute("BEGIN IMMEDIATE")
         said = await app.chats.say("remember that my dog is called Rex", "terminal-1")
-        assert "This waits and is answered later: the database takes no writes since" in said["answer"]
+        assert "I will answer this later: the database takes no writes since" in said["answer"]
         assert "another program holds the database" in said["answer"]
         monkeypatch.setattr(
             app.services.runtime, "reachable", AsyncMock()
         )  # a full disk takes that: it changes nothing
-        with pytest.raises(UserError, match="This waits and is answered later: the database takes no writes since"):
+        with pytest.raises(UserError, match="I will answer this later: the database takes no writes since"):
             _ = [each async for each in app.chats.once("what is my dog called?", f"{ONCE}1")]
         other.execute("ROLLBACK")
         other.close()

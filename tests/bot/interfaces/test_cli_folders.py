@@ -36,7 +36,7 @@ def test_a_directory_becomes_a_folder_that_an_agent_has(here: Here, tmp_path: Pa
     assert given(here, "attach papers carina") == {"folder": "papers", "agent": "Carina", "access": "read"}
     expected = {"folder": "papers", "files": 1, "changed": 1, "removed": 0}
     assert given(here, "index papers") == expected
-    assert here("folder index papers").stdout == "papers is indexed: 1 file, 0 of them new or changed; 0 are gone.\n"
+    assert here("folder index papers").stdout == "papers is indexed: 1 file, 0 new or changed, 0 removed.\n"
     (listed,) = given(here, "list")
     assert (listed["agents"], listed["files"], listed["passages"], listed["text"]) == ("Carina (read)", 1, 1, "trips")
     (shown,) = given(here, "show papers")
@@ -48,7 +48,7 @@ def test_a_directory_becomes_a_folder_that_an_agent_has(here: Here, tmp_path: Pa
     assert given(here, "detach papers Carina")["access"] == "none"
     assert given(here, "list")[0]["agents"] == ""
     assert given(here, "remove papers --yes") == {"folder": "papers", "files": 1, "whole": True}
-    assert here("folder list").stdout == "There is no folder.\n"
+    assert here("folder list").stdout == "There are no folders.\n"
     assert (papers / "a.txt").read_text() == "The ferry leaves at nine."
 
 
@@ -67,7 +67,7 @@ def test_files_are_uploaded_under_plain_names_and_removed(here: Here, tmp_path: 
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        ("create papers --path s3://bucket/x", 1, "Remote folders do not exist yet"),
+        ("create papers --path s3://bucket/x", 1, "Remote folders are not supported"),
         ("create papers --path HERE/nowhere", 1, "cannot be found"),
         ("create papers --path HERE/papers/a.txt", 1, "is not a directory"),
         ("create papers --path HERE", 1, "Carina's own data folder"),

@@ -348,7 +348,7 @@ def test_long_texts_are_listed_on_one_line_at_a_terminal_and_whole_for_programs(
     assert "carina archival show" not in piped
     found = carina(folder, "search", "heron").stdout
     assert " ".join(LONG.split()) in found
-    ways = {("list",): "carina archival show", ("search", "heron"): "--json has them whole"}
+    ways = {("list",): "carina archival show", ("search", "heron"): "--json shows them in full"}
     for words, way in ways.items():
         arguments = words if words[0] == "search" else ("archival", *words)
         with closing(Terminal(folder, *arguments, COLUMNS=str(columns))) as terminal:

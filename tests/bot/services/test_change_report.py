@@ -160,9 +160,9 @@ async def test_what_was_done_at_night_is_told_with_why(tmp_path: Path) -> None:
         assert await at.nights.known(BY_OLGA) == ["2026-11-22"]
         assert await at.nights.known(ANN_IN_DEN) == [], "she may not know of it"
         (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
-        assert hidden["text"] == "1 more where you may not know of it"
+        assert hidden["text"] == "1 more that you cannot see"
         assert "Ann" not in str(hidden)
-        with pytest.raises(UserError, match="is no night"):
+        with pytest.raises(UserError, match="is not a night"):
             await at.nights.report(BY_OLGA, "yesterday")
 
 
@@ -291,7 +291,7 @@ async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at
         with pytest.raises(UserError, match="Only an admin may undo what agents wrote on their own overnight"):
             await at.nights.undo(somebody(BOB.id), "2026-11-22")
         await at.house.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
-        with pytest.raises(UserError, match="still at work"):
+        with pytest.raises(UserError, match="still working"):
             await at.nights.undo(BY_OLGA, "2026-11-22")
         assert "lost track twice." in await at.block("notes")
 

@@ -35,7 +35,7 @@ async def test_what_is_not_configured_is_said_with_the_setting(tmp_path: Path) -
         "searching the web: not configured (set [web] search)",
         "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: offline",
-        "0 waiting for an answer, 0 to be sent, 0 given up",
+        "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
 
 
@@ -52,7 +52,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "model openai:b: not asked yet",
         "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
         "agent Carina: openai:a",
-        "0 waiting for an answer, 0 to be sent, 0 given up",
+        "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
 
 
@@ -76,14 +76,14 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     stamp = f"<t:{int(NOON.timestamp())}:f> (<t:{int(NOON.timestamp())}:R>)"
     assert status.lines(Markdown()) == [
         "home: running",
-        f"HALTED since {stamp}; `carina halt release` or /halt release resumes",
+        f"HALTED since {stamp}; `carina halt release` or `/halt release` resumes",
         "database: takes no writes since noon",
         "discord: not configured (set DISCORD\\_TOKEN)",
         f"model openai:a: refused since {stamp}: refused us (HTTP 401); set a key in OPENAI\\_API\\_KEY that the "
         "provider accepts for this model, and start again; not asked again for 40 s",
         "agent Ca\\*ri\\*na: openai:a",
-        "1 waiting for an answer, 3 to be sent, 2 given up",
-        "inbox: `carina inbox list --dead` and /inbox list show what was given up",
+        "1 waiting for an answer, 3 to be sent, 2 failed",
+        "inbox: `carina inbox list --dead` and `/inbox list` show the failed messages",
     ]
     assert "2026-11-22 12:00 (now)" in status.lines(Plain("UTC", NOON))[1]
     found = status.data()

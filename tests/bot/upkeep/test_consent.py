@@ -121,7 +121,7 @@ async def test_a_card_says_nothing_of_it_any_more_when_it_was_refused(tmp_path: 
         await g.service.write(lambda tx: tx.run("UPDATE outbox SET status = ? WHERE key GLOB 'preference/*'", (sent,)))
         await g.call("refuse", HERS, entry=entry.id)
         words = [content for _, _, content, _ in await cards(g)]
-        assert words == (["", "✗ It is forgotten."] if sent == "sent" else [""])
+        assert words == (["", "✗ Forgotten."] if sent == "sent" else [""])
 
 
 async def test_a_card_goes_with_the_words_it_came_of(tmp_path: Path) -> None:

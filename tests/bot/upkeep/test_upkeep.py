@@ -144,7 +144,7 @@ async def test_an_empty_memory_is_nothing_to_do(tmp_path: Path) -> None:
     async with ground(tmp_path, otherwise=answers()) as g:
         assert (await g.run()).words == "nothing is new"
         assert g.model.requests == []
-        assert await g.report() == "Memory has not been tidied yet."
+        assert await g.report() == "Memory has not been cleaned up yet."
 
 
 # -------------------------------------------------------------------------------------------------------- with a model
@@ -239,7 +239,7 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
     assert "tea" not in ours
     assert "3 more changes are of what is not for you to know" in ours
     assert "tea" in hers
-    assert his == "Memory has not been tidied yet.", "not even that anything was done"
+    assert his == "Memory has not been cleaned up yet.", "not even that anything was done"
 
 
 # ------------------------------------------------------------------------------------------------------- hostile models
