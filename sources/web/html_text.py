@@ -1,0 +1,43 @@
+"""HTML as text, by Beautiful Soup."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from bs4 import BeautifulSoup
+from bs4.element import PreformattedString, Tag
+
+from sources.web.pages import PageText
+
+_SILENT = ("title", "script", "style", "noscript", "template", "svg", "iframe", "form", "button", "nav", "footer")
+_BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "blockquote", "pre")
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*")
+_MOST_LINKS = 30
+
+
+def read_html(body: bytes, charset: str) -> PageText:
+    """Title, words and links of a page."""
+    soup = BeautifulSoup(body, "html.parser", from_encoding=charset or None)
+    title = _SPACES.sub(" ", soup.title.get_text(" ")).strip() if soup.title else ""
+    for silent in soup(_SILENT):
+        silent.decompose()
+    links = tuple(
+        (_SPACES.sub(" ", link.get_text(" ")).strip()[:80], str(link["href"]))
+        for link in soup("a", href=True, limit=_MOST_LINKS)
+        if isinstance(link, Tag) and str(link["href"]).startswith(("http://", "https://"))
+    )
+    text = _LINES.sub("\n", _SPACES.sub(" ", "".join(_words(soup.body or soup)))).strip()
+    return PageText(title, text, links)
+
+
+def _words(body: Tag) -> Iterator[str]:
+    """The texts of a page in order, blocks on lines of their own; in time that grows with the page alone."""
+    stack: list[Any] = [body]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, Tag):
+            end = "\n" if each.name in _BLOCKS else ""
+            stack += [end, *reversed(each.contents), end]
+        elif not isinstance(each, PreformattedString):  # comments and declarations
+            yield str(each)
