@@ -68,8 +68,8 @@ class Import:
         return constellations / f"{STAGING}{hashlib.sha256(self.verified.root).hexdigest()[:16]}"
 
 
-def check_tables(manifest: Manifest) -> None:
-    """Raise CarError for tables or columns that this version does not have."""
+def require_schema(manifest: Manifest) -> None:
+    """Raise CarError for a file that is older than what this version brings up to date."""
     if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
         raise CarError(
             f"this file has schema {manifest.about.schema}, which is older than this Carina can bring up to date"
@@ -80,7 +80,7 @@ def stage(taken: Import) -> Path:
     """Make the file, or go on with it, and give its path. Raises CarError, which leaves nothing behind."""
     path = taken.staging / "carina.db"
     try:
-        check_tables(taken.manifest)
+        require_schema(taken.manifest)
         if not (path.exists() and _is_whole(path, taken.origin)):
             migrations.prepare_at(path, migrations.Kind.CONSTELLATION, taken.manifest.about.schema)
             _fill(taken, path)

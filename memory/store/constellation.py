@@ -69,7 +69,7 @@ class _Slot:
 
 def require_registry(folder: Path) -> None:
     """Raise DatabaseCorrupt when the registry is gone and what it registered is not: a new one would begin anew."""
-    if not (folder / "global.db").exists() and any(folder.glob("constellations/*/carina.db")):
+    if not (folder / "global.db").exists() and any(folder.glob("constellations/[!.]*/carina.db")):
         raise DatabaseCorrupt(
             f"{folder / 'global.db'} is gone, but constellations are there: restore it from a backup, or move "
             f"{folder / 'constellations'} away to begin anew"

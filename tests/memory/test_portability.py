@@ -24,6 +24,7 @@ from memory.portability.load import Import, stage
 from memory.portability.manifest import FORMAT, About
 from memory.portability.tables import Part, conditions, tables
 from memory.store import erasure_ledger
+from memory.store.constellation import Constellations
 from memory.store.database import Rows, Tx
 from memory.store.erasure_ledger import Entry
 from memory.store.ids import AgentId, ErasureId, PersonId
@@ -436,6 +437,15 @@ def test_a_process_that_is_killed_while_it_imports_loses_nothing(home: Path, tmp
     if not registry.exists() or not count(registry, "SELECT count(*) FROM constellations"):
         import_whole(take(tmp_path / "one.car", tmp_path / "data"))
     assert write(tmp_path / "data", tmp_path / "two.car").root == first.root
+
+
+async def test_an_interrupted_import_does_not_keep_a_new_home_from_starting(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car")
+    stage(take(tmp_path / "one.car", tmp_path / "data"))
+    async with Constellations.open(tmp_path / "data", lambda: NOW) as constellations:
+        assert constellations.all() == []
+    import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 1
 
 
 def test_a_constellation_is_imported_once_or_under_another_name(home: Path, tmp_path: Path) -> None:

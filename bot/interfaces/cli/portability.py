@@ -32,7 +32,7 @@ from memory.portability.destination import (
     require_free,
 )
 from memory.portability.export import Origin, export
-from memory.portability.load import Import, check_tables, stage
+from memory.portability.load import Import, require_schema, stage
 from memory.portability.manifest import About, Kind
 from memory.portability.tables import Part
 from memory.store.clock import utc_now
@@ -162,7 +162,7 @@ class CarFiles:
     async def import_car(self, _caller: Caller, arguments: ImportCar) -> Contents:
         """Nothing is changed before all of it is verified. Not while a service runs."""
         open_file, verified = await _verified(arguments)
-        check_tables(verified.manifest)
+        require_schema(verified.manifest)
         folder = DataFolder(self.config.home)
         taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, _progress("Importing"))
         if arguments.dry_run:
