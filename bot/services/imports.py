@@ -184,6 +184,8 @@ class Imports:
         """Messages and notes are deleted, agents archived."""
         origin, now = await self._origin(arguments.origin), self.clock()
         count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, origin, now), durable=True)
+        if not count:
+            raise UserError(f"nothing of the import {arguments.origin} can be taken back one by one")
         return Sentence(text=f"Took back {many(count, 'record')}.")
 
     async def _origin(self, given: str) -> str:

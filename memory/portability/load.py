@@ -200,7 +200,7 @@ def note_import(tx: Tx, taken: Import) -> None:
     for name, held in taken.manifest.tables.items():
         tx.insert("import_audit", {
             "id": snowflakes.next(), "source": "car", "origin": taken.origin, "record": f"table {name}",
-            "outcome": "carried", "reason": f"{held.rows} rows", "audience": OWNER, "at": to_text(taken.now),
+            "outcome": "carried", "reason": many(held.rows, "row"), "audience": OWNER, "at": to_text(taken.now),
         })  # fmt: skip
     for note in taken.notes:
         tx.insert("import_audit", {

@@ -86,6 +86,12 @@ async def test_conversations_become_messages_once(imports: Imports, database: Da
     assert len(await rows(database, "SELECT id FROM messages")) == 2
 
 
+def empty(folder: Path) -> Path:
+    """An export in which nothing can be carried."""
+    (folder / "empty.json").write_text(json.dumps([{"id": "c2", "mapping": {"m": {"message": {"id": "m"}}}}]), "utf-8")
+    return folder / "empty.json"
+
+
 async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: Database, tmp_path: Path) -> None:
     report = await imports.chatgpt(OLGA, given(conversations(tmp_path / "conversations.json")))
     (past,) = (await imports.report(OLGA, NoArguments())).rows
@@ -95,6 +101,8 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert (await imports.undo(OLGA, OneOrigin(origin=report.origin))).text == "Took back 2 records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 2
+    with pytest.raises(UserError, match="can be taken back"):
+        await imports.undo(OLGA, OneOrigin(origin=(await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin))
     with pytest.raises(UserError, match="no one import"):
         await imports.undo(OLGA, OneOrigin(origin="nothing"))
 
