@@ -18,6 +18,8 @@ from bot.services.results import Result
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
 _CALENDAR_DAYS = 35
+_TOLD_ELSEWHERE = ("reminder:", "event:")
+"""Jobs of reminders and events, which are shown as such."""
 
 
 async def overview(ctx: Context) -> Response:
@@ -152,13 +154,14 @@ async def schedule(ctx: Context) -> Response:
             ("tasks.list", {}),
         )
     ]
-    dated = [(each.next, "job", each.id) for each in jobs.rows if each.next]
+    own = [each for each in jobs.rows if not each.id.startswith(_TOLD_ELSEWHERE)]
+    dated = [(each.next, "job", each.id) for each in own if each.next]
     dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
     dated += [(each.at, "event", each.text) for each in events.rows]
     dated += [(each.due, "task", each.text) for each in tasks.rows if each.due]
     days = _calendar(ctx.web.clock(), sorted(dated, key=lambda each: each[0]))
     return ctx.page(
-        "schedule.html", title="Schedule", days=days, jobs=jobs.rows, reminders=reminders.rows, events=events.rows,
+        "schedule.html", title="Schedule", days=days, jobs=own, reminders=reminders.rows, events=events.rows,
         tasks=tasks.rows, **done,
     )  # fmt: skip
 
