@@ -4,11 +4,14 @@ import plistlib
 import re
 import shutil
 import subprocess
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from bot.interfaces.cli.service_files import Program, service_file
+from memory.store.sqlite import connect
+from tests.bot.terminals import carina
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = Program(
@@ -67,6 +70,7 @@ def test_the_workflow_runs_what_continuous_integration_runs_and_may_only_read() 
 
 
 def test_the_documents_of_a_project_are_there_and_the_readme_is_short() -> None:
+    assert len(text("README.md").splitlines()) <= 150
     for name in ("SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
         assert len(text(name)) > 500
 
@@ -110,3 +114,35 @@ def test_the_files_of_other_systems_can_be_read_by_them() -> None:
     assert task is not None
     assert re.findall("<Command>(.*)</Command>", task.text) == ["/opt/my tools/python"]
     assert service_file("sunos5", Path("/home/ann"), PROGRAM) is None
+
+
+# ----------------------------------------------------------------------------------------------- upgrade and removal
+
+
+def test_an_upgrade_says_what_it_would_do_and_does_it(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    done = carina(tmp_path, "upgrade", "--check")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "global.db: up to date")
+    with closing(connect(tmp_path / "data" / "global.db")) as raw:
+        raw.execute("PRAGMA user_version=0")
+    pending = carina(tmp_path, "upgrade", "--check").stdout
+    assert re.search(
+        r"^global\.db: \d+ migrations from version 0; [\d.]+ MB are backed up first$", pending, re.MULTILINE
+    )
+
+
+def test_what_carina_made_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    assert carina(tmp_path, "init").returncode == 0
+    assert carina(tmp_path, "backup", "create").returncode == 1  # there is nothing to remove, either
+    assert carina(tmp_path, "uninstall", "--yes").returncode == 1
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    (tmp_path / "data" / "mine.txt").write_text("", "utf-8")
+    asked = carina(tmp_path, "uninstall")
+    assert (asked.returncode, f"data folder: {tmp_path / 'data'} (" in asked.stderr) == (2, True)
+    assert "carina backup create --to PATH" in asked.stderr
+    assert (tmp_path / "data" / "global.db").exists()
+    done = carina(tmp_path, "uninstall", "--yes")
+    assert done.returncode == 0
+    assert "Left there, since Carina did not make it: mine.txt" in done.stdout
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["mine.txt"]
+    assert (tmp_path / "carina.toml").exists()

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -18,9 +18,9 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import Caller, Via
-from bot.services.parameters import NoArguments
+from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Told, operation
-from bot.services.results import Ink, Listing, Row
+from bot.services.results import Ink, Lines, Listing, Row
 from memory.store import backups, erasure_ledger
 from memory.store.clock import utc_now
 from memory.store.constellation import registered, require
@@ -34,6 +34,7 @@ from memory.store.errors import (
 )
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, status
+from memory.store.plurals import many
 from memory.store.sqlite import driver
 
 _HERE = Told(via=frozenset({Via.TERMINAL}))
@@ -176,6 +177,51 @@ class DatabaseFiles:
                     raise error
                 rows = [_migrated(file, self.config.home) for file in files]
         return Listing(rows=tuple(rows), empty=_nothing(folder))
+
+
+class UpgradeArguments(Arguments):
+    check: Annotated[bool, Param("Only show what would be migrated")] = False
+
+
+class Pending(Row):
+    """What this version would do with a file."""
+
+    file: str
+    version: int | None
+    migrations: int
+    megabytes: float
+
+    def line(self, ink: Ink) -> str:
+        if not self.migrations:
+            return ink.text(f"{self.file}: up to date")
+        work = many(self.migrations, "migration")
+        return ink.text(f"{self.file}: {work} from version {self.version}; {self.megabytes:g} MB are backed up first")
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """The data of an earlier version."""
+
+    config: Config
+
+    @operation("upgrade", "Migrate the data to this version, after a backup", Action.EXAMINE, _CHANGES)
+    async def upgrade(self, caller: Caller, arguments: UpgradeArguments) -> Listing[MigratedFile] | Lines[Pending]:
+        """As `db migrate` does it; or only what that would be, also while a service runs."""
+        if not arguments.check:
+            return await DatabaseFiles(self.config).migrate(caller, NoArguments())
+        files = _files(self.config)
+        if (error := worst(files)) is not None and not isinstance(error, DatabaseOutdated):
+            raise error
+        rows = (
+            Pending(
+                file=_named(file.path, self.config.home),
+                version=file.version,
+                migrations=len([each for each in migrations(file.kind) if each.version > (file.version or 0)]),
+                megabytes=round(file.path.stat().st_size / 1e6, 1),
+            )
+            for file in files
+        )
+        return Lines(rows=tuple(rows), empty=_nothing(DataFolder(self.config.home)))
 
 
 def _files(config: Config) -> list[File]:

@@ -7,10 +7,11 @@ from bot.agents.permissions.policy import People
 from bot.config import Config
 from bot.interfaces.cli.backup import BackupFiles
 from bot.interfaces.cli.bluesky import BlueskyAccount
-from bot.interfaces.cli.database_files import DatabaseFiles
+from bot.interfaces.cli.database_files import DatabaseFiles, Upgrade
 from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.init import Beginning
 from bot.interfaces.cli.portability import CarFiles
+from bot.interfaces.cli.removal import Removal
 from bot.interfaces.cli.service import SystemService
 from bot.interfaces.cli.status import IdleService
 from bot.secrets import Redactor
@@ -19,7 +20,18 @@ from memory.store.clock import utc_now
 from memory.store.ids import PersonId
 from sources.terminal import PERSON
 
-LOCAL = (SystemService, BackupFiles, Beginning, BlueskyAccount, CarFiles, DatabaseFiles, IdleService, Installation)
+LOCAL = (
+    SystemService,
+    Removal,
+    Upgrade,
+    BackupFiles,
+    Beginning,
+    BlueskyAccount,
+    CarFiles,
+    DatabaseFiles,
+    IdleService,
+    Installation,
+)
 
 
 def local_registry(config: Config) -> Registry:
