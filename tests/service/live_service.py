@@ -94,7 +94,7 @@ async def live_service(folder: Path, *, scripted: bool = False) -> AsyncIterator
         finally:
             await service.close()
         assert service.unexpected() == []
-        assert server.violations + server.unserved + server.own_faults == []
+        assert not (found := server.violations + server.unserved + server.own_faults), "\n".join(found)
         assert [request for request in server.requests if may_wake_somebody(request)] == []
 
 
