@@ -138,7 +138,7 @@ def run(options: Options) -> Report:
     rounds: list[dict[str, Any]] = []
     for _ in range(options.rounds):
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-        rounds.append(json.loads(done.stdout))
+        rounds.append(json.loads(done.stdout.splitlines()[-1]))  # before it the log
     report = Report(f"{count:,} constellations on disk, {active} active (each with {_MESSAGES} messages and turns)")
     for what in rounds[0]:
         unit, _, words = what.partition(" ") if what.split(" ")[0] in ("MiB", "ms", "s") else ("", "", what)
