@@ -97,6 +97,11 @@ EXEMPT = {
     "dreams.retain": "forgets what was retired ninety days ago",
     "dreams.undo": "`/dream undo` and `carina dream undo`",
     "dreams.permit": "`/dream allow`, `refuse` and their commands",
+    # Owners' commands; each is one transaction.
+    "tasks.change": "`/tasks move`, `/tasks template` and their commands",
+    "constellation.release": "`carina constellation unassign`",
+    "constellation.remove": "`carina constellation delete`; its files are moved before",
+    "demo.write": "`carina demo`, in a folder that is thrown away",
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",

@@ -80,6 +80,8 @@ STRUCTURE = {
     "entry_expansions": "which entry was made of which, gone with either",
     "dream_runs": "when, and what was left, in words of ours",
     "dream_tallies": "how many",
+    "agent_data_sources": "links",
+    "data_source_items": "what was seen of a feed, a calendar or a folder, by id; gone with the source",
     "sqlite_sequence": "of SQLite",
 }
 """Tables without words of people."""
@@ -98,6 +100,8 @@ NUMBERS = {
 PLACES = {
     "places": "names of places, with their audience; about nobody",
     "folders": "what the owner named, with its audience; about nobody",
+    "data_sources": "what the owner named, with its audience; about nobody",
+    "import_audit": "which records of a file were taken in, by their ids there, for the owner",
     "vector_spaces": "audiences of vectors, gone with the last of them",
 }
 
