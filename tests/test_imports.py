@@ -58,6 +58,6 @@ def test_patterns_are_compiled_when_they_are_used() -> None:
 
 
 def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> None:
-    found = loaded("bot.interfaces.cli.long_running")
+    found = loaded("bot.interfaces.cli.chat")
     assert "bot.interfaces.cli.chat" in found
     assert not {"prompt_toolkit", "segno"} & found

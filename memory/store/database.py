@@ -135,6 +135,7 @@ class _Thread(aiosqlite.Connection):
         try:
             opening.result()
         except driver.OperationalError as error:  # the system has no files left, or the disk is gone
+            await asyncio.to_thread(self._thread.join)  # it is ending, and reports that to this loop
             raise _translate(error) from error
         return self
 

@@ -99,7 +99,7 @@ async def test_configured_blocks_are_filled_by_the_model_in_their_fields(tmp_pat
     assert [ok for _text, ok in found] == [True, True, True, True, False, False, False, True]
     assert found[4][0] == "field rain is a number, which 'much' is not"
     assert "name the field or section, or use set_field and add_item" in found[5][0]
-    assert found[6][0] == "there is no item 2: the list had 1 when you saw it, counted from 1"
+    assert found[6][0] == "there is no item 2: the list has 1, counted from 1"
     assert (
         "made of sections: beds (a list of at most 10,000 items of text); weather (fields: rain (number))"
         in found[7][0]

@@ -58,9 +58,9 @@ def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_p
         assert done.returncode == 1
         assert f"process {service.pid} already uses the data folder" in done.stderr
         assert carina(tmp_path, "db", "status").returncode == 0, "looking needs nobody's leave"
-        assert carina(tmp_path, "halt").stdout.startswith("Halted: nothing is answered or sent")
+        assert carina(tmp_path, "halt").stdout.startswith("Halted. I answer and send nothing")
         done = carina(tmp_path, "halt", "release", "--json")
-        assert done.stdout.startswith('{\n  "text": "Released: ')
+        assert done.stdout.startswith('{\n  "text": "Released. ')
         service.terminate()
         assert service.wait() == 0
 

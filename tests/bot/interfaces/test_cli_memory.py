@@ -162,7 +162,7 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
     assert entry_of(folder)["audience"] == "public"
     for arguments, words in (
         (("key", "public"), "may hold words of several people"),
-        (("nothing", "public"), "can be seen from here"),
+        (("nothing", "public"), "that you can see here"),
         (("key", "everybody"), "is not an audience"),
     ):
         refused = carina(folder, "archival", "widen", *arguments)

@@ -146,12 +146,12 @@ def test_what_is_chosen_for_somebody_is_said_about_them(here: Here, dead: InboxI
 def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here, dead: InboxId) -> None:
     assert dead
     kept = here("privacy see terminal:owner").stdout
-    assert "notes of what arrived from them, without the words" in kept
-    assert "- 1 account or place: by which they are known" in kept
+    assert "records of received messages, without their words" in kept
+    assert "- 1 account or place: by which somebody is known" in kept
     assert not re.search(r"\byou", kept)
     here("privacy pause discord:7")
     receipt = here("privacy erase discord:7 --yes").stdout
-    assert "There were no words of their own to look for" in receipt
+    assert "There were no words to look for" in receipt
 
 
 @pytest.mark.parametrize("more", ["", " --json"])

@@ -140,7 +140,7 @@ async def test_what_ends_every_life_before_a_model_was_asked_is_given_up_and_sai
         assert sorted(service.platform.texts()) == sorted([GIVEN_UP, "Hello, Bob."])
         assert [row["status"] for row in await service.rows("SELECT status FROM inbox ORDER BY id")] == ["dead", "done"]
         (notice,) = service.platform.texts(OWNERS_PLACE.id)
-        assert "after 10 tries" in notice
+        assert "after 10 attempts" in notice
 
 
 async def test_of_what_ends_lives_together_one_bad_row_is_given_up_alone(

@@ -297,7 +297,7 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(tmp_path: 
         text = written(receipt)
         assert "agents (1)" in text
         assert f"{copy.name} (" in text
-        assert "found in 2 of them" in text
+        assert "found some in 2 of 9" in text
 
 
 async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebody(tmp_path: Path) -> None:

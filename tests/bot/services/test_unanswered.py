@@ -71,7 +71,7 @@ async def test_the_owner_is_told_with_the_same_button(tmp_path: Path) -> None:
         (told,) = [each for each in service.platform.sends if each.place == OWNERS_PLACE.id]
         assert told.buttons is not None
         assert str(told.buttons.request) == number
-        assert f"`carina retry {number}` has it answered" in told.text
+        assert f"`carina retry {number}` tries again" in told.text
 
 
 @pytest.mark.parametrize("number", ["{}", "7", "x", "#9999999999999999999999999"])

@@ -80,8 +80,8 @@ async def test_a_wrong_relation_takes_no_right_one_with_it_and_is_counted(tmp_pa
         await g.run()
         assert await triples(g) == [("Ann", "works at", "Blue Bakery")]
         report = await g.report()
-        assert "Left: 3 of 5 relations did not fit their form." in report
-        assert "Left: 1 of 5 relations named an id that was not shown." in report
+        assert "Left unchanged: 3 of 5 relations did not fit their form." in report
+        assert "Left unchanged: 1 of 5 relations named an id that was not shown." in report
 
 
 async def test_when_no_relation_fits_the_entries_are_looked_at_again(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
         hers = await g.report(somebody(ANN.id))
         his = await g.report(replace(somebody(BOB.id), scope=Scope(person_audience(BOB.id), frozenset({GUILD}))))
     assert "tea" not in ours
-    assert "3 more changes are of what is not for you to know" in ours
+    assert "3 more changes that you cannot see" in ours
     assert "tea" in hers
     assert his == "Memory has not been cleaned up yet.", "not even that anything was done"
 
