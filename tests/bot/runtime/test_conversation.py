@@ -202,7 +202,9 @@ async def test_a_row_is_dead_after_five_tries_and_the_owner_is_told_once(tmp_pat
         assert (len(model.requests), await states(service)) == (5, ["dead"])
         assert service.platform.texts() == [GIVEN_UP], "who asked is told too"
         (notice,) = service.platform.texts(OWNERS_PLACE.id)
-        assert notice.startswith(f"I could not answer a message in hall ({HALL.id}) after 5 attempts: RuntimeError: boom.")
+        assert notice.startswith(
+            f"I could not answer a message in hall ({HALL.id}) after 5 attempts: RuntimeError: boom."
+        )
         assert await service.column("SELECT status FROM turns") == ["failed"]
         model.otherwise = says("Better now.")
         await service.heard(said("and now?", 2))

@@ -341,9 +341,7 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
         assert "alone" not in found, "what was told in short of their direct messages"
         explained = await why_of(service).newest(curious())
         text = text_of(explained)
-        assert (
-            "Summary (conversation), from 2026-11-22 12:00 (now)" in text
-        )
+        assert "Summary (conversation), from 2026-11-22 12:00 (now)" in text
         assert "> A quagga was kept (I keep animals)" in text
         assert [memory.kind for memory in explained.changeable if memory.kind == "summary"] == []
         await service.heard(deleted(101))
