@@ -202,9 +202,7 @@ def test_services_know_no_library_of_an_interface() -> None:
         for module in modules()
         if module.path.startswith("bot/services/")
         for name, line in module.imports()
-        if name.startswith(
-            ("bot.interfaces", "bot.interfaces.cli", "bot.interfaces.discord", "discord", "click", "typer")
-        )
+        if name.startswith(("bot.interfaces", "bot.interfaces.cli", "bot.interfaces.discord", "discord", "click"))
     ]
     assert wrong == []
 

@@ -14,7 +14,7 @@ import pytest
 from memory.store.folder import DataFolder
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "typer", "structlog", "asyncio")
+HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "structlog", "asyncio")
 OURS = (
     "bot.services",
     "bot.services",
