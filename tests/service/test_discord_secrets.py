@@ -204,4 +204,4 @@ async def test_the_owner_sees_agents_with_their_tools_and_what_arrived(scripted:
     await scripted.ask(scripted.ana, channel, "<@bot> hello")
     assert "calculate, context, coord" in (await scripted.olga.command("agent show", {"agent": "Carina"})).text
     assert ", done" in (await scripted.olga.command("inbox list")).text
-    assert "There is no message 5 in the inbox" in (await scripted.olga.command("inbox retry", {"row": "5"})).text
+    assert "There is no message 5." in (await scripted.olga.command("inbox retry", {"row": "5"})).text

@@ -225,7 +225,7 @@ async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path:
         )
         await t.service.start()
         taken = await t.olga.command("agent export")
-        assert "Secrets in it are left out" in taken.text
+        assert "Secrets are left out" in taken.text
         assert taken.message is not None
         (file,) = taken.message.attachments
         written = t.server.world.files[file.id].data.decode()

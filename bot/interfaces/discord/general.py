@@ -23,6 +23,10 @@ _HELP = (
         "list` show what I keep; you can edit, correct or forget what is yours. `/why` shows what my last "
         "answer was based on, and so does *Apps > Why did you say this?* in the menu of a message."
     ),
+    gettext_noop(
+        "**What agents use**: `/context` shows what they see when they answer here, `/project list` what they "
+        "learned from projects."
+    ),
     gettext_noop("**What happened**: `/summary show`, `/activity`, `/coord status`, `/dream report`."),
     gettext_noop(
         "**Who is here**: `/agent list`, `/group list`; `/chat agent` and `/chat group` talk to one of them by name."
