@@ -65,13 +65,13 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(tmp_path: Path
         assert code not in listed.text, "the code comes from her, not from the list"
         refused(await t.ana.command("pair list"), "Only the owner may")
         refused(await t.ana.command("pair approve", {"code": code}), "Only the owner may")
-        refused(await t.olga.command("pair approve", {"code": "ABCD-2345"}), "no open code")
+        refused(await t.olga.command("pair approve", {"code": "ABCD-2345"}), "no open request with this code")
 
         approved = await t.olga.command("pair approve", {"code": f" {code.replace('-', '').lower()} "})
         assert approved.ephemeral
         assert f"(<@{t.ana.id}>) is now allowed" in approved.text
-        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
-        refused(await t.olga.command("pair approve", {"code": code}), "no open code")
+        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
+        refused(await t.olga.command("pair approve", {"code": code}), "no open request with this code")
         assert (await t.olga.command("pair list")).text == "There are no pairing requests."
 
         t.model.script(Answer("Hello Ana."))
@@ -86,21 +86,21 @@ async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
         await t.service.kill()
         await t.service.start()  # the code survives it
         await t.olga.command("pair approve", {"code": code})
-        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
         await t.service.kill()
         await t.service.start()
         t.model.script(Answer("Still here."))
         assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
         assert f"<@{t.ana.id}>" in (await t.olga.command("people list")).text
 
-        assert "withdrawn" in (await t.olga.command("pair revoke", {"person": t.ana})).text
-        refused(await t.olga.command("pair revoke", {"person": t.ana}), "Nothing was decided")
+        assert "is undone" in (await t.olga.command("pair revoke", {"person": t.ana})).text
+        refused(await t.olga.command("pair revoke", {"person": t.ana}), "No command has allowed or blocked")
         again = await told(t, t.ana)
         assert again != code
         assert (
-            f"The code of <@{t.ana.id}> is taken back" in (await t.olga.command("pair revoke", {"person": t.ana})).text
+            f"The code of <@{t.ana.id}> is cancelled" in (await t.olga.command("pair revoke", {"person": t.ana})).text
         )
-        refused(await t.olga.command("pair approve", {"code": again}), "no open code")
+        refused(await t.olga.command("pair approve", {"code": again}), "no open request with this code")
 
 
 async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -> None:
@@ -111,19 +111,19 @@ async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -
         assert {each["person"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
         assert first not in out
         code, _, error = await run("pair", "approve", "nothing")
-        assert (code, "no open code" in error) == (1, True)
+        assert (code, "no open request with this code" in error) == (1, True)
         code, out, _ = await run("pair", "approve", first)
         assert (code, "is now allowed" in out) == (0, True)
-        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
         await t.service.stop()
         code, out, _ = await run("pair", "approve", second)
         assert (code, "is now allowed" in out) == (0, True)
         _, out, _ = await run("people", "list", "--json")
         assert {each["subject"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
         code, _, error = await run("people", "deny", "bea")
-        assert (code, "is not a person" in error) == (1, True)
+        assert (code, "is not a person, role or server" in error) == (1, True)
         await t.service.start()
-        await bea.direct.wait_for_bot(lambda m: "You were let in" in m.text)
+        await bea.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
         t.model.script(Answer("Hello Bea."))
         assert (await t.ask(bea, bea.direct, "hello")).text == "Hello Bea."
 
@@ -131,10 +131,13 @@ async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -
 async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         refused(await t.ana.command("people deny", {"person": t.olga}), "Only the owner may")
-        refused(await t.olga.command("people deny", {"person": t.olga}), "cannot be shut out")
-        refused(await t.olga.command("people deny"), "one of them")
-        refused(await t.olga.command("people deny", {"person": t.ana, "server": "1"}), "one of them")
-        refused(await t.olga.command("people allow", {"server": "home"}), "is not a person")
+        refused(await t.olga.command("people deny", {"person": t.olga}), "cannot be blocked")
+        refused(await t.olga.command("people deny"), "Choose one: a person, a role or a server")
+        refused(
+            await t.olga.command("people deny", {"person": t.ana, "server": "1"}),
+            "Choose one: a person, a role or a server",
+        )
+        refused(await t.olga.command("people allow", {"server": "home"}), "is not a person, role or server")
         assert "is blocked" in (await t.olga.command("people deny", {"person": t.ana})).text
         await t.ana.dm(f"let me in, {SECRET}")
         await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
@@ -142,8 +145,8 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
         assert stored(t, SECRET) == []
         for name, given in (("help", None), ("search", {"text": "tea"}), ("link start", None)):
-            refused(await t.ana.command(name, given), "You are blocked here. Of my commands only `/privacy`")
-        refused(await t.ana.command("memory list", None, t.general), "You were shut out")
+            refused(await t.ana.command(name, given), "You are blocked here. Only `/privacy` works for you")
+        refused(await t.ana.command("memory list", None, t.general), "You are blocked here")
         assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
         own = await t.ana.command("privacy see")
         assert own.ephemeral
@@ -156,7 +159,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Here too."
         (choice,) = await t.olga.autocomplete("people forget", "who", str(t.ana.id))
         assert await t.ana.autocomplete("people forget", "who", "") == []
-        assert "withdrawn" in (await t.olga.command("people forget", {"who": choice.value})).text
+        assert "is undone" in (await t.olga.command("people forget", {"who": choice.value})).text
         await told(t, t.ana)
 
 
@@ -173,12 +176,12 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path
         await t.ana.say(hall, "<@bot> banned")
         await heard_elsewhere(t)
         assert (t.general.from_bot, hall.from_bot) == ([], [])
-        refused(await t.ana.command("help", None, t.general), "You were shut out")
-        refused(await t.ana.command("help", None, hall), "You were shut out")
+        refused(await t.ana.command("help", None, t.general), "You are blocked here")
+        refused(await t.ana.command("help", None, hall), "You are blocked here")
         assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
         listed = (await t.olga.command("people list")).text
         assert f"<@&{muted.id}>" in listed
-        assert f"server `{elsewhere.id}`: shut out" in listed
+        assert f"server `{elsewhere.id}`: blocked" in listed
         t.guild.change(t.ana, roles=[])
         await t.olga.command("people forget", {"who": f"discord:guild:{elsewhere.id}"})
         t.model.script(Answer("Yes."), Answer("Yes."))
@@ -218,8 +221,8 @@ async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(tmp_p
         assert t.ana.direct.from_bot == []
         await t.ana.command("privacy resume")
         await t.olga.command("pair approve", {"code": await told(t, t.ana)})
-        await t.ana.direct.wait_for_bot(lambda m: "You were let in" in m.text)
-        assert "your being let in" in (await t.ana.command("privacy see")).text
+        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
+        assert "pairing requests and approvals" in (await t.ana.command("privacy see")).text
         question = (await t.ana.command("privacy erase")).message
         assert question is not None
         assert "left: none" in (await t.ana.press(question, "Yes, do it")).text

@@ -45,7 +45,7 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     assert [found.value for found in await t.olga.autocomplete("approve", "request", "reca")] == [str(request)]
     assert await t.olga.autocomplete("approve", "request", "send") == []
     assert await t.ana.autocomplete("approve", "request", "", channel) == []
-    refused(await t.ana.command("approve", {"request": str(request)}, channel), "no such request that asks you")
+    refused(await t.ana.command("approve", {"request": str(request)}, channel), "no such request for you to answer")
     answered = await t.olga.command("approve", {"request": choice.value}, channel)
     assert answered.ephemeral
     assert decided(t.olga, "Allowed once").match(answered.text)
@@ -173,9 +173,9 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     assert "not shown to anyone else" in card.text
     shown = [card.text, (await t.olga.press(card, "Details")).text, (await t.olga.command("permits list")).text]
     shown += [choice.name for choice in await t.olga.autocomplete("approve", "request", "")]
-    assert "withheld" in shown[1]
+    assert "(hidden, because they come from" in shown[1]
     request = str(request_of(t, content))
-    refused(await t.olga.command("approve", {"request": request, "length": "always"}), "once at a time only")
+    refused(await t.olga.command("approve", {"request": request, "length": "always"}), "only be allowed once at a time")
     shown.append((await t.olga.press(card, "Once")).text)
     await finished(t, card, bea.direct)
     shown += [entry.content for entry in t.olga.direct.log]
@@ -200,7 +200,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert channel.name in card.text
     assert words in (await cleo.press(card, "Details")).text
     assert await t.olga.autocomplete("approve", "request", "") == []
-    refused(await t.olga.command("approve", {"request": str(request)}), "no such request that asks you")
+    refused(await t.olga.command("approve", {"request": str(request)}), "no such request for you to answer")
     assert [message.id for message in t.olga.direct.from_bot] == before, "the owner is not asked for these words"
 
     assert decided(cleo, "Allowed once").match((await cleo.press(card, "Once")).text)
@@ -208,7 +208,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     second = await card_of(t, words)
     assert labels(second) == ONCE_LABELS
     assert await cleo.autocomplete("approve", "request", "") == [], "what she has answered asks her no more"
-    refused(await cleo.command("approve", {"request": str(request_of(t, words))}), "no such request that asks you")
+    refused(await cleo.command("approve", {"request": str(request_of(t, words))}), "no such request for you to answer")
     assert said_in(channel) == ["Hello."]
     await t.olga.press(second, "Once")
     await finished(t, second, cleo.direct)

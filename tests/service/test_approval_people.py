@@ -144,9 +144,9 @@ async def test_an_admin_without_the_role_any_more_is_refused(home: Administered)
     card, channel = await home.asked(content, DONE)
     request = request_of(t, content)
     t.guild.change(home.rex, roles=[])
-    refused(await home.rex.press(card, "Once"), "not yours to answer")
-    assert "no such request that asks you" in (await home.rex.press(card, "Details")).text
-    refused(await home.rex.command("approve", {"request": str(request)}, channel), "no such request that asks you")
+    refused(await home.rex.press(card, "Once"), "You cannot answer this request")
+    assert "no such request for you to answer" in (await home.rex.press(card, "Details")).text
+    refused(await home.rex.command("approve", {"request": str(request)}, channel), "no such request for you to answer")
     refused(await home.rex.command("permits revoke", {"permit": "1"}, channel), "Only an admin may")
     assert status_of(t, request) == "waiting"
     t.guild.change(home.rex, roles=[home.keepers])
@@ -162,7 +162,9 @@ async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administere
     home.elsewhere.change(home.rex, roles=[home.elsewhere.role("keepers")])
     for place in (there, home.rex.direct):
         for command in ("approve", "deny"):
-            refused(await home.rex.command(command, {"request": str(request)}, place), "no such request that asks you")
+            refused(
+                await home.rex.command(command, {"request": str(request)}, place), "no such request for you to answer"
+            )
         assert await home.rex.autocomplete("approve", "request", "", place) == []
         refused(await home.rex.command("permits revoke", {"permit": "1"}, place), "Only an admin may")
         assert "recall" not in (await home.rex.command("permits list", channel=place)).text
@@ -180,7 +182,7 @@ async def test_who_left_the_guild_answers_nowhere(home: Administered) -> None:
     with pytest.raises(Impossible):
         await home.rex.press(card, "Once")
     refused(
-        await home.rex.command("approve", {"request": str(request_of(t, content))}), "no such request that asks you"
+        await home.rex.command("approve", {"request": str(request_of(t, content))}), "no such request for you to answer"
     )
     t.guild.add(home.rex)
     await home.eve.press(card, "Deny")
@@ -265,7 +267,7 @@ async def test_who_is_approved_needs_nobody_elses_yes_for_words_of_their_own(hom
     await fay.direct.wait_for_bot(lambda m: m.text == WAITS)
     card, request = await card_of(t, words, fay.direct), request_of(t, words)
     for person in (t.olga, home.eve):
-        refused(await person.command("approve", {"request": str(request)}), "no such request that asks you")
+        refused(await person.command("approve", {"request": str(request)}), "no such request for you to answer")
     assert decided(fay, "Allowed once").match((await fay.press(card, "Once")).text)
     await finished(t, card, fay.direct)
     await channel.wait_for_bot(lambda m: m.text == words)

@@ -75,7 +75,9 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdi
     shown = as_seen(card, channel)
     pressed = await mallory.press(shown, verdict)
     assert pressed.ephemeral
-    assert ("no such request that asks you" if verdict == "Details" else "not yours to answer") in pressed.text
+    assert (
+        "no such request for you to answer" if verdict == "Details" else "You cannot answer this request"
+    ) in pressed.text
     assert "narwhal" not in pressed.text
     assert status_of(t, request) == "waiting"
     assert record_of(t, request) == ["asked"] + ["refused"] * (verdict != "Details")
@@ -91,10 +93,10 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdi
         ("carina:permit:once:1", "no such request"),
         ("carina:permit:once:9223372036854775807", "no such request"),
         ("carina:permit:once:9999999999999999999", "no such request"),
-        ("carina:permit:details:1", "no such request that asks you"),
-        ("carina:permit:details:9999999999999999999", "no such request that asks you"),
-        ("carina:permit:maybe:{}", "means nothing to me"),
-        ("carina:permit:used:{}", "means nothing to me"),
+        ("carina:permit:details:1", "no such request for you to answer"),
+        ("carina:permit:details:9999999999999999999", "no such request for you to answer"),
+        ("carina:permit:maybe:{}", "This button no longer works"),
+        ("carina:permit:used:{}", "This button no longer works"),
         ("carina:permit:once:1234567890123456789012345", None),
         ("carina:permit:once:-1", None),
         ("carina:permit:ONCE:{}", None),
@@ -149,8 +151,8 @@ async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: Li
     card = await waiting(t, t.ana, channel, content)
     request, before = request_of(t, content), as_seen(card)
     await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
-    assert "Cleared" in await final(t, card)
-    refused(await t.olga.press(before, "Once"), "taken back")
+    assert "Taken back: the message that this came from was deleted" in await final(t, card)
+    refused(await t.olga.press(before, "Once"), "This request was withdrawn")
     assert status_of(t, request) == "withdrawn"
     assert times_kept(t, content) == 0
     assert said_in(channel) == [WAITS]
@@ -167,7 +169,7 @@ async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Live, l
     assert asked.message is not None
     assert (await bea.press(asked.message, "Yes, do it")).text.startswith("Erased")
     await t.server.until(lambda: card.deleted, what="the card's end")
-    refused(await t.olga.press(before, "Once"), "taken back")
+    refused(await t.olga.press(before, "Once"), "This request was withdrawn")
     assert times_kept(t, content) == 0
     assert rows(t, "SELECT 1 FROM outbox WHERE instr(content || detail, 'whimbrel')") == []
 

@@ -27,13 +27,13 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         refused(await t.olga.command("budget set", {"of": "agent:Moon", "usd": 1.0}), "there is no agent 'Moon'")
         refused(await t.olga.command("budget set", {"of": "guild"}), "an amount of money or tokens")
         given = await t.olga.command("budget set", {"of": "constellation", "usd": 0.0})
-        assert (given.ephemeral, given.text) == (True, "From now on: constellation, each day: $0.00.")
+        assert (given.ephemeral, given.text) == (True, "From now on: constellation, per day: $0.00.")
         asked = len(t.model.requests)
         told = await t.ask(t.ana, t.general, "<@bot> hello again")
         assert told.text.startswith("What may be spent on answers today is spent: until ")
         assert len(t.model.requests) == asked
         shown = (await t.olga.command("cost")).text
-        assert "constellation, this day: $0.0000 of $0.00 left, without 1 call of unknown price" in shown
+        assert "constellation, this day: $0.0000 of $0.00 left, not counting 1 call of unknown price" in shown
         assert "person, this day: " in shown
         code, out, _ = await t.service.run("budget", "list", "--json")
         found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in json.loads(out)}
@@ -42,7 +42,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         code, out, _ = await t.service.run("budget", "clear", "constellation")
         assert (code, "there is none now" in out) == (0, True)
         code, _, error = await t.service.run("budget", "clear", "constellation")
-        assert (code, "was set by command" in error) == (1, True)
+        assert (code, "No command set a budget of constellation per day" in error) == (1, True)
         t.model.script(Answer("Two."))
         await t.ana.say(t.general, "<@bot> and now?")
         await t.asked(lambda request: "and now?" in request.last_user)

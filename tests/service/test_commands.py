@@ -82,7 +82,9 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         opened = await t.olga.command("archival add")
         if who == "opted out":
             await zed.command("privacy optout", channel=place)
-        words = "I keep nothing you say" if who == "opted out" else "You are not allowed to talk to me here"
+        words = (
+            "I neither keep nor answer what you say" if who == "opted out" else "You are not allowed to talk to me here"
+        )
         for command, options in KEEPING:
             answered = await zed.command(command, options, place)
             refused(answered, words)
@@ -252,6 +254,6 @@ async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_
         assert (await t.olga.submit_modal(form, {"text": "Olga keeps a quagga.", "label": "quagga"})).text.startswith(
             "Kept"
         )
-        assert "too old" in (await t.olga.press(question, "Yes, do it")).text
+        assert "was already answered or has expired" in (await t.olga.press(question, "Yes, do it")).text
         assert "Olga keeps a quagga." in (await t.olga.command("archival show", {"entry": "quagga"})).text
         await t.service.stop()

@@ -59,7 +59,7 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         refused(await t.ana.command("permits grant", wanted, here), "Only the owner may give a lasting permission")
         refused(await t.olga.command("permits grant", {**wanted, "agent": "Moon"}, here), "no agent 'Moon'")
         refused(await t.olga.command("permits grant", {**wanted, "what": "bell"}, here), "no tool 'bell'")
-        refused(await t.olga.command("permits grant", {**wanted, "arguments": "{insert}"}, here), "are no JSON")
+        refused(await t.olga.command("permits grant", {**wanted, "arguments": "{insert}"}, here), "are not valid JSON")
         refused(await t.olga.command("permits grant", {**wanted, "arguments": "[]"}, here), "JSON object")
         refused(await t.olga.command("permits grant", {**wanted, "arguments": '{"x": 1}'}, here), "takes no x")
         assert [each.value for each in await t.olga.autocomplete("permits grant", "agent", "car", here)] == ["Carina"]
