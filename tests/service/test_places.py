@@ -70,8 +70,8 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> No
         assert holding(t, SECRET) == []
         back = await t.olga.command("mode channel", {"mode": "configured"}, side)
         assert "**mention**" in back.text
-        refused(await t.olga.command("mode channel", {"mode": "configured"}, side), "Nothing was decided")
-        refused(await t.olga.command("mode channel", {"mode": "off"}), "Direct messages are always answered")
+        refused(await t.olga.command("mode channel", {"mode": "configured"}, side), "No command has changed this")
+        refused(await t.olga.command("mode channel", {"mode": "off"}), "I always answer direct messages")
 
 
 async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
         assert "**off**" in done.text
         listening = await t.olga.command("mode channel", None, side)
         assert "**listen**" in listening.text
-        assert "by the configuration" in listening.text
+        assert "in the configuration" in listening.text
         refused(await t.olga.command("mode channel", {"mode": "off", "reach": "category"}, side), "in no category")
         await t.ana.say(t.general, "<@bot> hello?")
         t.model.script(Answer("Here."))
@@ -97,7 +97,9 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
         side = t.guild.text_channel("side")
         assert "**Day** answers here (by default)" in (await t.olga.command("route", None, side)).text
         refused(await t.ana.command("route", {"group": "Night"}, side), "Only an admin may")
-        refused(await t.olga.command("route", {"group": "Dawn"}, side), "no group 'Dawn'; there are: Day, Night")
+        refused(
+            await t.olga.command("route", {"group": "Dawn"}, side), "There is no group 'Dawn'. There are: Day, Night."
+        )
         assert [each.value for each in await t.olga.autocomplete("route", "group", "ni", side)] == ["Night"]
         assert "**Night** answers here (by command" in (await t.olga.command("route", {"group": "night"}, side)).text
         await t.service.stop()
@@ -120,7 +122,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
         refused(await t.ana.command("source pause", {"source": "discord"}), "Only the owner may")
         paused = await t.olga.command("source pause", {"source": "discord"})
         assert "is paused" in paused.text
-        refused(await t.olga.command("source pause", {"source": "discord"}), "paused already")
+        refused(await t.olga.command("source pause", {"source": "discord"}), "already paused")
         await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
         assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("source list")).text
         assert "; paused; " in (await t.olga.command("status")).text

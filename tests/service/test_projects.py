@@ -33,14 +33,14 @@ async def test_a_project_is_done_rated_and_shown_to_the_agent_in_later_turns(tmp
         assert counted["id"] in [each.value for each in offered]
         assert await t.ana.autocomplete("project forget", "which", "snake", t.general) == []
         assert "snake" not in (await t.ana.command("project list", None, t.general)).text
-        refused(await t.ana.command("project forget", {"which": counted["id"]}), "nothing of the number")
+        refused(await t.ana.command("project forget", {"which": counted["id"]}), "There is nothing with the number")
         code, out, _ = await t.service.run("project", "forget", counted["id"])
         assert (code, "Forgotten: No test" in out) == (0, True)
 
 
 async def test_the_owner_does_the_same_at_the_terminal_and_strangers_do_not(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        refused(await t.ana.command("project prefer", {"text": "three.js"}), "Only people who are approved")
+        refused(await t.ana.command("project prefer", {"text": "three.js"}), "Only approved people")
         _, out, _ = await t.service.run("project", "list")
         assert "There are no lessons from projects that you can see here." in out
         await t.service.run("project", "prefer", "dark colours")

@@ -180,7 +180,7 @@ async def test_a_reminder_is_taken_back_by_words_and_who_gives_none_that_fit_is_
         unknown = await t.ana.command("remind cancel", {"reminder": "call mum"})
         assert "There is no open reminder 'call mum' here" in unknown.text
         assert "water the fern" in unknown.text
-        assert "say which by its number" in (await t.ana.command("remind cancel", {"reminder": "water"})).text
+        assert "Choose one by its number" in (await t.ana.command("remind cancel", {"reminder": "water"})).text
         assert "Cancelled: water the fern" in (await t.ana.command("remind cancel", {"reminder": "the fern"})).text
         assert "fern" not in (await t.olga.command("remind cancel", {"reminder": "water"})).text
         assert statuses(t) == ["cancelled", "waiting"]

@@ -95,14 +95,14 @@ async def test_the_terminal_is_told_what_a_condition_can_name(tmp_path: Path) ->
             ),
             (
                 ("--since", "soon"),
-                "'soon' is no moment: a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how",
+                "'soon' is not a time. Use a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how",
             ),
-            (("--until", "2026-02-30"), "'2026-02-30' is no moment: a day such as"),
+            (("--until", "2026-02-30"), "'2026-02-30' is not a time. Use a day such as"),
             (
                 ("--since", "2026-05-02", "--until", "2026-05-01"),
-                "Nothing can be from 2026-05-02 on and before the end of",
+                "Nothing can be after 2026-05-02 and before the end of 2026-05-01.",
             ),
-            (("--author", "me", "--role", "assistant"), "leave the role out, or name an agent"),
+            (("--author", "me", "--role", "assistant"), "Leave the role out, or name an agent."),
             (("--agent", "Moon"), "no agent 'Moon'"),
         ]
         for words, told in wrong:
@@ -164,7 +164,7 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
             ({"place": "den"}, "No place 'den' is known that may be spoken of here."),
             ({"category": "secrets"}, "There is no category 'secrets' that you may know here; there are: birds/nests."),
             ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, pond, lake, roof."),
-            ({"since": "soon"}, "'soon' is no moment: a day such as 2026-11-22"),
+            ({"since": "soon"}, "'soon' is not a time. Use a day such as 2026-11-22"),
             ({"tag": "nest", "role": "user"}, "Nothing was searched: role is of messages alone, tags are of entries"),
         ):
             assert told in await found(cid, t.general, **options)

@@ -57,10 +57,13 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     row = await given_up(t, channel)
     for name in ("list", "retry", "drop"):
         given = {} if name == "list" else {"row": row}
-        refused(await t.ana.command(f"outbox {name}", given), "Only the owner may see what could not be")
-    assert "1 not delivered; `carina outbox list` and /outbox list" in (await t.olga.command("status")).text.replace(
-        "\\", ""
-    )
+        refused(
+            await t.ana.command(f"outbox {name}", given),
+            "Only the owner may see, resend and discard undelivered messages.",
+        )
+    assert "1 not delivered; `carina outbox list` and `/outbox list` show them" in (
+        await t.olga.command("status")
+    ).text.replace("\\", "")
     shown = (await t.olga.command("outbox list")).text
     offered = await t.olga.autocomplete("outbox retry", "row", "closing")
     assert [choice.value for choice in offered] == [row]
@@ -71,7 +74,7 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     await said_once(t, channel)
     assert (await t.olga.command("outbox list")).text == "Everything was delivered."
     refused(await t.olga.command("outbox retry", {"row": row}), "There is no undelivered message")
-    refused(await t.olga.command("outbox drop", {"row": "tea"}), "has the number tea")
+    refused(await t.olga.command("outbox drop", {"row": "tea"}), "There is no undelivered message tea.")
     code, out, _ = await t.service.run("status", "--json")
     found = json.loads(out)
     assert (code, found["failed"], found["unknown"]) == (0, 0, 0)
@@ -89,9 +92,9 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
     if side == "before":
         code, out, error = await t.service.run("outbox", "retry", row)
         assert (code, error) == (0, "")
-        assert "by the running service, or by the next one" in out
+        assert "by the running service, or at its next start." in out
     code, _out, error = await t.service.run("outbox", "retry", row)
-    assert (code, "nothing that could not be delivered" in error) == (1, True)
+    assert (code, f"There is no undelivered message {row}." in error) == (1, True)
     await t.service.start()
     await said_once(t, channel)
 
@@ -116,7 +119,7 @@ async def test_dropped_nothing_of_it_is_left(t: Live) -> None:
     assert (code, out) == (0, f"Message {row} is discarded.\n")
     assert await listed(t) == []
     code, _out, error = await t.service.run("outbox", "drop", row)
-    assert (code, "has the number" in error) == (1, True)
+    assert (code, f"There is no undelivered message {row}." in error) == (1, True)
 
 
 async def test_what_may_have_been_said_has_to_be_confirmed(t: Live) -> None:

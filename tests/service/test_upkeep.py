@@ -42,11 +42,11 @@ async def test_what_was_tidied_of_a_direct_message_is_told_there_alone(tmp_path:
         assert "2 entries retired" in (await t.olga.command("dream run")).text
         owners = (await t.olga.command("dream report")).text
         assert "llama" not in owners
-        assert "3 more changes are of what is not for you to know" in owners
+        assert "3 more changes that you cannot see." in owners
         assert "llama" in (await t.ana.command("dream report")).text
         assert "not been cleaned up" in (await t.member("Bea").command("dream report", None, t.general)).text
-        assert "Nothing waits" in (await t.ana.command("dream waiting")).text
-        refused(await t.ana.command("dream allow", {"entry": "ent_1"}), "Nothing of yours waits")
+        assert "Nothing awaits your approval." in (await t.ana.command("dream waiting")).text
+        refused(await t.ana.command("dream allow", {"entry": "ent_1"}), "Nothing of yours awaits approval")
 
 
 NEAR = ("Tom the stork came back in spring", "In spring Tom the stork came back again")
@@ -145,7 +145,7 @@ async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_resta
         standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL"
         assert rows(t, standing) == []
         pressed = await t.olga.press(card, "Use it")
-        assert "From now on it is used" in pressed.text
+        assert f"I will use it from now on: {words}" in pressed.text
         assert rows(t, standing) == [(words,)]
         await eventually(lambda: t.olga.direct.from_bot[-1].buttons == [], "the card has no buttons any more")
         assert t.olga.direct.from_bot[-1].text.startswith("✓ I will use it from now on")

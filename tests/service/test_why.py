@@ -80,18 +80,18 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     done = await t.ana.submit_modal(form, {"What it should say": "Ana keeps a quagga in the shed."})
     assert done.text.startswith("Corrected.")
     late = await t.ana.submit_modal(form, {"text": "Ana keeps nothing."})
-    assert "changed since you opened the form" in late.text
+    assert "It was changed after you opened the form, so I left it." in late.text
     entry = entry_with(t, "Ana keeps a quagga in the shed.")
-    assert "our direct messages only" in (await t.ana.press(shown, "Only in DM")).text
+    assert "only in our direct messages" in (await t.ana.press(shown, "Only in DM")).text
     assert rows(t, "SELECT audience FROM archival_entries WHERE id = ?", entry) == [(f"person:discord:{t.ana.id}",)]
     for_olga = await t.olga.menu(MENU, answer)
     assert "Ana keeps" not in for_olga.text
     assert "Tools used: search." in for_olga.text
-    assert "1 more that you may not see here." in for_olga.text
+    assert "1 memory that you cannot see here." in for_olga.text
 
     assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
-    assert "forgotten already" in (await t.ana.press(shown, "Forget")).text
-    assert "1 more that was forgotten" in (await t.ana.menu(MENU, answer)).text
+    assert "It may already be forgotten." in (await t.ana.press(shown, "Forget")).text
+    assert "1 memory that is forgotten now." in (await t.ana.menu(MENU, answer)).text
     assert rows(t, "SELECT id FROM archival_entries WHERE id = ?", entry) == []
 
 
@@ -103,7 +103,11 @@ async def test_others_see_it_and_can_do_nothing(scripted: Live) -> None:
     theirs = shown_in(await bea.menu(MENU, answer))
     assert content in theirs.text
     assert theirs.buttons == []
-    for label, words in (("Forget", "not yours"), ("Correct", "not yours"), ("Only in DM", "Only the person")):
+    for label, words in (
+        ("Forget", "You cannot have this forgotten"),
+        ("Correct", "You cannot correct this"),
+        ("Only in DM", "Only the person"),
+    ):
         pressed = await bea.press(as_seen(mine), label)
         assert pressed.ephemeral
         assert words in pressed.text
@@ -130,19 +134,19 @@ async def test_among_several_memories_one_is_chosen(scripted: Live) -> None:
     assert (await t.ana.press(chosen, "Forget")).text.startswith("Forgotten.")
     assert rows(t, "SELECT content FROM archival_entries WHERE content LIKE 'The ibis%'") == [("The ibis number one.",)]
     again = await t.ana.select(shown, PICK, "The ibis number two.")
-    assert "forgotten already" in again.text
+    assert "It may already be forgotten." in again.text
 
 
 @pytest.mark.parametrize(
     ("custom_id", "said"),
     [
-        ("carina:why:forget:entry:ent_nothing", "no such memory"),
-        ("carina:why:forget:message:1", "no such memory"),
-        ("carina:why:forget:message:{entry}", "no such memory"),
-        ("carina:why:correct:message:1", "no such memory"),
-        ("carina:why:narrow:entry:{theirs}", "no such memory"),
-        ("carina:why:forget:entry:{theirs}", "no such memory"),
-        ("carina:why:erase:entry:{entry}", "means nothing to me"),
+        ("carina:why:forget:entry:ent_nothing", "You cannot see this memory here."),
+        ("carina:why:forget:message:1", "You cannot see this memory here."),
+        ("carina:why:forget:message:{entry}", "You cannot see this memory here."),
+        ("carina:why:correct:message:1", "You cannot see this memory here."),
+        ("carina:why:narrow:entry:{theirs}", "You cannot see this memory here."),
+        ("carina:why:forget:entry:{theirs}", "You cannot see this memory here."),
+        ("carina:why:erase:entry:{entry}", "This button no longer works."),
         ("carina:why:forget:block:{entry}", None),
         ("carina:why:forget:entry:{entry}'; --", None),
     ],
@@ -171,16 +175,16 @@ async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, sai
 async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Live) -> None:
     t = scripted
     channel = t.guild.text_channel("none")
-    assert "no answer in this place" in (await t.ana.command("why", channel=channel)).text
+    assert "I have not given an answer here" in (await t.ana.command("why", channel=channel)).text
     said = await t.ana.say(channel, "I said this myself")
     assert "no answer of mine" in (await t.ana.menu(MENU, said)).text
     _told, private = await answered(t, t.ana, t.ana.direct, "Ana keeps a heron.", "heron")
     here = (await t.ana.command("why")).text  # with what her server knows, it may be so much that a file has the rest
-    assert "from what I remember" in here
+    assert "from the conversation here and from these memories" in here
     for asker in (t.ana, t.olga):
         refused = await asker.command("why", {"message": str(private.id)}, channel)
         assert refused.ephemeral
-        assert "no answer of mine in this place" in refused.text
+        assert "no answer of mine with this message here" in refused.text
     assert "by its link" in (await t.ana.command("why", {"message": "the last one"}, channel)).text
     t.model.script(Answer("Hello."))
     plain = await t.ask(t.ana, channel, "<@bot> hello")
