@@ -61,7 +61,7 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         refused(await t.olga.command("permits grant", {**wanted, "what": "bell"}, here), "no tool 'bell'")
         refused(await t.olga.command("permits grant", {**wanted, "arguments": "{insert}"}, here), "are not valid JSON")
         refused(await t.olga.command("permits grant", {**wanted, "arguments": "[]"}, here), "JSON object")
-        refused(await t.olga.command("permits grant", {**wanted, "arguments": '{"x": 1}'}, here), "takes no x")
+        refused(await t.olga.command("permits grant", {**wanted, "arguments": '{"x": 1}'}, here), "does not accept x")
         assert [each.value for each in await t.olga.autocomplete("permits grant", "agent", "car", here)] == ["Carina"]
         tools = await t.olga.autocomplete("permits grant", "what", "rec", here)
         assert [each.value for each in tools] == ["recall"]
