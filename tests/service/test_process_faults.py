@@ -236,7 +236,7 @@ async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_pat
         asking = asyncio.create_task(t.olga.command("status"))
         await until(lambda: bool(t.server.faults.rules[0].hits))
         t.service.terminate()
-        assert "being stopped" not in (await asking).text
+        assert "I am restarting" not in (await asking).text
         assert (await asking).text
         assert await t.service.ended(STOP_SECONDS) == 0
 

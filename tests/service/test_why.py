@@ -189,7 +189,7 @@ async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Live) -> None
     t.model.script(Answer("Hello."))
     plain = await t.ask(t.ana, channel, "<@bot> hello")
     text = (await t.ana.menu(MENU, plain)).text
-    assert "Tools that ran" not in text
+    assert "Tools used:" not in text
     assert "heron" not in text  # what came to mind is told, but never what may not be known here
 
 
