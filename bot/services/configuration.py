@@ -72,7 +72,8 @@ class ConfigurationFile:
             DifferenceRow(kind=kind, name=each.name, key=each.key, database=each.database, file=each.file)
             for kind, each in found
         )
-        return Lines(rows=tuple(rows), empty=f"Agents and groups are as in {self.path.name}.")
+        same = f"Agents and groups are as in {self.path.name}."
+        return Lines(rows=tuple(rows), empty=same if self.path.exists() else f"There is no {self.path.name}.")
 
     @operation("config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES)
     async def apply(self, _caller: Caller, arguments: NoArguments) -> Lines[Applied]:

@@ -189,7 +189,7 @@ class Places:
 
     titles: ClassVar = {
         "mode": "Show or change which messages I respond to",
-        "source": "Pause and resume sources, such as Discord",
+        "source": "Manage feeds, calendars and folders, and pause sources",
     }
 
     database: Database
@@ -419,7 +419,8 @@ def _level(where: Location, reach: Reach) -> str:
 
 
 def _fed_row(source: DataSource) -> SourceRow:
-    state = f"could not be read: {source.error}" if source.error else "read"
+    read = _("read") if source.synced_at is not None else _("not read yet")
+    state = _("could not be read: {error}").format(error=source.error) if source.error else read
     return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else "paused")
 
 

@@ -65,12 +65,17 @@ def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
     return "\n".join([*kept, *(f"{name}={value}" for name, value in wanted.items())]) + "\n"
 
 
-def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -> None:
-    """Write them; a `.env` keeps its other lines and is for its owner only. Raises UserError: then neither is new."""
+def require_new(file: Path) -> None:
+    """Raise UserError where the file is there: it is somebody's."""
     if file.exists():
         raise UserError(
             f"{file} is there already and was left as it is; move it away, or name another file by CARINA_CONFIG"
         )
+
+
+def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -> None:
+    """Write them; a `.env` keeps its other lines and is for its owner only. Raises UserError: then neither is new."""
+    require_new(file)
     made: list[Path] = []
     try:
         if wanted:

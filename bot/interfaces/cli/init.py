@@ -75,7 +75,10 @@ class Beginning:
     config: Config
 
     @operation(
-        "init", "Write a commented carina.toml as a starting point", Action.EXAMINE, Told(via=_HERE, changes=True)
+        "init",
+        "Set up Carina: answer a few questions, and get carina.toml and .env",
+        Action.EXAMINE,
+        Told(via=_HERE, changes=True),
     )
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
         """One that is there stays as it is."""

@@ -14,10 +14,10 @@ import segno
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 
-from bot.config import OFFLINE, Config, load_config
+from bot.config import OFFLINE, Config, load_config, load_here
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
-from bot.interfaces.cli.first_files import Answers
+from bot.interfaces.cli.first_files import Answers, require_new
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
 from bot.interfaces.diagnostics.model_checks import examine_models
 from memory.store.clock import utc_now
@@ -32,7 +32,9 @@ _MARKS = {State.GOOD: "ok", State.UNSET: "unset", State.DOUBT: "look", State.PRO
 
 
 def asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers, beside those that were given as flags. Raises UserError where whoever is asked breaks it off."""
+    """The answers, beside those that were given as flags. Raises UserError where the file is there already, or whoever
+    is asked breaks it off."""
+    require_new(load_here(beginning=True).file)
     try:
         return asyncio.run(Wizard(dict(given)).run())
     except (EOFError, KeyboardInterrupt):
@@ -70,13 +72,20 @@ class Wizard:
             chosen = await self._read(f"Language model: {', '.join(choices)}", next(iter(self.local), OFFLINE), choices)
             if chosen == OFFLINE:
                 return
+            chosen, _, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
+            if chosen not in choices:
+                click.echo(f"There is no {chosen!r} here. Choose one of these: {', '.join(choices)}.")
+                continue
             local = chosen in self.local
             provider, url = ("openai", _LOCAL[chosen]) if local else (chosen, _OFFICIAL.get(chosen, ""))
             key = "" if local else await self._read(f"Key for {chosen}", secret=True)
             known = self.local[chosen] if local else await models_of(url, provider, key)
             if known:
                 click.echo("Models: " + ", ".join(known[:20]) + (", ..." if len(known) > 20 else ""))
-            model = await self._read("Model", known[0] if known else "", known)
+            model = named or await self._read("Model", known[0] if known else "", known)
+            if not model:
+                click.echo(f"Name one of {chosen}'s models.")
+                continue
             answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url if local else ""}
             config = self._config(answers)
             tried = config and await examine_models(config, utc_now, {config.model.default: ""})

@@ -102,6 +102,27 @@ def test_enter_keeps_the_defaults_and_the_end_is_an_examination(tmp_path: Path) 
     assert load_config({}, tmp_path).constellation.name == "home"
 
 
+def test_a_model_is_named_with_its_provider_and_an_unknown_one_is_asked_for_again(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "init", LINES="60", COLUMNS="200")) as terminal:
+        for question, answer in zip(QUESTIONS[:3], ("", "", "blah"), strict=True):
+            terminal.shows(f"{question}[^\n]*:")
+            terminal.type(f"{answer}\r")
+        terminal.shows("There is no 'blah' here")
+        terminal.type("openai:small\r")
+        terminal.shows("Key for openai:")
+        terminal.type(CTRL_C)
+        assert terminal.ended() == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_is_asked_where_the_file_is_there_already(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text("", "utf-8")
+    with closing(Terminal(tmp_path, "init")) as terminal:
+        assert terminal.ended() == 1
+        assert "is there already" in terminal.everything
+        assert QUESTIONS[0] not in terminal.everything
+
+
 @pytest.mark.parametrize("after", range(len(QUESTIONS)))
 def test_broken_off_at_any_question_it_writes_nothing(tmp_path: Path, after: int) -> None:
     with closing(Terminal(tmp_path, "init")) as terminal:
