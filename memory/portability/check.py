@@ -14,6 +14,9 @@ from memory.store.migrations import Kind, migrations
 Opener: TypeAlias = Callable[[], AbstractContextManager[Source]]
 Progress: TypeAlias = Callable[[float], None]
 
+_MOST_VALUE = 1 << 28
+"""Bytes of one value. Its parts can be named many times, so that a small file could become a huge one."""
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -159,6 +162,8 @@ def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
         case {"parts": list(links), "text": bool(text)} if all(
             isinstance(link, bytes) and link in parts for link in links
         ):
+            if sum(len(parts[link]) for link in links) > _MOST_VALUE:
+                raise CarError(f"a value of the block at byte {offset} is larger than any that a table has")
             data = b"".join(parts[link] for link in links)
             try:
                 return data.decode() if text else data

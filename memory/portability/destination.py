@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory.portability.car import CarError
 from memory.portability.load import Import, note_import, registry_rows
-from memory.portability.tables import Table, tables
+from memory.portability.tables import Table, registry_tables, tables
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import ConstellationId, PersonId
@@ -42,29 +42,41 @@ def require_free(rows: Rows, taken: Import, rename: str) -> None:
 
 
 def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: str) -> ConstellationId:
-    """Move the file into place and register it. What is interrupted between the two is taken up when begun again."""
+    """Move the file into place and register it. What is interrupted between the two is taken up when begun again.
+
+    Raises CarError, NameTaken.
+    """
     identifier, registry = constellation_id(taken, rename), taken.folder / "global.db"
     place = taken.folder / "constellations" / identifier
     prepare(registry, Kind.GLOBAL)
     with closing(connect(registry)) as raw:
         require_free(Rows(raw), taken, rename)
+        if staged.exists() and place.exists() and any(place.iterdir()):
+            raise NameTaken(f"{place} is there already, but not registered; move it away")
+        raw.execute("BEGIN IMMEDIATE")
+        try:
+            _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))
+        except (CarError, driver.DatabaseError) as error:
+            raw.execute("ROLLBACK")
+            discard(taken)
+            raise CarError(f"the file holds accounts that no file of Carina can have: {error}") from error
         if staged.exists():
-            if place.exists() and any(place.iterdir()):
-                raise NameTaken(f"{place} is there already, but not registered; move it away")
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             staged.parent.replace(place)
-        raw.execute("BEGIN IMMEDIATE")
-        tx, now = Tx(raw), to_text(taken.now)
-        for table, rows in registry_rows(taken).items():
-            for row in rows:
-                tx.insert(table, row, ignore=True)
-        user = {"id": owner, "username": owner, "created_at": now, "updated_at": now}
-        tx.insert("users", user, ignore=True)
-        path = Path("constellations") / identifier / "carina.db"
-        values = {"id": identifier, "owner_id": owner, "name": rename or taken.manifest.about.name}
-        tx.insert("constellations", {**values, "db_path": path.as_posix(), "created_at": now, "last_accessed_at": now})
         raw.execute("COMMIT")
     return identifier
+
+
+def _register(tx: Tx, taken: Import, entry: tuple[ConstellationId, PersonId, str]) -> None:
+    """What global.db is told of a constellation, and of the people in it. Raises CarError."""
+    (identifier, owner, name), now = entry, to_text(taken.now)
+    for table, rows in registry_rows(taken, registry_tables(tx)).items():
+        for row in rows:
+            tx.insert(table, row, ignore=True)
+    tx.insert("users", {"id": owner, "username": owner, "created_at": now, "updated_at": now}, ignore=True)
+    path = Path("constellations") / identifier / "carina.db"
+    values = {"id": identifier, "owner_id": owner, "name": name, "db_path": path.as_posix()}
+    tx.insert("constellations", {**values, "created_at": now, "last_accessed_at": now})
 
 
 def placed(taken: Import, rename: str) -> bool:

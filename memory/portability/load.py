@@ -17,7 +17,7 @@ from memory.people.audience import OWNER
 from memory.portability.car import CarError, shown
 from memory.portability.check import Chunk, Opener, Progress, Verified, chunks
 from memory.portability.manifest import Manifest
-from memory.portability.tables import REGISTRY, SETTLED, Table, tables
+from memory.portability.tables import LINKS, REGISTRY, SETTLED, Table, tables
 from memory.store import erasure_ledger, migrations
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
@@ -124,7 +124,11 @@ def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> tu
     """The columns of a chunk; None for a table that is of the registry. Raises CarError for what no schema has."""
     if chunk.table in REGISTRY:
         return None
-    table, columns = found.get(chunk.table), manifest.tables[chunk.table].columns
+    return _require_columns(chunk, manifest.tables[chunk.table].columns, found.get(chunk.table))
+
+
+def _require_columns(chunk: Chunk, columns: tuple[str, ...], table: Table | None) -> tuple[str, ...]:
+    """The columns of a chunk, which become part of a statement. Raises CarError for what no schema has."""
     if table is None or not set(columns) <= set(table.columns):
         raise CarError(
             f"the rows at byte {chunk.offset} are of a table that this schema does not have: {chunk.table[:80]!r}"
@@ -164,6 +168,8 @@ def _finish(taken: Import, path: Path) -> None:
         tx.run(
             "INSERT INTO index_queue (kind, row) SELECT 'block', n FROM memory_blocks WHERE true ON CONFLICT DO NOTHING"
         )
+        if not taken.trusted and (links := taken.manifest.tables.get("user_identities")) and links.rows:
+            taken.notes.append(many(links.rows, "account has to be linked again", "accounts have to be linked again"))
         erased = _erase(taken, tx)
         index_waiting(tx)
         note_import(tx, taken)
@@ -209,12 +215,16 @@ def note_import(tx: Tx, taken: Import) -> None:
         })  # fmt: skip
 
 
-def registry_rows(taken: Import) -> dict[str, list[dict[str, Value]]]:
-    """What the file holds for global.db. It stands at the beginning."""
-    found: dict[str, list[dict[str, Value]]] = {}
+def registry_rows(taken: Import, found: Mapping[str, Table]) -> dict[str, list[dict[str, Value]]]:
+    """What of the file goes into global.db, whose tables are `found`. It stands at the beginning. Raises CarError.
+
+    Links give one account the rights of another, so they are taken from a trusted file alone.
+    """
+    held: dict[str, list[dict[str, Value]]] = {}
     for chunk in chunks(taken.open_file):
         if chunk.table not in REGISTRY:
             break
-        columns = taken.manifest.tables[chunk.table].columns
-        found.setdefault(chunk.table, []).extend(dict(zip(columns, row, strict=True)) for row in chunk.rows)
-    return found
+        columns = _require_columns(chunk, taken.manifest.tables[chunk.table].columns, found.get(chunk.table))
+        if taken.trusted or chunk.table not in LINKS:
+            held.setdefault(chunk.table, []).extend(dict(zip(columns, row, strict=True)) for row in chunk.rows)
+    return held

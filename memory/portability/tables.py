@@ -69,6 +69,8 @@ SETTLED: Mapping[tuple[str, str], str] = {
 
 REGISTRY = ("users", "user_identities", "privacy_choices")
 """Tables of global.db that go with a constellation: accounts, which of them are one person's, and what they chose."""
+LINKS = frozenset({"users", "user_identities"})
+"""Those of them that say which accounts are one person's."""
 _AGENTS, _GROUPS = "(SELECT value FROM json_each(:agents))", "(SELECT value FROM json_each(:groups))"
 _SPECIAL = {
     "messages": f"agent_id IN {_AGENTS} OR agent_id IS NULL AND batch_id IN (SELECT id FROM turns WHERE {{turns}})",

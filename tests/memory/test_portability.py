@@ -498,6 +498,54 @@ def test_rights_are_not_active_unless_the_file_is_trusted(home: Path, tmp_path: 
     assert count(other, "SELECT count(*) FROM import_audit WHERE outcome = 'changed'") == len(taken.notes) > 0
 
 
+def test_accounts_are_linked_by_a_trusted_file_alone(home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "home"
+    shutil.copytree(home, source)
+    with closing(connect(source / "global.db")) as raw:
+        tx = Tx(raw)
+        tx.insert("users", {"id": "usr_x", "username": "usr_x", "created_at": "x", "updated_at": "x"})
+        for person in ("discord:5", "discord:6"):
+            values = {"id": person, "user_id": "usr_x", "provider": "discord", "provider_id": person}
+            tx.insert("user_identities", {**values, "created_at": "x"})
+    write(source, tmp_path / "one.car")
+    linked = "SELECT count(*) FROM user_identities WHERE user_id = 'usr_x'"
+    import_whole(take(tmp_path / "one.car", tmp_path / "trusted"))
+    assert count(tmp_path / "trusted" / "global.db", linked) == 2
+    taken = take(tmp_path / "one.car", tmp_path / "other", trusted=False)
+    import_whole(taken)
+    assert count(tmp_path / "other" / "global.db", linked) == 0
+    assert any("to be linked again" in note for note in taken.notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        (["id, username, created_at, updated_at) SELECT 'x', 'x', 'x', 'x' --"], ["x"]),
+        (["id", "username"], ["x"]),
+        (["id", "username"], ["x", "x"]),
+    ],
+)
+def test_accounts_that_no_registry_has_are_refused_and_leave_nothing(
+    tmp_path: Path, columns: list[str], row: list[Any]
+) -> None:
+    taken = take(rows_file(tmp_path, [row], columns, "users"), tmp_path / "data")
+    with pytest.raises(CarError, match="accounts"):
+        import_whole(taken)
+    assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM users") == 0
+    assert not list((tmp_path / "data" / "constellations").rglob("*"))
+
+
+def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "_MOST_VALUE", 100)
+    about = {"carina": FORMAT, "kind": "constellation", "id": "con_1", "name": "n", "schema": SCHEMA, "thin": False}
+    part = encoded(b"x" * 60)
+    rows = encoded({"table": "budgets", "rows": [[{"parts": [cid_of(part)] * 2, "text": True}]]})
+    found = [encoded(about), part, rows]
+    put_together(tmp_path / "huge.car", cid_of(encoded({})), [(cid_of(each), each) for each in found])
+    with pytest.raises(CarError, match="larger than any"):
+        verify(opener(tmp_path / "huge.car", ""), 1, still)
+
+
 def test_work_under_way_is_not_done_in_both_places(home: Path, tmp_path: Path) -> None:
     source = tmp_path / "home"
     shutil.copytree(home, source)
