@@ -1,5 +1,7 @@
 """Calendars in the iCalendar format, by icalendar: what begins soon."""
 
+import re
+import time as clocks
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -11,27 +13,31 @@ from sources.feeds.items import Item, SourceUnreadable
 from sources.text import one_line
 
 _MOST_EVENTS = 20_000
+_SECONDS = 30.0
+"""For a whole calendar. A rule can name a day that never comes, or every second of each day."""
+_ENDLESS = re.compile(r"INTERVAL=(?!0*[1-9])")
 _RARE = ("FREQ=DAILY", "FREQ=WEEKLY", "FREQ=MONTHLY", "FREQ=YEARLY")
 """How often an event may come again: to look through what comes every second since 1970 takes too long."""
 
 
 def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
-    """The events that begin from now on, within so long. Raises SourceUnreadable for what is no calendar."""
+    """The events that begin from now on, within so long. Raises SourceUnreadable for what is no calendar, or too much."""
     try:
         calendar = Calendar.from_ical(body)
         events = list(calendar.walk("VEVENT"))[:_MOST_EVENTS]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise SourceUnreadable(f"it is no calendar: {one_line(str(error))[:200]}") from error
-    found = (each for event in events for each in _upcoming(event, now, now + ahead))
+    deadline = clocks.monotonic() + _SECONDS
+    found = (each for event in events for each in _upcoming(event, now, now + ahead, deadline))
     return sorted(found, key=lambda item: (item.at or now, item.key))
 
 
-def _upcoming(event: Any, now: datetime, until: datetime) -> Iterator[Item]:
+def _upcoming(event: Any, now: datetime, until: datetime, deadline: float) -> Iterator[Item]:
     """The next time of an event, if that is soon; one that cannot be understood is none."""
     try:
         begins = _moment(event["DTSTART"].dt)
         if begins is not None and (rule := event.get("RRULE")) is not None:
-            begins = _again(begins, rule.to_ical().decode(), now)
+            begins = _again(begins, rule.to_ical().decode(), now, deadline)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return
     if begins is None or not now <= begins <= until or str(event.get("STATUS", "")).upper() == "CANCELLED":
@@ -41,14 +47,22 @@ def _upcoming(event: Any, now: datetime, until: datetime) -> Iterator[Item]:
     yield Item(key, "", title or "(no title)", place, "", begins)
 
 
-def _again(begins: datetime, rule: str, now: datetime) -> datetime | None:
-    if not any(each in rule.upper() for each in _RARE):
+def _again(begins: datetime, rule: str, now: datetime, deadline: float) -> datetime | None:
+    """When it comes next. Raises SourceUnreadable where that is not found in time."""
+    if not any(each in rule.upper() for each in _RARE) or _ENDLESS.search(rule.upper()):
         return None
     until = "UNTIL=" in rule.upper()
-    naive = begins.replace(tzinfo=None)
+    naive, after = begins.replace(tzinfo=None), now.replace(tzinfo=None)
     rule = ";".join(_naive(each) for each in rule.split(";")) if until else rule
-    found: datetime | None = rrulestr(rule, dtstart=naive).after(now.replace(tzinfo=None), inc=True)
-    return None if found is None else found.replace(tzinfo=UTC)
+    for found in rrulestr(rule, dtstart=naive):
+        if clocks.monotonic() > deadline:
+            break
+        if found >= after:
+            moment: datetime = found.replace(tzinfo=UTC)
+            return moment
+    if clocks.monotonic() > deadline:
+        raise SourceUnreadable("its events take too long to be worked out")
+    return None
 
 
 def _naive(part: str) -> str:

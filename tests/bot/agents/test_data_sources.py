@@ -23,6 +23,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, ConstellationId, GroupId
 from memory.store.migrations import Kind, prepare
 from scheduler.jobs import Done, Firing
+from sources.feeds import ics
 from sources.feeds.folder import read_folder
 from sources.feeds.ics import read_calendar
 from sources.feeds.items import Item, SourceUnreadable
@@ -112,6 +113,18 @@ def test_a_calendar_tells_what_begins_soon() -> None:
     found = read_calendar(body, NOW, timedelta(hours=24))
     assert [each.title for each in found] == ["Event weekly", "Event soon", "Event day", "Event zone"]
     assert found[0].key == "weekly@2026-11-24T13:00:00+00:00"
+
+
+def test_a_rule_without_end_is_left_out_and_one_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    still = ("FREQ=DAILY;INTERVAL=0", "FREQ=DAILY;INTERVAL=0;BYMONTH=2", "INTERVAL=-1;FREQ=YEARLY")
+    events = (event(f"still-{number}", ":19700101T000000Z", f"RRULE:{each}\r\n") for number, each in enumerate(still))
+    found = read_calendar(calendar(*events, event("soon", ":20261124T140000Z")), NOW, timedelta(hours=24))
+    assert [each.title for each in found] == ["Event soon"]
+    monkeypatch.setattr(ics, "_SECONDS", 0.2)
+    parts = ";".join(f"{name}={','.join(map(str, range(60)))}" for name in ("BYMINUTE", "BYSECOND"))
+    always = calendar(event("always", ":19700101T000000Z", f"RRULE:FREQ=DAILY;{parts}\r\n"))
+    with pytest.raises(SourceUnreadable, match="too long"):
+        read_calendar(always, NOW, timedelta(hours=24))
 
 
 def test_what_is_no_calendar_is_refused() -> None:
