@@ -21,7 +21,7 @@ _RARE = ("FREQ=DAILY", "FREQ=WEEKLY", "FREQ=MONTHLY", "FREQ=YEARLY")
 
 
 def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
-    """The events that begin from now on, within so long. Raises SourceUnreadable for what is no calendar, or too much."""
+    """The events that begin from now on, within so long. Raises SourceUnreadable where that cannot be told."""
     try:
         calendar = Calendar.from_ical(body)
         events = list(calendar.walk("VEVENT"))[:_MOST_EVENTS]

@@ -100,12 +100,20 @@ class Reader:
                     page, onward = await _one(pool, checked_url(url), accept)
                     if onward is None:
                         return page
-                    url = urljoin(url, onward)
+                    url = _onward(url, onward)
         except TimeoutError as error:
             raise WebRefused(f"{_host(url)} took longer than {_SECONDS:g} seconds.") from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError) as error:
             raise WebRefused(f"{_host(url)} could not be read: {_brief(error)}.") from error
         raise WebRefused(f"{_host(url)} leads on and on: more than {_MOST_REDIRECTS} redirects.")
+
+
+def _onward(url: str, onward: str) -> str:
+    """Where a redirect leads. Raises WebRefused."""
+    try:
+        return urljoin(url, onward)
+    except ValueError as error:
+        raise WebRefused(f"{_host(url)} leads on to what is not a URL: {error}.") from error
 
 
 def checked_url(url: str) -> SplitResult:
@@ -132,7 +140,7 @@ async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: s
         scheme=parts.scheme.encode(),
         host=host.encode(),
         port=parts.port,
-        target=quote(target, safe="/?&=%:@!$'()*+,;~-._[]").encode(),
+        target=quote(target, safe="/?&=%:@!$'()*+,;~-._[]", errors="replace").encode(),
     )
     limits = {"connect": _CONNECT_SECONDS, "read": _SECONDS, "write": _CONNECT_SECONDS, "pool": _CONNECT_SECONDS}
     # Nothing is compressed, so that what arrives is what was counted.

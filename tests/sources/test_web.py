@@ -145,6 +145,12 @@ async def test_a_redirect_does_not_lead_inside() -> None:
         assert [path.split("?")[0] for path in there.asked] == ["/inside"]
 
 
+async def test_what_is_no_url_is_refused_wherever_it_stands() -> None:
+    async with small_web() as there:
+        await refused(f"{there.base}/inside?to=http://[", "leads on to what is not a URL")
+        assert (await Reader(here_or_public).fetch(f"{there.base}/page?q=\ud800")).status == 200
+
+
 async def test_a_name_that_also_answers_with_an_address_inside_is_refused() -> None:
     async def both(_host: str, _port: int) -> Iterable[str]:
         return ["127.0.0.1", "127.0.0.2"]
