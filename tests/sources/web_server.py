@@ -66,7 +66,7 @@ async def small_web() -> AsyncIterator[Web]:
             return kept.response()
         match request.path:
             case "/inside":
-                raise web.HTTPFound(request.query["to"])
+                return web.Response(status=302, headers={"Location": request.query["to"]})
             case "/round":
                 raise web.HTTPFound("/round")
             case "/search":
