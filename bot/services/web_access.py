@@ -166,6 +166,8 @@ class WebAccess:
     async def sign_in(self, code: str, browser: str) -> str | None:
         """Use a code up for a new session; its secret, or None where the code opens nothing."""
         now = self.clock()
+        if await self.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
+            return None  # a wrong code costs no write
         return await self.registry.write(_ADD, lambda tx: web_keys.exchange(tx, code, browser, now), durable=True)
 
     async def holder(self, kind: Kind, secret: str) -> WebKey | None:

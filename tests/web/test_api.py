@@ -130,7 +130,9 @@ async def test_an_operation_is_done_refused_and_asked_about(tmp_path: Path) -> N
         asked = await program.post("/api/v1/privacy.erase", json={})
         assert asked.status_code == 409
         assert "X-Confirm" in asked.json()["detail"]
-        assert (await program.post("/api/v1/tasks.add", content=b"[1]")).status_code == 400
+        for body in (b"[1]", b"[" * 200_000):
+            assert (await program.post("/api/v1/tasks.add", content=body)).status_code == 400
+            assert (await program.post("/v1/chat/completions", content=body)).status_code == 400
 
 
 async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:
@@ -170,8 +172,8 @@ async def test_a_signed_delivery_is_told_to_its_group_once(tmp_path: Path) -> No
             digest = hmac.new(HOOK_SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
             return {"X-Carina-Signature": f"t={at},v1={digest}"}
 
-        now = int(time.time())
-        for headers in ({}, signed(now - 400), {"X-Hub-Signature-256": "sha256=" + "0" * 64}):
+        now, odd = int(time.time()), {"X-Hub-Signature-256": "sha256=é".encode("latin-1")}
+        for headers in ({}, signed(now - 400), {"X-Hub-Signature-256": "sha256=" + "0" * 64}, odd):
             assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 401
         assert (await s.browser.post("/hooks/other", content=body, headers=signed(now))).status_code == 401
         for _ in range(2):

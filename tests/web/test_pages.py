@@ -67,6 +67,13 @@ async def test_what_people_wrote_is_only_text(tmp_path: Path) -> None:
         assert "&lt;script&gt;alert(1)" in (await s.get("/memory/block?label=human")).text
 
 
+async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for path in ("/", "/search", "/people"):
+            assert "Your session ended" not in (await s.get(f"{path}?told=Your+session+ended")).text
+
+
 async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()

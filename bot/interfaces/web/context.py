@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from bot.agents.permissions.policy import Approver
 from bot.errors import CallError, UserError
@@ -100,17 +100,6 @@ class Context:
             "constellation": self.web.config.constellation.name,
             "part": self.part,
             "halted": self.web.services.halt.since,
-            "told": self.query("told"),
+            "told": "",
         }
         return HTMLResponse(render(template, **{**shared, **values}), status)
-
-    def done(self, to: str, told: str = "") -> Response:
-        """Go on to a page after something was done there."""
-        where = RedirectResponse(to, 303)
-        if told:
-            where.set_cookie("carina_told", _told(told), max_age=20, path="/", samesite="strict", httponly=True)
-        return where
-
-
-def _told(words: str) -> str:
-    return words[:400].encode("unicode_escape").decode("ascii").replace(";", ",").replace('"', "'")

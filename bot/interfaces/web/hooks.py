@@ -37,7 +37,7 @@ def _is_signed(ctx: Context, secret: bytes, body: bytes) -> bool:
     given = ctx.request.headers.get("x-hub-signature-256", "")
     if given:
         expected = hmac.new(secret, body, hashlib.sha256).hexdigest()
-        return hmac.compare_digest(given, f"sha256={expected}")
+        return hmac.compare_digest(given.encode(), f"sha256={expected}".encode())
     stamped = _STAMPED.fullmatch(ctx.request.headers.get("x-carina-signature", ""))
     if stamped is None or abs(time.time() - int(stamped[1])) > _WINDOW:
         return False
@@ -48,7 +48,7 @@ def _is_signed(ctx: Context, secret: bytes, body: bytes) -> bool:
 def _words(event: str, body: bytes) -> str:
     """What a group is told: the delivery as it came, indented where it is JSON."""
     text = body.decode("utf-8", "replace")
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     head = f"Event {event}:\n" if event else ""
     return f"{head}{text[:_LONGEST]}" or "(empty)"

@@ -153,7 +153,7 @@ def _text(content: Any) -> str:
 async def _json(ctx: Context) -> dict[str, Any]:
     try:
         given = json.loads(await ctx.request.body())
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         raise Unusable("The body is not a JSON object.")

@@ -67,7 +67,7 @@ async def search(ctx: Context) -> Response:
     shown = None if failed else found
     return ctx.page(
         "search.html", title="Search", found=shown, wanted=wanted, agents=agents.rows, domains=domains,
-        told=failed or ctx.query("told"), told_kind="bad" if failed else "good",
+        told=failed, told_kind="bad" if failed else "good",
     )  # fmt: skip
 
 

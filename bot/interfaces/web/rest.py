@@ -45,7 +45,7 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
     body = await ctx.request.body()
     try:
         given = json.loads(body or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         raise Refusal(400, "The body is not a JSON object.")

@@ -43,7 +43,10 @@ _PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
 
 @dataclass
 class Attempts:
-    """Counts failures to sign in, by address."""
+    """Counts failures to sign in, by address.
+
+    What is right opens all the same: any page of the web can have a browser try wrong codes from its owner's address.
+    """
 
     now: Callable[[], float] = time.monotonic
     _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
@@ -172,16 +175,19 @@ class Guarded:
     def _is_own(self, origin: str, headers: Headers) -> bool:
         own = {headers.get("host", "").lower()}
         own |= {urlsplit(self._public_url).netloc.lower()} - {""}
-        return urlsplit(origin).netloc.lower() in own
+        try:
+            return urlsplit(origin).netloc.lower() in own
+        except ValueError:
+            return False
 
     async def _identify(self, scope: Scope, headers: Headers, *, required: bool) -> None:
         """Find whose request it is. Raises Refusal."""
         state, client = scope["state"], client_of(scope)
         kind, _, token = headers.get("authorization", "").partition(" ")
         if token:
-            if self._attempts.blocked(client):
-                raise Refusal(429, "Too many wrong tokens came from this address; wait five minutes.")
             found = await self._access.holder(Kind.PROGRAM, token.strip()) if kind.lower() == "bearer" else None
+            if found is None and self._attempts.blocked(client):
+                raise Refusal(429, "Too many wrong tokens came from this address; wait five minutes.")
             if found is None:
                 self._attempts.note(client)
                 raise Refusal(401, "This token is not known; `carina token list` shows those that are.")

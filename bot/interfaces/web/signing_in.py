@@ -19,9 +19,9 @@ async def login(ctx: Context) -> Response:
     code, attempts, client = ctx.query("code"), ctx.request.state.attempts, client_of(ctx.request.scope)
     if not code:
         return _page(ctx, signed_in=ctx.request.state.key is not None)
-    if attempts.blocked(client):
-        return Refusal(429, "Too many wrong codes came from this address; wait five minutes.").response("/login")
     secret = await ctx.web.access.sign_in(code, _browser(ctx.request.headers.get("user-agent", "")))
+    if secret is None and attempts.blocked(client):
+        return Refusal(429, "Too many wrong codes came from this address; wait five minutes.").response("/login")
     if secret is None:
         attempts.note(client)
         log.warning("web_sign_in_failed", client=client)
