@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jsonschema
 import openai
 import pytest
@@ -172,7 +173,7 @@ async def test_a_signed_delivery_is_told_to_its_group_once(tmp_path: Path) -> No
             digest = hmac.new(HOOK_SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
             return {"X-Carina-Signature": f"t={at},v1={digest}"}
 
-        now, odd = int(time.time()), {"X-Hub-Signature-256": "sha256=é".encode("latin-1")}
+        now, odd = int(time.time()), httpx.Headers({"X-Hub-Signature-256": "sha256=é"}, encoding="latin-1")
         for headers in ({}, signed(now - 400), {"X-Hub-Signature-256": "sha256=" + "0" * 64}, odd):
             assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 401
         assert (await s.browser.post("/hooks/other", content=body, headers=signed(now))).status_code == 401
