@@ -38,7 +38,8 @@ _SURE = gettext_noop(
 )
 _SEES = Told(file_name="privacy.md", default=True)
 _CHANGES = Told(changes=True)
-_EXPORTS = Told(seconds=300.0, file_name="privacy.json")
+_EXPORTS = Told(changes=True, seconds=300.0, file_name="privacy.json")
+"""It is logged, and the owner's way to the direct messages of others: never by a link, or a token that only looks."""
 _ERASES = Told(changes=True, asks=True, seconds=None, file_name="privacy.md")
 _log = structlog.get_logger("bot.services.privacy")
 

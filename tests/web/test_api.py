@@ -117,6 +117,18 @@ async def test_each_scope_opens_its_part(tmp_path: Path) -> None:
         assert (await admin.get("/api/v1/status")).status_code == 401
 
 
+async def test_what_others_said_in_private_is_exported_for_the_scope_admin_alone(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        read, admin = await s.program("read"), await s.program("admin")
+        assert (await read.get("/api/v1/privacy.export?person=discord:5")).status_code == 405
+        assert (await read.post("/api/v1/privacy.export", json={"person": "discord:5"})).status_code == 403
+        exported = await admin.post("/api/v1/privacy.export", json={"person": "discord:5"})
+        assert exported.json()["person"] == "discord:5"
+        await s.sign_in()
+        assert "exported_at" not in (await s.get("/commands/privacy.export?person=discord:5")).text
+        assert "exported_at" in (await s.post("/commands/privacy.export", person="discord:5")).text
+
+
 async def test_an_operation_is_done_refused_and_asked_about(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         program = await s.program("admin")
