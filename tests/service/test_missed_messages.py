@@ -66,7 +66,8 @@ async def test_a_message_is_heard_although_the_lines_before_it_are_not_understoo
         rule = t.server.faults.answer_oddly("GET", history(t.general), body=[{}], times=1_000)
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
         assert rule.hits > 0
-        t.service.expected_errors.add("recent_lines_not_understood")
+        # What was missed may still be looked for just then.
+        t.service.expected_errors |= {"recent_lines_not_understood", "discord_answer_not_understood"}
         await t.service.stop()
 
 
