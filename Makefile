@@ -39,7 +39,8 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 
 # Files of tests are in memory where there is room: on a disk most of the time is spent waiting for it.
 ROOMY := $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 4000000 && echo TMPDIR=/dev/shm)
-PYTEST := $(ROOMY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:cacheprovider
+RUNNER := $(ROOMY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+PYTEST := $(RUNNER) -p no:cacheprovider
 
 # Tests of real processes and sockets: those of one file share what they run beside, so a file has one worker.
 PROCESSES := tests/service tests/kill tests/wire
@@ -47,13 +48,23 @@ PROCESSES := tests/service tests/kill tests/wire
 # The examples of property tests are the same each time here; `make slow` looks for new ones.
 SAME := --hypothesis-profile=ci
 
+# Time limits depend on what else the machine does. What fails is shown, and run once more with nothing beside it: it
+# fails for good if it fails again.
+QUICK := $(SAME) -m "not slow and not network and not browser"
+define tests
+@rm -rf $(VENV)/.failed-$@
+$(RUNNER) -o cache_dir=$(VENV)/.failed-$@ $(QUICK) $(1) || \
+  { test $$? -eq 1 && echo "Once more, alone:" && \
+    $(RUNNER) -o cache_dir=$(VENV)/.failed-$@ $(QUICK) --last-failed --last-failed-no-failures=none $(2); }
+endef
+
 test: fast processes    ## lint, types and the tests
 
 processes: $(VENV)/.dev  ## the tests with real processes and sockets
-	$(PYTEST) $(SAME) -m "not slow and not network and not browser" -n 2 --dist loadfile $(PROCESSES)
+	$(call tests,-n 2 --dist loadfile $(PROCESSES),$(PROCESSES))
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
-	$(PYTEST) $(SAME) -m "not slow and not network and not browser" -n auto $(PROCESSES:%=--ignore=%)
+	$(call tests,-n auto $(PROCESSES:%=--ignore=%),$(PROCESSES:%=--ignore=%))
 
 slow: check             ## new examples for the property tests, then the whole kill matrix and long outages
 	$(PYTEST) -m "hypothesis and not slow and not network and not browser" -n auto
