@@ -8,7 +8,7 @@ import asyncio
 import importlib
 import ipaddress
 import socket
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 import structlog
@@ -82,7 +82,8 @@ class WebServer:
                 listening.problem = words
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue
-            await self._serve(bound)
+            with closing(bound):
+                await self._serve(bound)
         await asyncio.Event().wait()
 
     async def _serve(self, bound: socket.socket) -> None:
@@ -116,7 +117,6 @@ class WebServer:
             server.should_exit = server.force_exit = True
             with suppress(Exception):
                 await server.shutdown(sockets=[bound])
-            bound.close()
 
 
 def _bind(listen: str) -> socket.socket:

@@ -21,6 +21,7 @@ from tests.bot.stage import until
 
 @asynccontextmanager
 async def service(folder: Path) -> AsyncIterator[App]:
+    (folder / "carina.toml").write_text('[web.server]\nlisten = "127.0.0.1:0"\n', "utf-8")
     config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
     ended = asyncio.Event()
 

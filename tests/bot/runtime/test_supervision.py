@@ -59,7 +59,6 @@ def named_in_code(path: str, *methods: str) -> Iterator[str]:
                         yield name.strip()
 
 
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # a model's call that is cancelled before it began
 @pytest.mark.parametrize("at", range(MOST_AWAITS))
 async def test_an_exception_at_any_await_of_the_routers_tasks_costs_no_message(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
