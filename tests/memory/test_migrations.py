@@ -17,6 +17,8 @@ from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated,
 from memory.store.migrations import Kind, Migration, migrate, prepare, status
 from memory.store.sqlite import Code, Connection, connect, driver
 
+pytestmark = pytest.mark.usefixtures("made_databases")
+
 NOW = datetime(2026, 11, 22, 9, 30, 15, 250_000, tzinfo=UTC)
 
 FIRST = Migration(1, "start", "CREATE TABLE a (n INTEGER) STRICT; INSERT INTO a VALUES (1);")
