@@ -4,7 +4,7 @@ The types are ours because they are stored (turn steps) and must outlive any pro
 `Request` and streams `Event`s that end with exactly one `Answer`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -99,6 +99,8 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    form: Mapping[str, Any] | None = None
+    """A JSON schema that the answer is to have, where the provider can hold the model to one."""
     force_tool: str = ""
     """Name of a tool the model must call now; empty for free choice."""
     begun_by: str = ""

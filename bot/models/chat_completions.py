@@ -65,6 +65,9 @@ class ChatCompletions:
             found["temperature"] = request.temperature
         if request.max_tokens is not None:
             found[self.limit] = request.max_tokens
+        if request.form is not None:
+            schema = {"name": "answer", "strict": True, "schema": request.form}
+            found["response_format"] = {"type": "json_schema", "json_schema": schema}
         return found
 
     def read(self, event: Any, answer: Assembly) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from bot.upkeep.model_answers import Consolidation, MergeWish, known, read_answer
+from bot.upkeep.model_answers import Consolidation, MergeWish, known
 from bot.upkeep.model_calls import Asking
 from bot.upkeep.plan_draft import Draft, Question, in_order, put
 from bot.upkeep.prompts import entries_text
@@ -72,18 +72,14 @@ async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft
         of = f"{len(near)} groups of similar entries need" if len(near) != 1 else "1 group of similar entries needs"
         question = Question(
             Pass.CONSOLIDATION,
+            Consolidation,
             part,
             entries_text(list(short.items()), near),
             position,
             unasked=f"{of} judgement, {many(len(shown), 'entry was', 'entries were')} not looked at",
             left=f"{many(len(shown), 'entry was', 'entries were')} left",
         )
-        await put(asking, agent, question, partial(_tidied, short=short, rest=rest, draft=draft), draft)
-
-
-def _tidied(text: str, short: dict[str, Entry], rest: list[Entry], draft: Draft) -> None:
-    judged(text, short, draft)
-    draft.again += rest
+        await put(asking, agent, question, partial(_judged, short=short, rest=rest, draft=draft), draft)
 
 
 def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry], list[tuple[Entry, ...]], list[Entry]]:
@@ -97,9 +93,8 @@ def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry]
     return shown, [each for each in clusters if all(entry.id in whole for entry in each)], every[_SHOWN:]
 
 
-def judged(text: str, short: dict[str, Entry], draft: Draft) -> None:
+def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], draft: Draft) -> None:
     """Plan what an answer says, as far as it may be done. Raises Unusable, and then nothing of it is planned."""
-    answer = read_answer(text, Consolidation)
     named = [each for wish in answer.merge for each in wish.sources]
     known([*named, *answer.retire, *(each.id for each in answer.refine)], set(short))
     for wish in answer.merge:
@@ -115,6 +110,7 @@ def judged(text: str, short: dict[str, Entry], draft: Draft) -> None:
         category, tags = _category(each.category, [entry]), _clean(each.tags) or _tags([entry])
         if (category, tags) != (entry.category, entry.tags):
             draft.items.append(Refine(Pass.CONSOLIDATION, entry, category, tags))
+    draft.again += rest
 
 
 def _merge(wish: MergeWish, sources: list[Entry], draft: Draft) -> None:

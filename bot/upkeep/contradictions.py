@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 
-from bot.upkeep.model_answers import Contradictions, known, read_answer
+from bot.upkeep.model_answers import Contradictions, known
 from bot.upkeep.model_calls import Asking
 from bot.upkeep.plan_draft import Draft, Question, in_order, put
 from bot.upkeep.prompts import groups_text
@@ -35,6 +35,7 @@ async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> N
         named = [[(f"e{next(numbers)}", entry) for entry in group] for group in groups]
         question = Question(
             Pass.CONTRADICTIONS,
+            Contradictions,
             part,
             groups_text(named, right),
             choice.position[part],
@@ -92,9 +93,11 @@ def _corrected(rows: Rows, entries: Sequence[Entry]) -> set[EntryId]:
     return {entry.id for entry in entries if said & set(entry.messages)}
 
 
-def _judged(text: str, groups: Sequence[Sequence[tuple[str, Entry]]], right: set[EntryId], draft: Draft) -> None:
+def _judged(
+    answer: Contradictions, groups: Sequence[Sequence[tuple[str, Entry]]], right: set[EntryId], draft: Draft
+) -> None:
     """Plan what an answer says, as far as it may be done. Raises Unusable, and then nothing of it is planned."""
-    found = read_answer(text, Contradictions).contradictions
+    found = answer.contradictions
     short = {name: entry for group in groups for name, entry in group}
     of = {name: number for number, group in enumerate(groups) for name, _ in group}
     known([each.wrong for each in found], set(short))

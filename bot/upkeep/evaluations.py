@@ -67,7 +67,7 @@ class EvaluationJob:
         if asking.has_model(agent):
             short = {f"m{number}": line for number, line in enumerate(talk.lines, 1)}
             told = talk_text(list(short.items()), talk.tools, talk.failures)
-            text = await asking.ask(agent, judging(self.means.directives), told)
+            text = await asking.ask(agent, judging(self.means.directives), told, Judgement)
             if text is None and asking.refused != NO_MODEL:
                 return None
             with contextlib.suppress(Unusable):  # then what rules find holds

@@ -92,7 +92,7 @@ class ExpansionJob:
             return "it was forgotten, or is out of use"
         asking = Asking(database, self.means, Scope(saved.entry.audience))
         told = note_text(saved.entry, saved.speaker, saved.categories)
-        text = await asking.ask(saved.agent, writing_out(self.means.directives), told)
+        text = await asking.ask(saved.agent, writing_out(self.means.directives), told, WrittenOut)
         if text is None:
             final = asking.refused in (NO_MODEL, CAPPED)
             return f"left as it is: {asking.refused}" if final else _later(firing, asking.refused)

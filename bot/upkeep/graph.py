@@ -4,7 +4,7 @@ from functools import partial
 
 import structlog
 
-from bot.upkeep.model_answers import Relation, Relations, Unusable, each_fitting, read_answer
+from bot.upkeep.model_answers import Relation, Relations, Unusable, each_fitting
 from bot.upkeep.model_calls import Asking
 from bot.upkeep.plan_draft import Draft, Question, in_order, put
 from bot.upkeep.prompts import entries_text
@@ -31,6 +31,7 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
             continue
         question = Question(
             Pass.ENTITIES,
+            Relations,
             part,
             entries_text(list(short.items()), ()),
             choice.position[part],
@@ -40,11 +41,10 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
         await put(asking, agent, question, partial(_read, short=short, draft=draft), draft)
 
 
-def _read(text: str, short: dict[str, Entry], draft: Draft) -> None:
+def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     """Plan to note what an answer says of the entries that were shown. Raises Unusable, also when none of it fits."""
     found: dict[str, list[Triple]] = {}
-    given = read_answer(text, Relations).triples
-    formed = each_fitting(given, Relation)
+    formed, given = each_fitting(answer.triples, Relation), answer.triples
     shown = [each for each in formed if each.source in short]
     unformed, unknown = len(given) - len(formed), len(formed) - len(shown)
     if given and not shown:

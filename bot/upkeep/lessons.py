@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from bot.upkeep.model_answers import Lesson, Lessons, Preference, Preferences, known, read_answer
+from bot.upkeep.model_answers import Lessons, Preference, Preferences, known
 from bot.upkeep.model_calls import Asking
 from bot.upkeep.plan_draft import Draft, Question, in_order, put
 from bot.upkeep.prompts import corrections_text, sayings_text
@@ -15,6 +15,7 @@ from memory.knowledge.consolidation import Learned, Mark, Part, Pass, unsaid
 from memory.knowledge.consolidation.statements import Saying
 from memory.knowledge.feedback import Given
 from memory.people.audience import Scope
+from memory.store.fulltext import content_words
 from memory.store.ids import MessageId, PersonId
 from memory.store.patterns import Pattern
 from memory.store.plurals import many
@@ -31,6 +32,7 @@ _DIRECTION = Pattern(
     r"|(?:bitte\s+(?:nicht|nie(?:mals)?|kein\w*)|hör\s+auf|nie\s+wieder|niemals)\s[^.!?\n]{3,})",
     re.IGNORECASE,
 )
+_BECAUSE = Pattern(r",?\s+(?:because|weil)\s+", re.IGNORECASE)
 _SENSITIVE = Pattern(
     r"""password|passwort|kennwort|\bpin\b|secret|geheim|security|bank|money|geld|\bpay|bezahl|credit|kredit|salary|gehalt
     |lohn|debt|schulden|invest|insur|versicher|health|gesund|illness|krank|doctor|arzt|ärzt|diagnos|medic|medik|pill
@@ -57,6 +59,7 @@ async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], dr
         short = {f"c{number}": each for number, each in enumerate(said, 1)}
         question = Question(
             Pass.LESSONS,
+            Lessons,
             part,
             corrections_text(list(short.items())),
             said[-1].id,
@@ -75,28 +78,42 @@ def _by_rule(part: Part, given: Given) -> Learned | None:
     return _lesson(part, f"{words[:1].upper()}{words[1:]}.", "conversation", [given])
 
 
-def _lessons(text: str, part: Part, short: Mapping[str, Given], draft: Draft) -> None:
+def _lessons(answer: Lessons, part: Part, short: Mapping[str, Given], draft: Draft) -> None:
     """Plan the lessons of an answer, as far as somebody gave them. Raises Unusable."""
-    answer = read_answer(text, Lessons)
     for each in answer.lessons:
         known(each.sources, set(short))
     for each in answer.lessons:
         sources = [short[name] for name in each.sources]
-        content = _lesson_words(each)
+        heard = [f"{one.before} {one.text}" for one in sources]
         if len({one.person for one in sources}) > 1:
             draft.note("a lesson was refused: it would have joined different people's words")
-        elif unsaid([f"{one.before} {one.text}" for one in sources], f"{each.dont} {each.because} {each.instead}"):
+        elif unsaid(heard, f"{each.dont} {each.because} {each.instead}"):
             draft.note("a lesson was refused: it said what nobody had said")
         else:
-            draft.items.append(_lesson(part, content, each.domain, sources))
+            because = _said_reason(each.because, heard, draft)
+            draft.items.append(_lesson(part, _lesson_words(each.dont, because, each.instead), each.domain, sources))
 
 
-def _lesson_words(lesson: Lesson) -> str:
-    dont, because, instead = (_clause(each) for each in (lesson.dont, lesson.because, lesson.instead))
+def _lesson_words(*parts: str) -> str:
+    dont, because, instead = map(_clause, parts)
     dont = re.sub(r"^(?:don['’]t|do not|never)\s+", "", dont, flags=re.IGNORECASE)
     because = re.sub(r"^because\s+", "", because, flags=re.IGNORECASE)
     instead = re.sub(r"^instead,?\s+", "", instead, flags=re.IGNORECASE)
-    return f"Don't {dont} because {because}; instead {instead}."
+    return f"Don't {dont}{because and f' because {because}'}{instead and f'; instead {instead}'}."
+
+
+def _said_reason(reason: str, heard: Sequence[str], draft: Draft) -> str:
+    """A reason all of which somebody said, perhaps in other forms of the same words; else none."""
+    known = {word for each in heard for word in content_words(each)}
+    if all(any(_alike(word, each) for each in known) for word in content_words(reason)):
+        return reason
+    draft.note("a reason was left out: nobody had said it")
+    return ""
+
+
+def _alike(word: str, other: str) -> bool:
+    same = min(len(word), len(other), 5)
+    return word == other or (same >= 3 and word[:same] == other[:same])
 
 
 def _clause(text: str) -> str:
@@ -126,6 +143,7 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
         short = {f"m{number}": each for number, each in enumerate(said[part], 1)}
         question = Question(
             Pass.PREFERENCES,
+            Preferences,
             part,
             sayings_text(list(short.items()), _names(said[part])),
             said[part][-1].id,
@@ -144,21 +162,24 @@ def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
     }
 
 
-def _preferences(text: str, part: Part, short: Mapping[str, Saying], draft: Draft) -> None:
+def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], draft: Draft) -> None:
     """Plan the preferences of an answer that were shown often enough. Raises Unusable."""
-    answer = read_answer(text, Preferences)
     for each in answer.preferences:
         known(each.sources, set(short))
     for each in answer.preferences:
         sources = [short[name] for name in each.sources]
+        heard = [one.text for one in sources]
         if len({one.person for one in sources}) > 1:
             draft.note("a preference was refused: it would have joined different people's words")
         elif len({one.id for one in sources}) < _NEEDED[each.strength]:
             draft.note("a preference was not shown often enough yet")
-        elif not each.content.strip() or unsaid([sources[0].speaker, *(one.text for one in sources)], each.content):
+        elif not each.content.strip() or unsaid([sources[0].speaker, *heard], each.content):
             draft.note("a preference was refused: it had a name or number that nobody had said")
         else:
-            draft.items.append(_preference(part, each, sources))
+            wish, *reasons = _BECAUSE.split(each.content, maxsplit=1)
+            said = all(_said_reason(reason, heard, draft) for reason in reasons)
+            content = each.content if said else f"{wish}."
+            draft.items.append(_preference(part, each.model_copy(update={"content": content}), sources))
 
 
 def _preference(part: Part, wish: Preference, sources: Sequence[Saying]) -> Learned:

@@ -1,49 +1,64 @@
-"""What models answer to upkeep: schemas, and reading one out of a text. Whatever does not fit wholly is no answer.
+"""What models answer to upkeep: forms, and reading one out of a text.
 
-Relations alone, and what is made of something that was saved, are taken one by one: each stands for itself, is checked
-against the words of its entry, and nothing goes because of it.
+Small models write more than they were asked for: fences, prose, thoughts, keys of their own. That is passed over, and
+the keys are counted. What is left must fit wholly: whatever does not is no answer. Relations alone, and what is made of
+something that was saved, are taken one by one: each stands for itself, is checked against the words of its entry, and
+nothing goes because of it.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import structlog
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstraints, ValidationError, ValidationInfo
+from pydantic import model_validator as validate_model
 
 from memory.knowledge.graph import Kind
 from memory.store.plurals import many
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T", bound="Form")
 
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json)?", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(r"</think>", re.IGNORECASE)
 _MOST = 60  # of anything in one answer
+_CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref", "$defs")
+"""What every provider that can be held to a schema knows of JSON Schema."""
+_log = structlog.get_logger("bot.upkeep")
 
 
 class Unusable(Exception):
     """An answer that cannot be used, in words of ours; nothing is done by it."""
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+class Form(BaseModel):
+    """What an answer, or a part of one, has. Keys beside it are not read; they are counted in the context."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    @validate_model(mode="before")
+    @classmethod
+    def _count_others(cls, given: Any, info: ValidationInfo) -> Any:
+        if isinstance(given, dict) and isinstance(info.context, list):
+            info.context.extend(given.keys() - cls.model_fields.keys())
+        return given
 
 
-class MergeWish(_Answer):
+class MergeWish(Form):
     sources: list[str] = Field(min_length=2, max_length=3)
     content: str = Field(min_length=1, max_length=2_000)
     category: str = ""
     tags: list[str] = Field(default=[], max_length=20)
 
 
-class RefineWish(_Answer):
+class RefineWish(Form):
     id: str
     category: str = ""
     tags: list[str] = Field(default=[], max_length=20)
 
 
-class Consolidation(_Answer):
+class Consolidation(Form):
     """What is to become of entries."""
 
     merge: list[MergeWish] = Field(default=[], max_length=_MOST)
@@ -51,76 +66,76 @@ class Consolidation(_Answer):
     refine: list[RefineWish] = Field(default=[], max_length=_MOST)
 
 
-class Lesson(_Answer):
+class Lesson(Form):
     sources: list[str] = Field(min_length=1, max_length=10)
     domain: str = Field(min_length=1, max_length=40)
     dont: str = Field(min_length=1, max_length=300)
-    because: str = Field(min_length=1, max_length=300)
-    instead: str = Field(min_length=1, max_length=300)
+    because: str = Field(default="", max_length=300)
+    instead: str = Field(default="", max_length=300)
 
 
-class Lessons(_Answer):
+class Lessons(Form):
     """What corrections teach."""
 
     lessons: list[Lesson] = Field(default=[], max_length=_MOST)
 
 
-class Preference(_Answer):
+class Preference(Form):
     sources: list[str] = Field(min_length=1, max_length=20)
     content: str = Field(min_length=1, max_length=500)
     strength: Literal["strong", "mild", "casual"]
     sensitive: bool = False
 
 
-class Preferences(_Answer):
+class Preferences(Form):
     """What people seem to want."""
 
     preferences: list[Preference] = Field(default=[], max_length=_MOST)
 
 
-class Named(_Answer):
+class Named(Form):
     name: str = Field(min_length=1, max_length=80)
     kind: Kind
 
 
-class Relation(_Answer):
+class Relation(Form):
     source: str
     subject: Named
     relation: str = Field(min_length=1, max_length=40)
     object: Named
 
 
-class Relations(_Answer):
+class Relations(Form):
     """Who and what entries speak of, and how these belong together."""
 
-    triples: list[object] = Field(default=[], max_length=4 * _MOST)
+    triples: list[SkipValidation[Relation]] = Field(default=[], max_length=4 * _MOST)
 
 
-class Contradiction(_Answer):
+class Contradiction(Form):
     wrong: str
     right: str
 
 
-class Contradictions(_Answer):
+class Contradictions(Form):
     """Which entries do not hold any more, and by which."""
 
     contradictions: list[Contradiction] = Field(default=[], max_length=_MOST)
 
 
-class Focused(_Answer):
+class Focused(Form):
     content: str = Field(min_length=1, max_length=600)
     category: str = ""
     tags: list[str] = Field(default=[], max_length=20)
     importance: float = Field(default=0.5, ge=0, le=1)
 
 
-class WrittenOut(_Answer):
+class WrittenOut(Form):
     """What was saved, as entries of one matter each."""
 
-    entries: list[object] = Field(default=[], max_length=_MOST)
+    entries: list[SkipValidation[Focused]] = Field(default=[], max_length=_MOST)
 
 
-class Judgement(_Answer):
+class Judgement(Form):
     """How a talk went: tools that helped, tools that failed or were missed, and messages that set something right."""
 
     quality: Literal["good", "fair", "poor"]
@@ -129,27 +144,85 @@ class Judgement(_Answer):
     corrections: list[str] = Field(default=[], max_length=_MOST)
 
 
-def read_answer(text: str, schema: type[T]) -> T:
-    """The outermost {…} of an answer, without what was thought aloud. Raises Unusable."""
-    bare = _FENCE.sub("", _THOUGHT.sub("", text)).strip()
-    start, end = bare.find("{"), bare.rfind("}")
-    if start < 0 or end < start or bare.startswith("["):
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+
+
+class Did(Form):
+    """What an agent did lately."""
+
+    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=800)]
+
+
+class Happened(Form):
+    """What happened to all in a time."""
+
+    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
+    key_decisions: tuple[Line, ...] = Field(default=(), max_length=12)
+    open_threads: tuple[Line, ...] = Field(default=(), max_length=12)
+
+
+def read_answer(text: str, form: type[T]) -> T:
+    """The one JSON object of an answer that has keys of the form. Raises Unusable, whose words quote nothing of it."""
+    found = list(_objects(_THOUGHT_ENDS.split(text)[-1]))
+    fitting = [each for each in found if each.keys() & form.model_fields.keys()]
+    if not found:
         raise Unusable("the answer was no JSON")
+    if any(each != fitting[0] for each in fitting):
+        raise Unusable("the answer had several JSON objects")
+    if not fitting and any(found):
+        raise Unusable("the answer did not fit its form: it has none of its keys")
+    others: list[str] = []
     try:
-        return schema.model_validate(json.loads(bare[start : end + 1]))
+        answer = form.model_validate(fitting[0] if fitting else {}, context=others)
     except ValidationError as error:
-        count = error.error_count()
-        raise Unusable(f"the answer did not fit its form in {count} place{'s' * (count > 1)}") from error
-    except (ValueError, RecursionError) as error:
-        raise Unusable("the answer was no JSON") from error
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(each) for each in first["loc"])
+        count = many(error.error_count(), "place")
+        what = f"{where}: {first['type'].replace('_', ' ')}"
+        raise Unusable(f"the answer did not fit its form in {count} ({what})") from error
+    if others:
+        _log.info("answer_keys_ignored", form=form.__name__, count=len(others))
+    return answer
 
 
-def each_fitting(given: Sequence[object], schema: type[T]) -> list[T]:
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects that stand in a text by themselves, not in a list."""
+    decoder, at = json.JSONDecoder(), 0
+    while (begins := re.compile(r"[\[{]").search(text, at)) is not None:
+        try:
+            found, at = decoder.raw_decode(text, begins.start())
+        except (ValueError, RecursionError):
+            at = begins.end()
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def each_fitting(given: Sequence[object], form: type[T]) -> list[T]:
     """Those of a list that fit, each by itself."""
     found = []
     for each in given:
         with suppress(ValidationError):
-            found.append(schema.model_validate(each))
+            found.append(form.model_validate(each))
+    return found
+
+
+def schema_of(form: type[Form]) -> dict[str, Any]:
+    """The form as a JSON schema to which a provider can hold a model: every key is there, and no other."""
+    return _constrained(form.model_json_schema())
+
+
+def _constrained(schema: dict[str, Any]) -> dict[str, Any]:
+    found = {name: schema[name] for name in _CONSTRAINABLE if name in schema}
+    for name in ("properties", "$defs"):
+        if name in found:
+            found[name] = {key: _constrained(value) for key, value in found[name].items()}
+    if "items" in found:
+        found["items"] = _constrained(found["items"])
+    if "anyOf" in found:
+        found["anyOf"] = [_constrained(each) for each in found["anyOf"]]
+    if "properties" in found:
+        found |= {"required": [*found["properties"]], "additionalProperties": False}
     return found
 
 

@@ -10,6 +10,7 @@ from bot.agents.context.quotes import estimate_tokens
 from bot.config.dreams import Dreams as Settings
 from bot.models.base import Request, UserMessage
 from bot.upkeep.background_calls import Background, BackgroundRequest, NoAnswer
+from bot.upkeep.model_answers import Form, schema_of
 from memory.agents import Agent
 from memory.people.audience import OWNER, Scope
 from memory.store.database import Database
@@ -64,9 +65,10 @@ class Asking:
         """Whether there is anybody to ask at all."""
         return self.chosen(agent).model != OFFLINE
 
-    async def ask(self, agent: Agent, system: str, text: str) -> str | None:
-        """What a model answers; None when it was not asked or gave no answer, and then `refused` says why."""
-        request = Request(system, (UserMessage(text),), max_tokens=_ANSWER_TOKENS)
+    async def ask(self, agent: Agent, system: str, text: str, form: type[Form]) -> str | None:
+        """What a model answers, held to the form where its provider can; None when it was not asked or gave no answer,
+        and then `refused` says why."""
+        request = Request(system, (UserMessage(text),), max_tokens=_ANSWER_TOKENS, form=schema_of(form))
         estimate = estimate_tokens(system + text) + _ANSWER_TOKENS
         if not self.has_model(agent):
             self.refused = NO_MODEL

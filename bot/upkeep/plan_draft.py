@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic
 
-from bot.upkeep.model_answers import Unusable
+from bot.upkeep.model_answers import T, Unusable, read_answer
 from bot.upkeep.model_calls import Asking
 from bot.upkeep.prompts import system
 from memory.agents import Agent
@@ -48,13 +49,14 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(Generic[T]):
     """What a pass asks about a part: `told` is shown, and an answer that could be used brings it to `position`.
 
     `unasked` and `left` say of what nothing came, where nobody answered and where the answer could not be used.
     """
 
     of: Pass
+    form: type[T]
     part: Part
     told: str
     position: int
@@ -62,14 +64,14 @@ class Question:
     left: str
 
 
-async def put(asking: Asking, agent: Agent, question: Question, read: Callable[[str], None], draft: Draft) -> None:
-    """Ask it. `read` plans what the answer says, or raises Unusable before it plans; then it is asked again."""
-    text = await asking.ask(agent, system(asking.means.directives, question.of), question.told)
+async def put(asking: Asking, agent: Agent, question: Question[T], plan: Callable[[T], None], draft: Draft) -> None:
+    """Ask it. `plan` plans what the answer says, or raises Unusable before it plans; then it is asked again."""
+    text = await asking.ask(agent, system(asking.means.directives, question.of), question.told, question.form)
     if text is None:
         draft.note(f"{question.unasked}: {asking.refused}")
         return
     try:
-        read(text)
+        plan(read_answer(text, question.form))
     except Unusable as error:
         draft.note(f"{question.left}: {error}")
         return

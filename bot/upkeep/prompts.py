@@ -62,8 +62,9 @@ or are of different things, stay apart. Give notes a category (a/b/c, letters, d
 theirs are missing or wrong. Retire a note only if it is worthless noise, such as a greeting or a test.""",
     Pass.LESSONS: """\
 People corrected an agent. Say what it should not do again, why, and what to do instead, in the third person, from \
-the corrections alone, without names or numbers that are not in them, each part beginning in lower case. Leave out \
-corrections of mere facts and whatever teaches nothing for the next time.""",
+the corrections alone, without names or numbers that are not in them, each part beginning in lower case. Leave \
+`because` empty where nobody said why. Leave out corrections of mere facts and whatever teaches \
+nothing for the next time.""",
     Pass.PREFERENCES: """\
 Infer lasting preferences of people from what they said: how they like to be answered, what they want and avoid. \
 Begin each with the person's name. Name all messages that show it, of one person each. `strength` is how strongly it \

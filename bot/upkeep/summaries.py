@@ -27,7 +27,8 @@ from bot.upkeep.due_summaries import (
     due_weeks,
     standing_of,
 )
-from bot.upkeep.summary_prompts import Did, Happened, Told
+from bot.upkeep.model_answers import Did, Happened, Unusable, read_answer, schema_of
+from bot.upkeep.summary_prompts import Told
 from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER
 from memory.knowledge import summaries, summary_sources
@@ -237,15 +238,15 @@ class SummaryJob:
         self, database: Database, errand: BackgroundRequest, request: Request, form: type[Told]
     ) -> tuple[Told, str]:
         """One answer in the form that is wanted; what is not in it is asked for once more. Raises NoAnswer."""
-        request = replace(request, max_tokens=_TOKENS)
+        request = replace(request, max_tokens=_TOKENS, form=schema_of(form))
         answer = await self.background.ask(database, errand, request)
         try:
-            return summary_prompts.read(answer.text, form), answer.model
-        except ValueError as error:
+            return read_answer(answer.text, form), answer.model
+        except Unusable as error:
             repair = summary_prompts.REPAIR.format(error)
         shown = (*request.messages, AssistantMessage(answer.text[:4_000]), UserMessage(repair))
         answer = await self.background.ask(database, errand, replace(request, messages=shown))
         try:
-            return summary_prompts.read(answer.text, form), answer.model
-        except ValueError as error:
+            return read_answer(answer.text, form), answer.model
+        except Unusable as error:
             raise NoAnswer("failed", f"twice not the form that was asked for ({error})") from error

@@ -5,14 +5,12 @@ an extract counts and quotes: it says that it is one, and claims to have underst
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from typing import TypeVar
 
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_tokens, joined, line, quotation, say
+from bot.upkeep.model_answers import Did, Happened
 from memory.knowledge.summaries import ConstellationSummary
 from memory.queue.messages import Message
 from memory.store.plurals import many
@@ -22,28 +20,6 @@ CHUNK_TOKENS = 12_000
 _SHOWN = 600  # characters of one message
 _QUOTED = 140  # of one in an extract
 _NAMED = 5  # people and places in an extract
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
-
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
-
-
-class Did(BaseModel):
-    """What an agent did lately."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=800)]
-
-
-class Happened(BaseModel):
-    """What happened to all in a time."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
-    key_decisions: tuple[Line, ...] = Field(default=(), max_length=12)
-    open_threads: tuple[Line, ...] = Field(default=(), max_length=12)
-
 
 Told = TypeVar("Told", Did, Happened)
 
@@ -60,17 +36,6 @@ empty. Keep names, dates and numbers; report, and make nothing up. {_QUOTES}"""
 DAY = f"You tell in short what happened on one day where people and agents talk. {_HAPPENED}"
 WEEK = f"You tell in short what happened in one week, from what was told of each of its days. {_HAPPENED}"
 REPAIR = "That was not it ({}). Answer with the JSON object alone."
-
-
-def read(text: str, form: type[Told]) -> Told:
-    """What a model gave. Raises ValueError, with words that quote nothing of it."""
-    fenced = _FENCE.match(text)
-    try:
-        return form.model_validate_json(fenced[1] if fenced else text.strip())
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = first["loc"][0] if first["loc"] and first["loc"][0] in form.model_fields else "the answer"
-        raise ValueError(f"{where}: {first['type'].replace('_', ' ')}") from error
 
 
 # ------------------------------------------------------------------------------------------------- for a model

@@ -185,6 +185,17 @@ async def test_an_option_that_a_model_does_not_take_is_left_out_from_then_on(
     assert [entry["option"] for entry in logs] == ["temperature"]
 
 
+async def test_a_model_is_held_to_a_form_until_its_server_says_that_it_cannot(server: Server, model: HttpModel) -> None:
+    error = {"message": "This response_format type is unavailable now", "type": "invalid_request_error"}
+    refused = web.Response(status=400, body=json.dumps({"error": error}), content_type="application/json")
+    answered = [web.Response(body=HI + STOP + DONE, content_type="text/event-stream") for _ in range(3)]
+    server.responses = (answered[0], refused, *answered[1:])
+    asked = replace(TOOLS, tools=(), form={"type": "object", "properties": {}})
+    assert [(await last(model, asked)).text for _ in range(3)] == ["Hi"] * 3
+    said = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": asked.form}}
+    assert [each.get("response_format") for each in server.asked or ()] == [said, said, None, None]
+
+
 async def test_a_request_that_is_refused_without_the_option_too_is_refused(server: Server, model: HttpModel) -> None:
     error = json.dumps({"error": {"message": "temperature is what I do not like"}})
     server.responses = tuple(web.Response(status=400, body=error, content_type="application/json") for _ in range(2))

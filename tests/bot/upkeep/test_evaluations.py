@@ -107,7 +107,6 @@ async def test_a_model_grades_and_notices_corrections_that_no_rule_knows(tmp_pat
         answers(quality="awful"),
         answers(quality="poor", corrections=["m2"]),
         answers(quality="poor", corrections=["m9"]),
-        answers(quality="poor", more=1),
         says("poor"),
     ],
 )
@@ -120,7 +119,7 @@ async def test_what_an_answer_may_not_say_counts_for_nothing(tmp_path: Path, wro
 
 
 async def test_names_of_tools_that_were_not_used_are_left_out_of_a_judgement_that_holds(tmp_path: Path) -> None:
-    reply = answers(quality="poor", worked=["recall", "rm_rf", "recall"], failed=["calculate", "quetzal"])
+    reply = answers(quality="poor", worked=["recall", "rm_rf", "recall"], failed=["calculate", "quetzal"], more=1)
     async with ground(tmp_path, reply) as g:
         bad = call("calculate", "1", expression="1/0")
         g.service.model.replies.extend([says("", bad, call("recall", "2", operation="read")), says("no")])

@@ -170,6 +170,19 @@ async def test_a_lesson_that_nobody_gave_is_not_learned(tmp_path: Path, lesson: 
         assert note in await g.report()
 
 
+async def test_a_reason_that_nobody_gave_is_not_learned(tmp_path: Path) -> None:
+    lesson = {"sources": ["c1"], "domain": "mail", "dont": "send mails unasked", "instead": "show a draft"}
+    guessed = {**lesson, "because": "sending is slow"}
+    none = {**lesson, "sources": ["c2"], "dont": "send mails at all"}
+    async with ground(tmp_path, answers(lessons=[guessed, none])) as g:
+        await corrected(g, "no, do not send mails unasked, show me a draft")
+        await corrected(g, "no, don't send mails at all", number=3)
+        await g.run()
+        learned = {content for _, content in await lessons(g)}
+        assert learned == {f"Don't send mails {each}; instead show a draft." for each in ("unasked", "at all")}
+        assert "a reason was left out: nobody had said it" in await g.report()
+
+
 async def test_lessons_of_one_place_are_not_known_in_another(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await corrected(g, "No, never speak of my quetzal", ANNS)
@@ -191,6 +204,19 @@ async def inferred(g: Ground) -> list[str]:
 
 
 SHORT = {"content": "Ann prefers short answers.", "sensitive": False}
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [("because she is on a train", "Ann prefers short answers."), ("because she reads slowly", None)],
+)
+async def test_a_preference_keeps_only_a_reason_that_was_said(tmp_path: Path, reason: str, kept: str | None) -> None:
+    content = f"Ann prefers short answers {reason}."
+    found = [{"content": content, "strength": "strong", "sources": ["m1"]}]
+    async with ground(tmp_path, answers(preferences=found), preferences=True) as g:
+        await g.service.heard(said("short answers please, I read slowly!", 1))
+        await g.run()
+        assert await inferred(g) == [kept or content]
 
 
 @pytest.mark.parametrize(
