@@ -30,8 +30,10 @@ SOURCE = "api"
 
 def place_of(who: str, whom: str, called: str = "") -> Place:
     """The conversation of a program, or of the dashboard, with the group of that id, which is called so."""
-    name = flatten(f"the {who} with {called}" if who == "dashboard" else f"{who} with {called}")
-    return Place(PlaceId(f"{SOURCE}:{who}/{whom}"), PlaceKind.TERMINAL, OWNER, name=name)
+    page = who == "dashboard"
+    name = flatten(f"the {who} with {called}" if page else f"{who} with {called}")
+    kind = PlaceKind.DASHBOARD if page else PlaceKind.API
+    return Place(PlaceId(f"{SOURCE}:{who}/{whom}"), kind, OWNER, name=name)
 
 
 class ApiSource:

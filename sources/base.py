@@ -30,6 +30,8 @@ class PlaceKind(StrEnum):
     DIRECT = "direct"
     GROUP = "group"
     TERMINAL = "terminal"
+    API = "api"
+    DASHBOARD = "dashboard"
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,6 @@ class PromptInputs:
     claimed: tuple[InRow, ...] = ()
     """The inbox rows that it answers, or of which it does a part."""
     place_name: str = ""
-    place_kind: str = ""
     zone: str = ""
     """On whose clocks the person lives, where they said so."""
     stable: tuple[Block, ...] = ()
@@ -202,7 +201,6 @@ def gather(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) 
     found = replace(
         material,
         place_name=place.name if place else "",
-        place_kind=place.kind if place else "",
         zone="" if turn.person is None else quiet_hours.of(rows, (turn.person,)).zone,
         stable=tuple(block for block in visible if block.id not in referenced),
         referenced=tuple(block for block in visible if block.id in referenced),

@@ -1,256 +1,423 @@
 """What a message wants. Pure: a text goes in, intents come out, in the order they were said."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TypeAlias
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
+from bot.models.offline.facts import clauses
 from bot.models.offline.language import Language
-from bot.models.offline.statements import clauses
-from bot.models.offline.sums import read_sum
-from bot.models.offline.text import LONGEST, clean, content_words, sentences
-from bot.models.offline.wishes import (
-    AddEvent,
-    AddTask,
-    Agenda,
-    Finish,
-    LookBack,
-    Remind,
-    Unclear,
-    corrected,
-    look_back,
-    time_alone,
-    wish,
-)
+from bot.models.offline.text import LONGEST, clean, content_words, month_and_day, sentences
+from memory.store.errors import StoreError
+from scheduler.dates import Found, find_when
+from scheduler.triggers import next_run
 
 _LONGEST_UNASKED = 300
 """A statement that is kept without being asked is short; nobody's essay is mined."""
 _LONGEST_ITEM = 60  # characters of a line that is one of a list
+_LONGEST_SUM = 200
 _SHORTEST_SLIP = 5  # letters of a word that is taken for a misspelt order
 _MOST_SLIPS = 4  # words of a sentence in which a misspelt order is known again
+_SNOOZED = 10  # minutes, where none are said
 _TRAILING = " \t\n.!。！…"
 _ASKED = _TRAILING + "?？"
+_QUOTES = "\"“”„«»「」'"
 _CALLED = r"(?i)\s{0,8}(?:(?:<@[!&]?\d{1,25}>|@[\w.-]{1,40}|carina|カリーナ)[\s,:;.!?、。！？]{0,8}){1,5}"
 """Nothing but who is spoken to."""
+_ISO = r"\b(\d{4})-(\d{2})-(\d{2})\b"
+_MARK = r"[:.]\d\d(?: ?[ap]m)?|時(?:半|\d{1,2}分)?| ?[ap]m| ?uhr|"
+_FROM_TO = (
+    rf"(?i)(?:\b(?:from|von|at|um) )?(?<![0-9A-Za-z:.-])(?P<hour>\d{{1,2}})(?P<mark>{_MARK})"
+    rf" ?(?:to|until|till|bis|-|–|から) ?(?P<hour2>\d{{1,2}})(?P<mark2>{_MARK})(?:まで)?(?![0-9A-Za-z:-])"
+)
+_SUM = r"(?=.*\d)(?=.*(?:\d\W*[-+*/]\W*[\d(]|sqrt))[-+*/().\d\s]*(?:sqrt[-+*/().\d\s]*)*"
+_NUMBER, _DATE = r"[-/.\d\s]*", r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\s*"
+"""Figures with dashes and slashes alone are a number or a date where nobody asks what they are."""
+_DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True)
-class Remember:
-    fact: str
-    asked: bool = True
-    """False for a lasting statement that nobody asked us to keep."""
+class Intent(NamedTuple):
+    """One thing that is wanted, by the name of its act (`acts.py`); what an act does not need is empty."""
 
-
-@dataclass(frozen=True)
-class Ask:
-    question: str
-
-
-@dataclass(frozen=True)
-class Forget:
-    what: str
-
-
-@dataclass(frozen=True)
-class ListKnown:
-    """What is stored about the person."""
-
-
-@dataclass(frozen=True)
-class Say:
-    """An answer that needs no memory: a phrase by name, friendly or plain; `text` is its matter."""
-
-    phrase: str
-    friendly: bool = False
+    act: str
     text: str = ""
+    """The fact, question, title or sum."""
+    name: str = ""
+    """The phrase to say, or the tool whose list is wanted."""
+    when: str = ""
+    """A time in the person's words; of a look back its first day."""
+    other: str = ""
+    """The end of an event, the reminder that one replaces, the last day of a look back."""
+    number: int = 0
+    """Minutes, days or characters."""
+
+
+STATEMENT = Intent("statement")
+"""Something said that wants nothing; it may belong to what stands before it."""
+_LOOSE = (STATEMENT.act, "done_perhaps")
+_WEAK = (STATEMENT.act, "ask")
 
 
 @dataclass(frozen=True)
-class TooLong:
-    length: int
+class Parser:
+    """Reads messages of one language at one time."""
 
+    language: Language
+    now: datetime
+    """On the clocks of who speaks."""
 
-@dataclass(frozen=True)
-class Statement:
-    """Something said that wants nothing; it may belong to what stands before it."""
+    def parse(self, said: str, before: str = "") -> tuple[Intent, ...]:
+        """Every intent of one message; small talk falls away beside something to do.
 
+        `before` is what the same person said last: what was missing of it is filled in, or it is corrected.
+        """
+        said = said.strip()
+        text = self.language.spell(clean(said))
+        if len(said) > LONGEST:  # refused as a fact, otherwise work for a language model
+            start, end = next(sentences(text, self.language), (0, 0))
+            kept = self.sentence(text[start : min(end, 400)]).act in ("remember", "note")
+            return (Intent("too_long", number=len(said)) if kept else Intent("say", name="cannot"),)
+        if before and (joined := self._following(text, before)):
+            return (joined,)
+        intents = tuple(dict.fromkeys(self._intents(text)))
+        busy = tuple(each for each in intents if each.act not in (STATEMENT.act, "talk"))
+        return busy or intents[:1]
 
-@dataclass(frozen=True)
-class Clock:
-    """What time it is, or what day: "time", "day"."""
+    def statements(self, text: str) -> Iterator[str]:
+        """What a message states as a fact: neither question nor command nor small talk."""
+        part = self.language.spell(clean(text)[:LONGEST])
+        for start, end in sentences(part, self.language):
+            said = part[start:end].strip()
+            intent = self.sentence(said)
+            if intent.act in ("remember", "note"):
+                yield intent.text
+            elif (intent.act in _LOOSE or intent.name == "offer_task") and not said.startswith(">"):
+                yield said
 
-    wanted: str
+    def is_question(self, text: str) -> bool:
+        """Whether a sentence asks."""
+        return any(self.language.begins("question", each) for each in (text, self._spelt(text)))
 
+    def sentence(self, text: str) -> Intent:
+        """One sentence; where it is no command, once more without its lead ("hey Carina, ...")."""
+        best = STATEMENT
+        for _ in range(4):
+            intent = self._corrected_spelling(text.strip())
+            best = intent if intent != STATEMENT else best
+            lead = self.language.begins("lead", text)
+            if intent.act not in _WEAK or lead is None:
+                break
+            text = text[lead.end() :]
+        return best
 
-@dataclass(frozen=True)
-class Sum:
-    expression: str
+    # ------------------------------------------------------------------------------------------ between sentences
 
-
-Intent: TypeAlias = Remember | Ask | Forget | ListKnown | LookBack | Clock | Sum | Agenda | Say | TooLong | Statement
-
-
-def understand(said: str, language: Language, now: datetime, before: str = "") -> tuple[Intent, ...]:
-    """Every intent of one message; small talk falls away beside something to do.
-
-    `before` is what the same person said last: what was missing of it is filled in, or it is corrected.
-    """
-    said = said.strip()
-    text = language.spell(clean(said))
-    if len(said) > LONGEST:
-        return (_long(said, text, language, now),)
-    if before and (joined := _following(text, language, now, before)):
-        return (joined,)
-    intents = tuple(dict.fromkeys(_read(text, language, now)))
-    busy = tuple(each for each in intents if not isinstance(each, Statement) and not _friendly(each))
-    return busy or intents[:1]
-
-
-def _following(text: str, language: Language, now: datetime, before: str) -> Intent | None:
-    """What a message means right behind another one: the time that was missing, a yes to an offer, a correction."""
-    match next(iter(understand(before, language, now)), None):
-        case Unclear("remind_when" | "event_when", missing) if when := time_alone(text, now, language):
-            both = (f"{missing} {when}", f"{when} {missing}")
-            read = (classify(each, language, now) for each in both)
-            return next((each for each in read if isinstance(each, Remind | AddEvent)), None)
-        case Say("offer_task", text=title) if language.begins("yes", text):
-            return AddTask(title)
-        case Remind() as wanted if meant := language.begins("meant", text):
-            return corrected(wanted, meant["what"], now, language)
-        case _:
-            return None
-
-
-def statements(text: str, language: Language, now: datetime) -> Iterator[str]:
-    """What a message states as a fact: neither question nor command nor small talk."""
-    part = language.spell(clean(text)[:LONGEST])
-    for start, end in sentences(part, language):
-        match classify(part[start:end], language, now):
-            case Remember(fact):
-                yield fact
-            case Statement() | Finish(_, True) | Say("offer_task") if not part[start:end].lstrip().startswith(">"):
-                yield part[start:end].strip()
+    def _following(self, text: str, before: str) -> Intent | None:
+        """What a message means right behind another one: the time that was missing, a yes to an offer, a correction."""
+        earlier = next(iter(self.parse(before)), STATEMENT)
+        match earlier:
+            case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
+                both = (f"{missing} {when}", f"{when} {missing}")
+                return next((each for each in map(self.sentence, both) if each.act in ("remind", "event")), None)
+            case Intent("say", title, "offer_task") if self.language.begins("yes", text):
+                return Intent("task", title)
+            case Intent("remind") if meant := self.language.begins("meant", text):
+                return self._corrected(earlier, meant["what"])
             case _:
-                pass
+                return None
 
+    def _corrected(self, wanted: Intent, said: str) -> Intent | None:
+        """A reminder at another time, which was said right after it: an hour alone is of the same day."""
+        when = self._time_alone(said)
+        old, new = self.find_time(wanted.when), self.find_time(when)
+        if new is None:
+            return None
+        was = self._moment(old, self.now)
+        if old and old.dated and not new.dated and was:
+            midnight = was.replace(hour=0, minute=0)
+            meant = self._moment(Parser(self.language, midnight).find_time(when), midnight)
+            when = f"{meant or was:%Y-%m-%d %H:%M}"
+        return Intent("remind", wanted.text, when=when, other=wanted.text)
 
-def is_question(text: str, language: Language) -> bool:
-    """Whether a sentence asks."""
-    return any(language.begins("question", each) for each in (text, _spelt(text, language)))
+    def _intents(self, text: str) -> Iterator[Intent]:
+        """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact."""
+        fact, fact_end, before, kept = "", 0, "", False
+        text = self._unbroken(text)
+        for start, end in sentences(text, self.language):
+            intent = self.sentence(text[start:end])
+            bare = intent.name == "remember_what"
+            if bare and before:
+                intent = Intent("remember", before)
+            elif bare and kept:
+                continue  # "My key is in the drawer. Please remember that.": it is remembered
+            kept = intent.act in ("remember", "note")
+            loose = intent == STATEMENT or intent.name == "offer_task"
+            before = text[start:end].strip(_TRAILING) if loose else ""
+            if fact and loose:
+                fact, fact_end = fact + text[fact_end:end].replace("\n", " "), end
+                continue
+            if fact:
+                yield Intent("remember", fact.strip(_TRAILING))
+                fact = ""
+            if intent.act == "remember":
+                fact, fact_end = intent.text + _ending(text[start:end]), end
+            elif intent.act == "ask":
+                yield from self._questions(intent.text)
+            else:
+                yield intent
+        if fact:
+            yield Intent("remember", fact.strip(_TRAILING))
 
+    def _unbroken(self, text: str) -> str:
+        """Lines put together where one goes on in the next: a fact to remember that is not whole yet, and a list."""
+        lines, listing, gap = [""], False, " " if self.language.spaced else ""
+        for line in text.split("\n"):
+            last, said = lines[-1].rstrip(), line.strip()
+            if said and last and self._goes_on(last, said, gap):
+                lines[-1], listing = f"{last}{gap}{said}", True
+            elif said and listing and self._is_item(said):
+                lines[-1] = f"{last}, {said}"
+            else:
+                lines.append(line)
+                listing = False
+        return "\n".join(lines[1:])
 
-def _spelt(text: str, language: Language) -> str:
-    """A sentence with a misspelt order or question word put right ("waht is ...", "remmeber that ...")."""
-    orders = language.words("orders")
-    for count, found in enumerate(re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text)):
-        word = found[0].lower()
-        if count >= _MOST_SLIPS or not language.spaced:
-            break
-        if word in language.stops | orders | language.words("no_slips"):
-            continue
-        openers = [each for each in sorted(language.words("openers")) if count == 0 and _misses(word, each)]
-        meant = [*openers, *(each for each in sorted(orders) if _slip(word, each))]
-        if meant:
-            return text[: found.start()] + meant[0] + text[found.end() :]
-    return text
+    def _goes_on(self, last: str, said: str, gap: str) -> bool:
+        """Whether a line is no whole thought without the next one."""
+        if last.endswith((":", "：")):
+            return self._is_item(said)
+        intent = self.sentence(last)
+        whole = intent.act != "remember" or not self.language.search("open", intent.text)
+        asks = intent.act == "ask" and self.language.begins("remember", last) is not None
+        if whole and not asks and intent.name != "remember_what":
+            return False
+        return self.sentence(f"{last}{gap}{said}").act in ("remember", "note")
+
+    def _is_item(self, said: str) -> bool:
+        """Whether a line is one of a list: a few words that are nothing by themselves."""
+        return len(said) <= _LONGEST_ITEM and said[-1] not in "?？!！。" and self.sentence(said) == STATEMENT
+
+    def _questions(self, asked: str) -> Iterator[Intent]:
+        """The questions of one sentence ("what's my name and where do I live?")."""
+        (further,) = self.language.patterns("search", "further")
+        parts = further.split(asked)
+        whole = all(content_words(part, self.language) for part in parts)
+        yield from (Intent("ask", part) for part in (parts if whole else (asked,)))
+
+    # ---------------------------------------------------------------------------------------------- one sentence
+
+    def _corrected_spelling(self, sentence: str) -> Intent:
+        """One sentence as it stands; where that wants nothing, with a misspelt order or question word put right."""
+        intent, spelt = self._one(sentence), self._spelt(sentence)
+        if spelt == sentence or intent.act not in _WEAK:
+            return intent
+        meant = self._one(spelt)
+        unasked = meant.act in (STATEMENT.act, "say", "talk", "note") or (intent.act == "ask" and meant.act != "ask")
+        return intent if unasked else meant
+
+    def _spelt(self, text: str) -> str:
+        """A sentence with a misspelt order or question word put right ("waht is ...", "remmeber that ...")."""
+        language, orders = self.language, self.language.words("orders")
+        known = language.stops | orders | language.words("no_slips")
+        for count, found in enumerate(re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text)):
+            word = found[0].lower()
+            if count >= _MOST_SLIPS or not language.spaced:
+                break
+            openers = language.words("openers") if count == 0 else ()
+            meant = [each for each in sorted(openers) if _misses(word, each)]
+            meant += [each for each in sorted(orders) if _slip(word, each)]
+            if meant and word not in known:
+                return text[: found.start()] + meant[0] + text[found.end() :]
+        return text
+
+    def _one(self, sentence: str) -> Intent:
+        if sentence.startswith(">"):
+            return STATEMENT
+        if re.fullmatch(_CALLED, sentence) or not sentence.strip(_ASKED + "！"):
+            return Intent("talk", name="called")
+        if not any(letter.isalnum() for letter in sentence):
+            return Intent("talk", name="ack")
+        for phrase in ("who", "help", "forget_all", "why"):
+            if self.language.begins(phrase, sentence):
+                return Intent("say", name=phrase)
+        if self.language.begins("about_me", sentence):
+            return Intent("known")
+        return (
+            self._agenda(sentence)
+            or self._command(sentence)
+            or self._clock_or_sum(sentence)
+            or self._look_back(sentence)
+            or self._small_talk(sentence)
+            or self._plain(sentence)
+        )
+
+    def _command(self, sentence: str) -> Intent | None:
+        if found := self.language.begins("remember", sentence):
+            fact = (found.groupdict().get("fact") or "").strip(_ASKED)
+            if sentence.rstrip().endswith(("?", "？")) and not self.language.search("polite", sentence):
+                return Intent("ask", sentence)
+            if self.is_question(fact) or (content_words(fact, self.language) and self.language.begins("bare", fact)):
+                return Intent("ask", fact)
+            known = content_words(fact, self.language)
+            return Intent("remember", fact) if known else Intent("say", name="remember_what")
+        found = self.language.begins("forget", sentence)
+        if found is None or self._small_talk(sentence):
+            return None
+        what = found["what"].strip(_ASKED)
+        return Intent("forget", what) if content_words(what, self.language) else Intent("say", name="forget_what")
+
+    def _clock_or_sum(self, sentence: str) -> Intent | None:
+        for wanted in ("clock_time", "clock_day"):
+            if self.language.begins(wanted, sentence):
+                return Intent("clock", name=wanted)
+        if len(sentence) > _LONGEST_SUM or not any(each.isdigit() for each in sentence):
+            return None
+        asked = self.language.begins("sum_lead", sentence)
+        text = (sentence[asked.end() :] if asked else sentence).strip(_ASKED + "=").casefold()
+        text = self.language.rewrite("sums", text)
+        named = re.fullmatch(_DATE, text) or (not asked and re.fullmatch(_NUMBER, text))
+        return Intent("sum", " ".join(text.split())) if re.fullmatch(_SUM, text) and not named else None
+
+    def _small_talk(self, sentence: str) -> Intent | None:
+        talk = next((name for name in self.language.names("chat_") if self.language.begins(name, sentence)), "")
+        return Intent("talk", name=talk.removeprefix("chat_")) if talk else None
+
+    def _plain(self, sentence: str) -> Intent:
+        language = self.language
+        if self.is_question(sentence):
+            return Intent("ask", sentence)
+        said = sentence.strip(_TRAILING)
+        lasting = len(sentence) <= _LONGEST_UNASKED and not language.search("passing", sentence)
+        if lasting and any(language.begins("lasting", language.order(part)) for part in clauses(said, language)):
+            return Intent("note", said)
+        if found := language.begins("agenda_need", sentence):
+            return Intent("say", found["what"].strip(_TRAILING), "offer_task")
+        return Intent("say", name="cannot") if language.begins("request", sentence) else STATEMENT
+
+    # ---------------------------------------------------------------------------------------------- looking back
+
+    def _look_back(self, sentence: str) -> Intent | None:
+        """What was said in some days, perhaps about something."""
+        language, rest, today = self.language, sentence, self.now.date()
+        if language.begins("talked", sentence) is None:
+            return None
+        for name in ("date", "weekdays"):
+            for pattern in language.patterns("search", name):
+                rest = pattern.sub(" ", rest)
+        for pattern, _ in language.days:
+            rest = pattern.sub(" ", rest)
+        words = content_words(re.sub(_ISO, " ", rest), language)
+        topic = " ".join(word for word in words if word not in language.words("filler"))
+        days = None
+        with suppress(ValueError, OverflowError):  # a day that does not exist
+            days = self._days(sentence, today)
+        if days is None and topic:
+            return None
+        first, last = days or (today - 6 * _DAY, today)
+        return Intent("look_back", topic, when=first.isoformat(), other=last.isoformat())
+
+    def _days(self, text: str, today: date) -> tuple[date, date] | None:
+        """The first and the last day that a text speaks of; None when it names none."""
+        for pattern, rule in self.language.days:
+            if pattern.search(text):
+                unit, number = rule.split(":")
+                if unit == "month":
+                    first = (today.replace(day=1) + int(number) * _DAY).replace(day=1)
+                    return first, (first + 31 * _DAY).replace(day=1) - _DAY
+                if unit == "week":
+                    first = today + (7 * int(number) - today.weekday()) * _DAY
+                    return first, first + 6 * _DAY
+                return today + int(number) * _DAY, today + int(number) * _DAY
+        day: date | None = None
+        for place, weekday in enumerate(self.language.patterns("search", "weekdays")):
+            if day is None and weekday.search(text):
+                day = today - ((today.weekday() - place - 1) % 7 + 1) * _DAY
+        if day is None and (iso := re.search(_ISO, text)):
+            day = date.fromisoformat(iso[0])
+        if day is None and (found := self.language.search("date", text)):
+            day = date(today.year, *month_and_day(found, self.language))
+            day = day if day <= today else day.replace(year=today.year - 1)
+        return (day, day) if day else None
+
+    # -------------------------------------------------------------------------------- reminders, tasks, events
+
+    def _agenda(self, sentence: str) -> Intent | None:
+        """What is wanted of reminders, tasks and events; None where a sentence wants nothing of the kind."""
+        begins = self.language.begins
+        for tool in ("reminders", "tasks", "events"):
+            if found := begins(f"agenda_{tool}", sentence):
+                days = next((int(name[4:]) for name, said in found.groupdict().items() if said), 0)
+                return Intent("list", name=tool, number=days)
+        for pattern in self.language.patterns("begin", "agenda_remind"):
+            if (found := pattern.match(sentence)) and self._begins_with_time(found):
+                return self._timed("remind", " ".join(filter(None, found.groups())), sentence)
+        for kind in ("timer", "alarm"):
+            if found := begins(f"agenda_{kind}", sentence):
+                text = (found.groupdict().get("for") or "").strip(_ASKED) or self.language.say(kind)
+                when = self._time_alone(found["when"].replace("-", " "))
+                missing = Intent("unclear", found[0].strip(_ASKED), "remind_when")
+                return Intent("remind", text, when=when) if when else missing
+        if found := begins("agenda_event", sentence):
+            said, ends = _without_end(found["what"])
+            return self._timed("event", said, sentence, ends)
+        if found := begins("agenda_snooze", sentence):
+            later = self._moment(self.find_time(self._time_alone(found["for"] or "")), self.now)
+            minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
+            return Intent("snooze", _unquoted(found["what"]), number=minutes)
+        for act in ("task", "done", "cancel", "done_perhaps"):
+            if (found := begins(f"agenda_{act}", sentence)) and (what := _unquoted(found["what"])):
+                return Intent(act, what)
+        return None
+
+    def _begins_with_time(self, found: re.Match[str]) -> bool:
+        """Whether what stands before a wish is nothing but its time; nothing may stand there, too."""
+        first = found.groupdict().get("first")
+        return first is None or self._time_alone(first) != ""
+
+    def _timed(self, act: str, said: str, sentence: str, other: str = "") -> Intent:
+        """Words with a time in them; where it or they are missing, they are asked for."""
+        try:
+            found = find_when(said, self.now, _zone(self.now), self.language.code)
+        except StoreError:  # a day that does not exist: the tool says so
+            return Intent(act, said, when=said, other=other)
+        if found is None:
+            return Intent("unclear", sentence.strip(_ASKED), f"{act}_when")
+        (lead,) = self.language.patterns("search", "agenda_lead")
+        text = _unquoted(lead.sub("", lead.sub("", found.rest)).strip())
+        return Intent(act, text, when=found.said, other=other) if text else Intent("unclear", name=f"{act}_what")
+
+    def find_time(self, said: str) -> Found | None:
+        """The time in some words; None as well for a day that does not exist."""
+        with suppress(StoreError):
+            return find_when(said, self.now, _zone(self.now), self.language.code) if said else None
+        return None
+
+    def _moment(self, found: Found | None, now: datetime) -> datetime | None:
+        moment = next_run(found.trigger, now) if found else None
+        return moment.astimezone(now.tzinfo) if moment else None
+
+    def _time_alone(self, said: str) -> str:
+        """The words of a time, where there is nothing else; a number of minutes alone is a time from now."""
+        said = said.strip(_ASKED)
+        for text in (said, *self.language.spans(said)):
+            found = self.find_time(text)
+            if found is not None and not any(letter.isalnum() for letter in found.left):
+                return text
+        return ""
 
 
 def _misses(word: str, meant: str) -> bool:
     """Whether a word has the letters of another in any order, perhaps without one."""
-    if word[:1] != meant[:1] or len(meant) - len(word) not in (0, 1):
-        return False
-    letters = sorted(word)
-    if len(word) == len(meant):
-        return letters == sorted(meant)
-    return any(letters == sorted(meant[:at] + meant[at + 1 :]) for at in range(1, len(meant)))
+    return word[:1] == meant[:1] and len(meant) - len(word) in (0, 1) and not Counter(word) - Counter(meant)
 
 
 def _slip(word: str, meant: str) -> bool:
     """The same of orders, or with a letter too many. Another letter may be another word (remote is not remove)."""
     return len(word) >= _SHORTEST_SLIP and (_misses(word, meant) or _misses(meant, word))
-
-
-def _friendly(intent: Intent) -> bool:
-    return isinstance(intent, Say) and intent.friendly
-
-
-def _long(said: str, text: str, language: Language, now: datetime) -> Intent:
-    """A message longer than we read: refused as a fact, otherwise work for a language model."""
-    start, end = next(sentences(text, language), (0, 0))
-    asks = isinstance(classify(text[start : min(end, 400)], language, now), Remember)
-    return TooLong(len(said)) if asks else Say("cannot")
-
-
-def _read(text: str, language: Language, now: datetime) -> Iterator[Intent]:
-    """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact."""
-    fact, fact_end, before, kept = "", 0, "", False
-    text = _unbroken(text, language, now)
-    for start, end in sentences(text, language):
-        intent = classify(text[start:end], language, now)
-        if before and intent == Say("remember_what"):
-            intent = Remember(before)
-        if kept and intent == Say("remember_what"):
-            continue  # "My key is in the drawer. Please remember that.": it is remembered
-        kept = isinstance(intent, Remember)
-        loose = isinstance(intent, Statement) or intent == Say("offer_task")
-        before = text[start:end].strip(_TRAILING) if loose else ""
-        if fact and loose:
-            fact += text[fact_end:end].replace("\n", " ")
-            fact_end = end
-            continue
-        if fact:
-            yield Remember(fact.strip(_TRAILING))
-            fact = ""
-        if isinstance(intent, Remember) and intent.asked and not fact:
-            fact, fact_end = intent.fact + _ending(text[start:end]), end
-        elif isinstance(intent, Ask):
-            yield from _questions(intent.question, language)
-        else:
-            yield intent
-    if fact:
-        yield Remember(fact.strip(_TRAILING))
-
-
-def _unbroken(text: str, language: Language, now: datetime) -> str:
-    """Lines put together where one goes on in the next: a fact to remember that is not whole yet, and a list."""
-    lines, listing, gap = [""], False, " " if language.spaced else ""
-    for line in text.split("\n"):
-        last, said = lines[-1].rstrip(), line.strip()
-        if said and last and _goes_on(last, said, language, now):
-            lines[-1], listing = f"{last}{gap}{said}", True
-        elif said and listing and _is_item(said, language, now):
-            lines[-1] = f"{last}, {said}"
-        else:
-            lines.append(line)
-            listing = False
-    return "\n".join(lines[1:])
-
-
-def _goes_on(last: str, said: str, language: Language, now: datetime) -> bool:
-    """Whether a line is no whole thought without the next one."""
-    if last.endswith((":", "：")):
-        return _is_item(said, language, now)
-    intent = classify(last, language, now)
-    wanted = intent.fact if isinstance(intent, Remember) and intent.asked else ""
-    asks = isinstance(intent, Ask) and language.begins("remember", last) is not None
-    if intent != Say("remember_what") and not asks and not (wanted and language.search("open", wanted)):
-        return False
-    joined = f"{last} {said}" if language.spaced else last + said
-    return isinstance(classify(joined, language, now), Remember)
-
-
-def _is_item(said: str, language: Language, now: datetime) -> bool:
-    """Whether a line is one of a list: a few words that are nothing by themselves."""
-    few = len(said) <= _LONGEST_ITEM and said[-1] not in "?？!！。"
-    return few and isinstance(classify(said, language, now), Statement)
-
-
-def _questions(asked: str, language: Language) -> Iterator[Ask]:
-    """The questions of one sentence ("what's my name and where do I live?")."""
-    (further,) = language.patterns("search", "further")
-    parts = further.split(asked)
-    yield from map(Ask, parts if all(content_words(part, language) for part in parts) else (asked,))
 
 
 def _ending(sentence: str) -> str:
@@ -259,90 +426,21 @@ def _ending(sentence: str) -> str:
     return f"{mark} " if sentence.endswith("\n") else mark
 
 
-def classify(sentence: str, language: Language, now: datetime) -> Intent:
-    """One sentence; where it is no command, once more without its lead ("hey Carina, ...")."""
-    best: Intent = Statement()
-    for _ in range(4):
-        intent = _read_one(sentence.strip(), language, now)
-        best = best if isinstance(intent, Statement) else intent
-        lead = language.begins("lead", sentence)
-        if not isinstance(intent, Statement | Ask) or lead is None:
-            return best
-        sentence = sentence[lead.end() :]
-    return best
+def _unquoted(what: str) -> str:
+    """A title without the quotation marks around it."""
+    what = what.strip(_ASKED + ":")
+    return what.strip(_QUOTES) if what[:1] in _QUOTES and what[-1:] in _QUOTES else what
 
 
-def _read_one(sentence: str, language: Language, now: datetime) -> Intent:
-    """One sentence as it stands; where that wants nothing, with a misspelt order or question word put right."""
-    intent, spelt = _one(sentence, language, now), _spelt(sentence, language)
-    if spelt == sentence or not isinstance(intent, Statement | Ask):
-        return intent
-    meant = _one(spelt, language, now)
-    unasked = isinstance(meant, Statement | Say) or (isinstance(meant, Remember) and not meant.asked)
-    return intent if unasked or (isinstance(intent, Ask) and not isinstance(meant, Ask)) else meant
+def _without_end(said: str) -> tuple[str, str]:
+    """What is said of an event without "to 22:00" of "from 20:00 to 22:00", and that end; empty where there is none."""
+    found = re.search(_FROM_TO, said)
+    if found is None or not (found["mark"] or found["mark2"]):
+        return said, ""
+    half = found["mark2"] if found["mark2"].strip().casefold()[:1] in ("a", "p") else ""  # from 8 to 10pm
+    begin = f"{found['hour']}{found['mark'] or half or ':00'}"
+    return f"{said[: found.start()]}{begin}{said[found.end() :]}", f"{found['hour2']}{found['mark2'] or ':00'}"
 
 
-def _one(sentence: str, language: Language, now: datetime) -> Intent:
-    if sentence.startswith(">"):
-        return Statement()
-    if re.fullmatch(_CALLED, sentence) or not sentence.strip(_TRAILING + "?？！"):
-        return Say("called", friendly=True)
-    if not any(letter.isalnum() for letter in sentence):
-        return Say("ack", friendly=True)
-    for phrase in ("who", "help", "forget_all", "why"):
-        if language.begins(phrase, sentence):
-            return Say(phrase)
-    if language.begins("about_me", sentence):
-        return ListKnown()
-    return (
-        wish(sentence, language, now)
-        or _command(sentence, language)
-        or _clock_or_sum(sentence, language)
-        or look_back(sentence, language, now)
-        or _small_talk(sentence, language)
-        or _plain(sentence, language)
-    )
-
-
-def _clock_or_sum(sentence: str, language: Language) -> Intent | None:
-    for wanted in ("time", "day"):
-        if language.begins(f"clock_{wanted}", sentence):
-            return Clock(wanted)
-    expression = read_sum(sentence, language)
-    return Sum(expression) if expression else None
-
-
-def _command(sentence: str, language: Language) -> Intent | None:
-    if found := language.begins("remember", sentence):
-        return _remember((found.groupdict().get("fact") or "").strip(_ASKED), sentence, language)
-    if found := language.begins("forget", sentence):
-        what = found["what"].strip(_ASKED)
-        if any(language.begins(talk, sentence) for talk in language.names("chat_")):
-            return None
-        return Forget(what) if content_words(what, language) else Say("forget_what")
-    return None
-
-
-def _remember(fact: str, sentence: str, language: Language) -> Intent:
-    if sentence.rstrip().endswith(("?", "？")) and not language.search("polite", sentence):
-        return Ask(sentence)
-    if not is_question(fact, language) and not content_words(fact, language):
-        return Say("remember_what")
-    return Ask(fact) if is_question(fact, language) or language.begins("bare", fact) else Remember(fact)
-
-
-def _small_talk(sentence: str, language: Language) -> Intent | None:
-    talk = next((name for name in language.names("chat_") if language.begins(name, sentence)), "")
-    return Say(talk.removeprefix("chat_"), friendly=True) if talk else None
-
-
-def _plain(sentence: str, language: Language) -> Intent:
-    if is_question(sentence, language):
-        return Ask(sentence)
-    said = sentence.strip(_TRAILING)
-    lasting = len(sentence) <= _LONGEST_UNASKED and not language.search("passing", sentence)
-    if lasting and any(language.begins("lasting", language.order(part)) for part in clauses(said, language)):
-        return Remember(said, asked=False)
-    if found := language.begins("agenda_need", sentence):
-        return Say("offer_task", text=found["what"].strip(_TRAILING))
-    return Say("cannot") if language.begins("request", sentence) else Statement()
+def _zone(now: datetime) -> str:
+    return now.tzinfo.key if isinstance(now.tzinfo, ZoneInfo) else "UTC"

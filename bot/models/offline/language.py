@@ -142,7 +142,8 @@ class Language:
 
     def compile(self, text: str, **more: str) -> re.Pattern[str]:
         """A pattern with its fragments put in; the line breaks of the file are none of it."""
-        known = {**_FRAGMENTS, **self._data["fragments"], **more}
+        verbs = "|".join(self._data["verbs"])
+        known = {**_FRAGMENTS, "verbs": verbs, **self._data["fragments"], **more}
         while found := re.search(_FRAGMENT, text):
             text = text.replace(found[0], known[found[1]])
         return re.compile(text.replace("\n", ""), re.IGNORECASE | re.DOTALL)
@@ -181,12 +182,24 @@ class Language:
 
     # ----------------------------------------------------------------------------------------------- its words
 
-    def rewrites(self, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-        """Patterns by name, each with what stands instead."""
+    def _rewrites(self, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
         listed = self._data["rewrites"].get(name, ())
         if name not in self._compiled:
             self._compiled[name] = tuple(self.compile(each) for each, _ in listed)
         return tuple(zip(self._compiled[name], (instead for _, instead in listed), strict=True))
+
+    def rewrite(self, name: str, text: str) -> str:
+        """A text with every pattern of a list replaced, one after the other."""
+        for pattern, instead in self._rewrites(name):
+            text = pattern.sub(instead, text)
+        return text
+
+    def rewrite_once(self, name: str, text: str) -> str:
+        """A text with the first pattern of a list replaced that is found."""
+        for pattern, instead in self._rewrites(name):
+            if found := pattern.search(text):
+                return text[: found.start()] + found.expand(instead) + text[found.end() :]
+        return text
 
     @functools.cached_property
     def _same(self) -> Mapping[str, str]:
@@ -195,28 +208,18 @@ class Language:
 
     def _stem(self, word: str) -> str:
         """Forms of a word fall together; crude, as full text search stems too."""
-        for pattern, instead in self.rewrites("first"):
-            word = pattern.sub(instead, word)
-        word = self._same.get(word, word)
-        for pattern, instead in self.rewrites("endings"):
-            if pattern.search(word):
-                word = pattern.sub(instead, word)
-                break
-        for pattern, instead in self.rewrites("last"):
-            word = pattern.sub(instead, word)
-        return word
+        word = self.rewrite("first", word)
+        return self.rewrite("last", self.rewrite_once("endings", self._same.get(word, word)))
 
     def variants(self, word: str) -> tuple[str, ...]:
         """Further forms of a word for full text search, whose stemmer is English."""
         base = self._same.get(word, word)
         found = [base, *(form for form, of in self._same.items() if of == base)] if base in self._same.values() else []
-        for pattern, forms in self.rewrites("forms"):
-            if match := pattern.match(word):
-                found += match.expand(forms).split()
+        found += self.rewrite_once("forms", word).split()
         return tuple(form for form in dict.fromkeys(found) if form != word)
 
-    def _replaced(self, table: str, text: str, shape: str) -> str:
-        """A text with the words of a table replaced."""
+    def _replaced(self, table: str, shape: str, text: str) -> str:
+        """A text with the words of a table replaced where they stand in a shape."""
         listed: dict[str, str] = self._data[table]
         if not listed:
             return text
@@ -227,66 +230,24 @@ class Language:
 
     def spell(self, text: str) -> str:
         """What is often left out in typing is put back (im -> I'm)."""
-        return self._replaced("spell", text, _WORD)
+        return self._replaced("spell", _WORD, text)
 
     # ------------------------------------------------------------------------------------------------ its order
 
     def turn(self, fact: str) -> str:
-        """The speaker's words seen from our side (my -> your)."""
-        if self.search("around_i", fact):
-            verbs = self._data["verbs"]
-            for pattern in self.patterns("search", "joined_verb"):
-                fact = pattern.sub(lambda found: found[1] + verbs[found[2].lower()], fact)
-            for pattern in self.patterns("search", "around_i"):
-                fact = pattern.sub(self._conjugate, fact)
-        return self._replaced("turn", fact, self._data["turned"])
-
-    def _finite(self, verb: str) -> str:
-        """A verb beside "I" in its full form (vertrag -> vertrage); empty when it is none."""
-        low, known = verb.lower(), self._data["verbs"]
-        if low in known or low + "e" in known:
-            return low if low in known else low + "e"
-        return low if low.endswith("e") and len(low) >= 4 and low not in self.words("no_verbs") else ""
-
-    def _second_person(self, verb: str) -> str:
-        """I am -> you are; a word that is no verb stays."""
-        full = self._finite(verb)
-        if not full or full in self._data["verbs"]:
-            return str(self._data["verbs"].get(full, verb))
-        for pattern, instead in self.rewrites("second_person"):
-            if pattern.search(full):
-                return pattern.sub(instead, full)
-        return full
-
-    def _conjugate(self, found: re.Match[str]) -> str:
-        """The verb beside "I": before it when that is one (esse ich), otherwise behind it."""
-        before, after = found["before"] or "", found["after"] or ""
-        if before and self._finite(before):
-            before = self._second_person(before)
-        elif after:
-            after = self._second_person(after)
-        return before + (found["gap"] or "") + found["i"] + (found["space"] or "") + after
+        """The speaker's words seen from our side (my -> your, ich wohne -> du wohnst)."""
+        if self.search("i", fact):
+            fact = self.rewrite("second_person", self._replaced("verbs", self._data["beside_i"], fact))
+        return self._replaced("turn", self._data["turned"], fact)
 
     def mend(self, clause: str) -> str:
         """A subordinate clause as a main clause, verb second; what cannot be put in order stays as it is."""
-        found = self.search("clause", clause)
-        if found is None or self.search("two_clauses", clause):
-            return clause
-        subject, verb, rest, own = found["subject"], found["verb"], found["rest"] or "", found["subject"] == "ich"
-        parted = self.search("parted", verb)
-        if parted and parted["verb"].endswith("e" if own else "t"):
-            return " ".join(filter(None, (subject, parted["verb"], rest, parted["away"])))
-        third = self.search("third_person", verb) is not None
-        is_verb = bool(self._finite(verb)) if own else third or (verb[:1].islower() and verb.endswith("t"))
-        return " ".join(filter(None, (subject, verb, rest))) if is_verb else clause
+        mended = self.rewrite_once("mend", clause)
+        return clause if mended == clause else " ".join(mended.split())
 
     def order(self, sentence: str) -> str:
         """A statement with its subject first, for looking at only ("in Graz wohne ich" -> "ich wohne in Graz")."""
-        for pattern, instead in self.rewrites("order"):
-            found = pattern.search(sentence)
-            if found and ("own" not in found.re.groupindex or self._finite(found["own"])):
-                return found.expand(instead) + sentence[found.end() :]
-        return sentence
+        return self.rewrite_once("order", sentence)
 
     def shown(self, fact: str, longest: int = 600) -> str:
         """The person's own words seen from our side; quoted where turning would get them wrong."""

@@ -6,8 +6,7 @@ of the calls it made for them, which it knows by their ids.
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
 
 from bot.models.base import (
@@ -25,11 +24,10 @@ from bot.models.base import (
 )
 from bot.models.health import key_setting
 from bot.models.offline.acts import act
-from bot.models.offline.intents import Say, understand
+from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import Language, language, spoken
-from bot.models.offline.patrol import is_patrol, patrol
 from bot.models.offline.text import LONGEST, detect, uncalled
-from bot.models.offline.turn import Desk, Lines, Saved, Turn
+from bot.models.offline.turn import Context, Lines, PendingError, Turn
 from memory.store.clock import Clock
 from scheduler.zones import zone_of
 
@@ -39,12 +37,6 @@ _DECISIONS = ("approved", "denied", "expired", "withdrawn", "used")
 """Events that tell what became of a request; any other one is a timer's or another agent's."""
 _HARMLESS = {"recall": {"operation": "read"}, "search": {"domain": "all"}}
 """Calls that rules of a turn may demand and that we know how to make."""
-
-
-@dataclass(frozen=True)
-class _Reply:
-    text: str = ""
-    calls: tuple[Call, ...] = ()
 
 
 class OfflineModel:
@@ -63,42 +55,35 @@ class OfflineModel:
         self._zone = zone
 
     async def complete(self, request: Request) -> AsyncIterator[Event]:
-        reply = self._reply(request, self._clock().astimezone(UTC))
-        for start in range(0, len(reply.text), _PIECE):
-            yield TextDelta(reply.text[start : start + _PIECE])
-        yield Answer(text=reply.text, calls=reply.calls, usage=Usage(), model=self.name)
+        text, calls = self._reply(request, self._clock().astimezone(UTC))
+        for start in range(0, len(text), _PIECE):
+            yield TextDelta(text[start : start + _PIECE])
+        yield Answer(text=text, calls=calls, usage=Usage(), model=self.name)
 
-    def _reply(self, request: Request, now: datetime) -> _Reply:
-        if is_patrol(request):
-            return _Reply(*patrol(request, now))
-        if _woken(request):
-            return _Reply()
+    def _reply(self, request: Request, now: datetime) -> tuple[str, tuple[Call, ...]]:
+        newest, speaks = _newest(request), _language_before(request)
+        if newest is not None and newest.event in ("sleeptime", "agent"):  # no rule knows what to look after
+            return "", ()
         zone = request.zone or self._zone
         heard, since = _unanswered(request)
         turn = _turn(request, since, heard, now.astimezone(zone_of(zone)), zone)
-        before = _said_before(request.messages[:since], heard)
-        speaks = _language_before(request)
         calls: list[Call] = []
         said: list[Lines] = []
-        for number, message in enumerate(heard):
-            words = uncalled(message.said, request.agent)
-            speaks = detect(words[:LONGEST], speaks.code)
-            intents = understand(words, speaks, turn.now, before) if words.strip() else (Say("picture"),)
-            before = words
-            for place, intent in enumerate(intents):
-                ident = f"off_{_digest(message)}_{number}_{place}"
-                step = act(intent, Desk(turn, speaks, message.speaker, ident))
-                if isinstance(step, Lines):
-                    said.append(step)
-                else:
-                    calls.extend(step)
+        for context, intent in _wanted(request, turn, heard, since, speaks):
+            speaks = context.language
+            try:
+                said.append(act(intent, context))
+            except PendingError as pending:
+                calls.extend(pending.calls)
         if not calls and heard:
             calls.extend(_forced(request, turn, heard[-1]))
         if calls:
-            return _Reply(calls=tuple(calls))
+            return "", tuple(calls)
+        if newest is not None and newest.event == "patrol":
+            return said[0].text, ()
         if not heard and not _spoken(request):
-            return _Reply(_decided(request, speaks))
-        return _Reply(text=self._with_reason(said, speaks, request, turn.now))
+            return _decided(request, speaks), ()
+        return self._with_reason(said, speaks, request, turn.now), ()
 
     def _with_reason(self, said: list[Lines], speaks: Language, request: Request, now: datetime) -> str:
         """The answer; where a language model would have known more, also why none answered."""
@@ -127,12 +112,29 @@ class OfflineModel:
         return {self._reason(language(code), request) for code in codes} - {""}
 
 
+def _wanted(
+    request: Request, turn: Turn, heard: list[UserMessage], since: int, speaks: Language
+) -> Iterator[tuple[Context, Intent]]:
+    """Every intent of what was heard, each with what it works with."""
+    if (newest := _newest(request)) is not None and newest.event == "patrol":
+        yield Context(turn, speaks, "", f"off_{_digest(newest)}_patrol"), Intent("patrol")
+        return
+    before = _said_before(request.messages[:since], heard)
+    for number, message in enumerate(heard):
+        words = uncalled(message.said, request.agent)
+        speaks = detect(words[:LONGEST], speaks.code)
+        intents = Parser(speaks, turn.now).parse(words, before) if words.strip() else (Intent("say", name="picture"),)
+        before = words
+        for place, intent in enumerate(intents):
+            yield Context(turn, speaks, message.speaker, f"off_{_digest(message)}_{number}_{place}"), intent
+
+
 def _compose(said: list[Lines], speaks: Language) -> str:
     """One message: what was stored as one list, and each thing once."""
-    saved = [lines.fact for lines in said if isinstance(lines, Saved)]
-    parts = [lines.text for lines in said if len(saved) < 2 or not isinstance(lines, Saved)]
+    saved = list(dict.fromkeys(lines.fact for lines in said if lines.fact))
+    parts = [lines.text for lines in said if len(saved) < 2 or not lines.fact]
     if len(saved) > 1:
-        parts.insert(0, "\n".join([speaks.say("saved_list"), *(f"- {fact}" for fact in dict.fromkeys(saved))]))
+        parts.insert(0, "\n".join([speaks.say("saved_list"), *(f"- {fact}" for fact in saved)]))
     return "\n".join(dict.fromkeys(parts))
 
 
@@ -157,7 +159,8 @@ def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
     Only the speaker of the newest message is heard: what others said before stands there as context.
     """
     heard: list[UserMessage] = []
-    since = len(request.messages)
+    people = [place for place, message in enumerate(request.messages) if isinstance(message, UserMessage)]
+    since = people[-1] if people else 0
     for position in range(len(request.messages) - 1, -1, -1):
         message = request.messages[position]
         if isinstance(message, AssistantMessage) and not message.calls:
@@ -205,12 +208,6 @@ def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, .
 
 def _newest(request: Request) -> UserMessage | None:
     return next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
-
-
-def _woken(request: Request) -> bool:
-    """Whether the agent is to look after things by itself, or another one wrote to it, which no rule can answer."""
-    newest = _newest(request)
-    return newest is not None and newest.event in ("sleeptime", "agent")
 
 
 def _decided(request: Request, speaks: Language) -> str:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from bot.models.base import Call, ToolMessage
 from bot.models.offline.language import Language
@@ -17,6 +17,14 @@ from scheduler.zones import zone_of
 from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_PLACES = {
+    "terminal": "at_terminal",
+    "direct": "in_direct",
+    "dashboard": "on_dashboard",
+    "api": "over_api",
+}
+"""How places without a name of their own are told, by their kind (`sources.base.PlaceKind`)."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +35,20 @@ class Lines:
     friendly: bool = False
     beyond: bool = False
     """Whether it is what a language model would have known or done."""
-
-
-@dataclass(frozen=True)
-class Saved(Lines):
+    fact: str = ""
     """A fact that was stored; several of them make one list."""
 
-    fact: str = ""
+
+class PendingError(Exception):
+    """An intent that needs calls first."""
+
+    def __init__(self, calls: tuple[Call, ...]) -> None:
+        super().__init__()
+        self.calls = calls
 
 
-Step: TypeAlias = Lines | tuple[Call, ...]
-"""Either the answer, or the calls that are needed first."""
+class FailedError(Exception):
+    """An intent that cannot go on; the person is told why."""
 
 
 class Record(NamedTuple):
@@ -60,11 +71,21 @@ class Record(NamedTuple):
             return self.mine
         return not self.speaker or self.speaker.casefold().strip() == speaker.casefold().strip()
 
+    @property
+    def order(self) -> tuple[datetime, int, str]:
+        """Orders records by time; of one moment by number."""
+        return self.at or _LONG_AGO, len(self.id), self.id
+
 
 def text_of(row: object, *names: str) -> str:
     """The first of these fields that is a text."""
     found = (row.get(name) for name in names) if isinstance(row, dict) else ()
     return next((value for value in found if isinstance(value, str)), "")
+
+
+def number_of(row: object, name: str) -> int:
+    value = row.get(name) if isinstance(row, dict) else None
+    return value if isinstance(value, int) else 0
 
 
 def moment_of(text: str) -> datetime | None:
@@ -76,7 +97,7 @@ def moment_of(text: str) -> datetime | None:
         return None
 
 
-def read_record(row: object, kind: str = "entry") -> Record | None:
+def read_record(row: object) -> Record | None:
     """A row of a result; None where it holds no words."""
     text = text_of(row, "text", "content")
     if not isinstance(row, dict) or not text.strip():
@@ -89,13 +110,13 @@ def read_record(row: object, kind: str = "entry") -> Record | None:
         speaker=text_of(row, "speaker"),
         place=text_of(row, "place"),
         place_kind=text_of(row, "place_kind"),
-        kind=text_of(row, "kind") or kind,
+        kind=text_of(row, "kind") or "entry",
         role=text_of(row, "role"),
         mine=mine if isinstance(mine, bool) else None,
     )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Turn:
     """One turn as the request shows it."""
 
@@ -108,21 +129,14 @@ class Turn:
     """Ids of calls that were already made."""
     said: Set[str]
     """Texts of the turn itself, which are no memory."""
-    agent: str = ""
+    agent: str
     """The name of who answers."""
     gone: set[str] = field(default_factory=set)
     """Entries that this turn deletes."""
 
 
-@dataclass(eq=False)
-class Failed(Exception):
-    """A step that cannot go on; the person is told why."""
-
-    lines: Lines
-
-
 @dataclass(frozen=True)
-class Desk:
+class Context:
     """One intent in its turn. `ident` begins the ids of its calls, the same at every step."""
 
     turn: Turn
@@ -135,55 +149,40 @@ class Desk:
     def call(self, step: str, tool: str, **arguments: Any) -> Call:
         return Call(f"{self.ident}_{step}", tool, json.dumps(arguments, sort_keys=True))
 
-    def pending(self, *calls: Call) -> tuple[Call, ...]:
-        """The calls that were not made yet. Raises Failed where one needs a tool that is not there."""
+    def make(self, *calls: Call) -> None:
+        """Raises PendingError where some were not made yet, FailedError where one needs a tool that is not there."""
         for missing in (call.name for call in calls if call.name not in self.turn.tools):
-            raise Failed(Lines(self.language.say("missing_tool", tool=missing)))
-        return tuple(call for call in calls if call.id not in self.turn.made and call.id not in self.turn.results)
+            raise FailedError(self.language.say("missing_tool", tool=missing))
+        known = self.turn.made | self.turn.results.keys()
+        if pending := tuple(call for call in calls if call.id not in known):
+            raise PendingError(pending)
 
-    def data(self, step: str) -> Any:
-        """The data of a call that was made. Raises Failed where there is none."""
-        result = self.turn.results.get(f"{self.ident}_{step}")
-        if result is None:
-            raise self.unreadable()
-        if not result.ok and isinstance(result.data, dict) and "waiting" in result.data:
-            raise Failed(Lines(self.language.say("waits")))
-        if not result.ok:
-            raise self._failed(one_line(result.text, _LONGEST_TOOL_TEXT))
-        return result.data
+    def data(self, call: Call) -> Any:
+        """The data of a call that was made. Raises FailedError where there is none."""
+        result = self.turn.results.get(call.id)
+        if result is not None and result.ok:
+            return result.data
+        if result is not None and isinstance(result.data, dict) and "waiting" in result.data:
+            raise FailedError(self.language.say("waits"))
+        text = one_line(result.text, _LONGEST_TOOL_TEXT) if result else self.language.say("no_result")
+        raise FailedError(self.language.say("failed", text=text))
 
-    def rows(self, step: str, name: str) -> list[Any]:
-        """The list under a name in the data of a call. Raises Failed where there is none."""
-        data = self.data(step)
+    def result(self, step: str, tool: str, **arguments: Any) -> Any:
+        """The data of one call, which is made first."""
+        call = self.call(step, tool, **arguments)
+        self.make(call)
+        return self.data(call)
+
+    def rows(self, data: object, name: str) -> list[Any]:
+        """The list under a name in the data of a call. Raises FailedError where there is none."""
         rows = data.get(name) if isinstance(data, dict) else None
         if not isinstance(rows, list):
-            raise self.unreadable()
+            raise FailedError(self.language.say("failed", text=self.language.say("no_result")))
         return rows
 
-    def records(self, step: str, kind: str) -> tuple[Record, ...]:
+    def records(self, data: object) -> tuple[Record, ...]:
         """What a search found."""
-        found = (read_record(row, kind) for row in self.rows(step, "hits"))
-        return tuple(record for record in found if record is not None)
-
-    def number(self, step: str, name: str) -> int:
-        data = self.data(step)
-        value = data.get(name) if isinstance(data, dict) else None
-        return value if isinstance(value, int) else 0
-
-    def searched(self, step: str, domain: str) -> int:
-        """How many rows of a domain a search looked at."""
-        data = self.data(step)
-        listed = data.get("searched") if isinstance(data, dict) else None
-        rows = [row for row in listed or () if isinstance(row, dict)] if isinstance(listed, list) else []
-        return next(
-            (row["rows"] for row in rows if row.get("domain") == domain and isinstance(row.get("rows"), int)), 0
-        )
-
-    def _failed(self, text: str) -> Failed:
-        return Failed(Lines(self.language.say("failed", text=text)))
-
-    def unreadable(self) -> Failed:
-        return self._failed(self.language.say("no_result"))
+        return tuple(record for row in self.rows(data, "hits") if (record := read_record(row)))
 
     # ------------------------------------------------------------------------------------------------- its words
 
@@ -192,16 +191,15 @@ class Desk:
 
     def source(self, record: Record) -> str:
         """When and where something was said, as far as that is known."""
-        language, parts = self.language, []
+        say, parts = self.language.say, []
         if record.at is not None:
             at = record.at.astimezone(self.turn.now.tzinfo)
             time = f"{at:%H:%M} UTC" if self.turn.zone == "UTC" else f"{at:%H:%M}"
-            parts.append(language.say("source_time", date=date_words(at.date(), language), time=time))
+            parts.append(say("source_time", date=date_words(at.date(), self.language), time=time))
         if record.place:
-            known = {"terminal": "at_terminal", "direct": "in_direct"}
-            where = known.get(record.place_kind, "source_place")
-            parts.append(language.say(where, place=one_line(record.place, _LONGEST_NAME)))
-        return language.say("source", text=language.say("join").join(parts)) if parts else ""
+            where = _PLACES.get(record.place_kind, "source_place")
+            parts.append(say(where, place=one_line(record.place, _LONGEST_NAME)))
+        return say("source", text=say("join").join(parts)) if parts else ""
 
     def name(self, record: Record) -> str:
         return one_line(record.speaker, _LONGEST_NAME)
@@ -220,3 +218,7 @@ class Desk:
     def what(self, row: object) -> str:
         """The words of a reminder, a task or an event."""
         return one_line(text_of(row, "text"), _LONGEST_LINE)
+
+    def listed(self, rows: list[Any]) -> list[str]:
+        """One line for each reminder, task or event."""
+        return [f"- {' – '.join(filter(None, (self.what(row), self.when(row))))}" for row in rows]

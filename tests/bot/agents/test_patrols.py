@@ -406,7 +406,7 @@ async def test_without_a_language_model_it_says_which_tasks_are_due_once_and_tha
             await it.after(30)
         assert it.told() == [
             "On patrol without a language model I could look at tasks alone, not at the rest of the checklist. These "
-            "are due:\n- pay the rent (until 2026-11-22 12:50 UTC)"
+            "are due:\n- pay the rent – today at 12:50"
         ]
 
 

@@ -573,6 +573,10 @@ def test_a_name_before_a_request_is_no_call() -> None:
         ("direct", "direct messages with Ana", "my name is Ana", "who am I?", "in direct messages with Ana)"),
         ("direct", "direct messages with Ana", "mein Name ist Ana", "wie heiße ich?", ", in Direktnachrichten)"),
         ("direct", "direct messages with Ana", "私の名前はアナです", "私の名前は？", "、ダイレクトメッセージで）"),
+        ("dashboard", "the dashboard with Anchor", "my name is Ana", "who am I?", "on the dashboard)"),
+        ("api", "script with Anchor", "my name is Ana", "who am I?", "through the API)"),
+        ("api", "script with Anchor", "mein Name ist Ana", "wie heiße ich?", ", über die API)"),
+        ("api", "script with Anchor", "私の名前はアナです", "私の名前は？", "、API経由で）"),
         ("guild", "the terminal", "mein Name ist Ana", "wie heiße ich?", ", in the terminal)"),
     ],
 )
