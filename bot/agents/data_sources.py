@@ -36,6 +36,8 @@ TEMPLATE = (
     "matters to them; an empty final text stays silent.\n\n{items}"
 )
 """The usual words; an agent can have its own."""
+FIELDS = ("{source}", "{count}", "{items}")
+"""What a template can have."""
 _SHOWN = 10
 _AHEAD = timedelta(hours=24)
 _LONGEST_PAUSE = timedelta(days=1)

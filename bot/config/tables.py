@@ -329,6 +329,8 @@ class Web(Section):
     fetch: bool = False
     search: Annotated[str, AfterValidator(check_own_url)] = ""
     """The address of a SearXNG server; empty: no searching."""
+    private_hosts: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
+    """Hosts of this computer or a private network whose feeds and calendars are read."""
     ask: Asks = "always"
     server: WebServer = WebServer()
 

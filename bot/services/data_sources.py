@@ -1,13 +1,15 @@
 """Data sources for people: feeds, calendars and folders that agents are told of."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from bot.agents.data_sources import DataSources, job_id, plan
+from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
 from bot.agents.deps import OwnersSide
 from bot.agents.permissions.policy import Action
 from bot.errors import CallError, UserError
@@ -34,9 +36,19 @@ _REMOVE = commit_point("data_sources.remove")
 
 _CHANGES = Told(changes=True)
 _Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
+
+
+def _known_fields(template: str) -> str:
+    unknown = [each for each in re.findall(r"\{\w*\}", template) if each not in FIELDS]
+    if unknown:
+        raise ValueError(f"It can have {', '.join(FIELDS)}, but not {unknown[0]}")
+    return template
+
+
 _Template = Annotated[
     str,
     Field(max_length=2_000),
+    AfterValidator(_known_fields),
     Param("What the agent is told, with {source}, {count} and {items} (default: the usual words)", metavar="TEXT"),
 ]
 
@@ -98,11 +110,12 @@ class SourceSettings:
     database: Database
     clock: Clock
     schedule: Schedule
+    reader: Reader
 
     @operation("source.add", "Tell an agent what is new in a feed, a calendar or a folder", Action.SOURCES, _CHANGES)
     async def add(self, _caller: Caller, arguments: AddSource) -> Entry[SourceInfo]:
         """What is there at first is not news."""
-        kind, address = _address(arguments)
+        kind, address = await self._address(arguments)
         now = self.clock()
 
         def work(tx: Tx) -> SourceInfo:
@@ -161,30 +174,33 @@ class SourceSettings:
 
         return Sentence(text=f"Removed {await self.database.write(_REMOVE, work, durable=True)}.")
 
+    async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
+        """What kind of source it is and where. Raises CallError, UserError."""
+        if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
+            raise CallError("source add: expected one of --feed, --calendar and --folder")
+        if arguments.folder is not None:
+            folder = arguments.folder.resolve()
+            if not folder.is_dir():
+                raise UserError(f"{folder} is no folder")
+            return "folder", str(folder)
+        url = arguments.feed or arguments.calendar
+        try:
+            await self.reader.require_public(url)
+            return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
+        except WebRefused as error:
+            raise UserError(str(error)) from error
 
-def open_data_sources(approvals: Approvals, schedule: Schedule, side: OwnersSide) -> SourceSettings:
+
+def open_data_sources(
+    approvals: Approvals, schedule: Schedule, side: OwnersSide, private_hosts: Sequence[str]
+) -> SourceSettings:
     """Have sources looked at by the schedule, and their news told where the owner is told things."""
     terms = approvals.broker.terms
     owners = terms.people.owner
     owner: PersonId = next((each for each in owners if terms.private(each) == side.place), owners[0])
-    DataSources(Reader(), owner, side.place).add(schedule.kinds)
-    return SourceSettings(approvals.database, approvals.clock, schedule)
-
-
-def _address(arguments: AddSource) -> tuple[SourceType, str]:
-    """What kind of source it is and where. Raises CallError, UserError."""
-    if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
-        raise CallError("source add: expected one of --feed, --calendar and --folder")
-    if arguments.folder is not None:
-        folder = arguments.folder.resolve()
-        if not folder.is_dir():
-            raise UserError(f"{folder} is no folder")
-        return "folder", str(folder)
-    url = arguments.feed or arguments.calendar
-    try:
-        return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
-    except WebRefused as error:
-        raise UserError(str(error)) from error
+    reader = Reader(private_hosts=private_hosts)
+    DataSources(reader, owner, side.place).add(schedule.kinds)
+    return SourceSettings(approvals.database, approvals.clock, schedule, reader)
 
 
 def _named(rows: Rows, name: str) -> DataSource:

@@ -8,7 +8,7 @@ credentials, no proxy of the environment; every step has a time limit, every ans
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
@@ -63,13 +63,13 @@ async def resolve(host: str, port: int) -> Iterable[str]:
 class _VettedNetwork(httpcore.AsyncNetworkBackend):
     """Connects to vetted addresses only. The name stays the request's, so certificates are checked against it."""
 
-    def __init__(self, vet: Vet, resolving: Resolve) -> None:
-        self._vet, self._resolving = vet, resolving
+    def __init__(self, vet: Vet, resolving: Resolve, named: str = "") -> None:
+        self._vet, self._resolving, self._named = vet, resolving, named
         self._plain = httpcore.AnyIOBackend()
 
     async def connect_tcp(self, host: str, port: int, *given: Any, **named: Any) -> httpcore.AsyncNetworkStream:
         addresses = list(await self._resolving(host, port))
-        if not addresses or not all(map(self._vet, addresses)):
+        if not addresses or (host != self._named and not all(map(self._vet, addresses))):
             raise WebRefused(f"{host} is not a place of the public web, so it is not read.")
         for address in addresses[:-1]:
             try:
@@ -83,14 +83,35 @@ class _VettedNetwork(httpcore.AsyncNetworkBackend):
 
 
 class Reader:
-    """Fetches pages. `vet` and `resolving` are there for tests of what is refused; no setting reaches them."""
+    """Fetches pages. `vet` and `resolving` are there for tests of what is refused; no setting reaches them.
 
-    def __init__(self, vet: Vet = is_public, resolving: Resolve = resolve) -> None:
-        self._vet, self._resolving = vet, resolving
+    `private_hosts` are read wherever they are, if the owner's setting names them; what they lead on to is not.
+    """
+
+    def __init__(self, vet: Vet = is_public, resolving: Resolve = resolve, private_hosts: Collection[str] = ()) -> None:
+        self._vet, self._resolving, self._private = vet, resolving, frozenset(map(str.casefold, private_hosts))
+
+    async def require_public(self, url: str) -> None:
+        """Raise WebRefused for what is not read. A name that leads nowhere may do so later."""
+        parts = checked_url(url)
+        host = parts.hostname or ""
+        if host in self._private:
+            return
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                addresses = await self._resolving(_ascii(host), parts.port or 443)
+        except (OSError, TimeoutError):
+            return
+        if not all(map(self._vet, addresses)):
+            raise WebRefused(
+                f"{host} is on this computer or in a private network. To allow it, add it to `private_hosts` in "
+                "[web] of carina.toml."
+            )
 
     async def fetch(self, url: str, accept: str = "text/html, text/*;q=0.9, application/json;q=0.8") -> Page:
         """The page at a URL, through at most five redirects. Raises WebRefused in words for the model."""
-        network = _VettedNetwork(self._vet, self._resolving)
+        own = _host(url)
+        network = _VettedNetwork(self._vet, self._resolving, own if own in self._private else "")
         try:
             async with (
                 asyncio.timeout(_SECONDS),

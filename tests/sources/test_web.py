@@ -138,6 +138,34 @@ async def test_nothing_inside_is_read_under_any_spelling(host: str) -> None:
         assert there.asked == []
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["http://localhost:8480/", "http://127.0.0.1/feed", "http://[::1]/feed", "http://127.1/", "http://0x7f000001/x"],
+)
+async def test_this_computer_is_refused_before_anything_is_asked(url: str) -> None:
+    with pytest.raises(WebRefused, match=r"on this computer or in a private network.*private_hosts"):
+        await Reader().require_public(url)
+
+
+async def test_a_name_that_leads_nowhere_yet_and_a_host_that_the_owner_named_are_taken() -> None:
+    async def nowhere(_host: str, _port: int) -> Iterable[str]:
+        raise OSError
+
+    await Reader(resolving=nowhere).require_public("https://feeds.example.org/x")
+    await Reader(private_hosts=["LocalHost"]).require_public("http://localhost:1/feed")
+
+
+async def test_a_private_host_that_the_owner_named_is_read_and_leads_to_no_other() -> None:
+    async with small_web() as there:
+        reader = Reader(private_hosts=["localhost"])
+        base = there.base.replace("127.0.0.1", "localhost")
+        assert read_text(await reader.fetch(f"{base}/page")).title == "The harbour"
+        asked = len(there.asked)
+        await refused(f"{base}/inside?to={there.base}/page", "not a place of the public web", reader)
+        await refused(f"{there.base}/page", "not a place of the public web", reader)
+        assert len(there.asked) == asked + 1
+
+
 async def test_a_redirect_does_not_lead_inside() -> None:
     async with small_web() as there:
         inside = f"http://127.0.0.2:{urlsplit(there.base).port}/page"
