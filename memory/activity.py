@@ -21,11 +21,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.queue.turns import Turn
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.late_indexes import index_waiting
+from memory.store.row_reader import RowReader
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
 IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
@@ -254,23 +255,12 @@ def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     return " AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
-def _event(row: Row) -> Event:
-    return Event(
-        id=row["id"],
-        kind=Kind(row["event_type"]),
-        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
-        agent_name=row["agent_name"] or "",
-        place=None if row["place_id"] is None else PlaceId(row["place_id"]),
-        place_name=row["place_name"] or row["place_id"] or "",
-        words=row["words"],
-        said=row["said"] or "",
-        speaker=row["speaker"] or "",
-        importance=row["importance"],
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        at=from_text(row["at"]),
-        details_text=row["details"],
-    )
+_event = RowReader(
+    Event,
+    kind="event_type",
+    place_name=lambda row: row["place_name"] or row["place_id"] or "",
+    details_text="details",
+)
 
 
 # ------------------------------------------------------------------------------------------------------ upkeep

@@ -17,6 +17,7 @@ from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, new_id
 from memory.store.migrations import unreadable_tables
+from memory.store.row_reader import RowReader
 from memory.store.sqlite import connect, driver
 
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
@@ -282,20 +283,7 @@ def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> None:
     tx.run("UPDATE places SET group_id = ? WHERE id = ?", (group_id, place))
 
 
-def _agent(row: Row) -> Agent:
-    return Agent(
-        id=AgentId(row["id"]),
-        name=row["name"],
-        description=row["description"],
-        model=row["model"],
-        system_prompt=row["system_prompt"],
-        tools=tuple(_parsed(row["enabled_tools"])),
-        config=_parsed(row["config"]),
-        rules=tuple(_parsed(row["tool_rules"])),
-        status=row["status"],
-        usual_tools=bool(row["usual_tools"]),
-        files=row["files"] or "",
-    )
+_agent = RowReader(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -17,11 +17,12 @@ from memory.knowledge.items import Kind as ItemKind
 from memory.knowledge.items import NewItem
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.queue.turns import Turn
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, new_id
+from memory.store.row_reader import RowReader
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
@@ -273,46 +274,14 @@ def notes(
               AND n.created_at BETWEEN ? AND ? ORDER BY n.id DESC LIMIT ?"""
     times = "" if since is None else to_text(since), "~" if until is None else to_text(until)
     values: tuple[Value, ...] = (*parameters, wanted, *times, limit)
-    return [
-        Note(
-            id=str(row["id"]),
-            text=row["text"],
-            by_name=row["by_name"],
-            importance=row["key"],
-            audience=Audience(row["audience"]),
-            trust=Trust(row["trust"]),
-            at=from_text(row["created_at"]),
-        )
-        for row in rows.all(sql, values)
-    ]
+    return [_note(row) for row in rows.all(sql, values)]
 
 
-def _task(row: Row) -> Task:
-    return Task(
-        id=row["id"],
-        description=row["description"],
-        to=None if row["assigned_to"] is None else AgentId(row["assigned_to"]),
-        to_name=row["to_name"],
-        by_name=row["by_name"],
-        status=row["status"],
-        priority=row["priority"],
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        created_at=from_text(row["created_at"]),
-        updated_at=from_text(row["updated_at"]),
-    )
+_task = RowReader(Task, to="assigned_to")
 
 
-def _handoff(row: Row) -> Handoff:
-    return Handoff(
-        id=str(row["id"]),
-        content=row["text"],
-        from_name=row["from_name"],
-        to_name=row["to_name"],
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        created_at=from_text(row["created_at"]),
-    )
+_handoff = RowReader(Handoff, id=lambda row: str(row["id"]), content="text")
 
 
 # ------------------------------------------------------------------------------------------------------- people
+_note = RowReader(Note, id=lambda row: str(row["id"]), importance="key", at="created_at")

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Literal, NewType, TypeAlias
 
 from memory.people.audience import Audience
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, new_id
+from memory.store.row_reader import RowReader
 
 DataSourceId = NewType("DataSourceId", str)
 SourceType: TypeAlias = Literal["feed", "calendar", "folder"]
@@ -138,17 +139,4 @@ def failed(tx: Tx, source: DataSourceId, why: str) -> int:
     return 0 if found is None else found.failures
 
 
-def _source(row: Row) -> DataSource:
-    at = row["last_sync_at"]
-    return DataSource(
-        DataSourceId(row["id"]),
-        row["name"],
-        row["source_type"],
-        row["address"],
-        row["every_minutes"],
-        bool(row["enabled"]),
-        None if at is None else from_text(at),
-        row["failures"],
-        row["last_error"],
-        Audience(row["audience"]),
-    )
+_source = RowReader(DataSource, type="source_type", synced_at="last_sync_at", error="last_error")

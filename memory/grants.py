@@ -13,9 +13,10 @@ from typing import Any
 
 from memory.people.audience import Audience
 from memory.requests import Kind, Need, Request
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.ids import AgentId, GrantId, PersonId, RequestId, snowflakes
+from memory.store.row_reader import RowReader
 
 
 @dataclass(frozen=True)
@@ -152,16 +153,4 @@ def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
     return [{**as_dict(row), "digest": row["digest"].hex() if row["digest"] else None} for row in found]
 
 
-def _grant(row: Row) -> Grant:
-    return Grant(
-        id=GrantId(row["id"]),
-        kind=Kind(row["scope"]),
-        subject=row["subject"],
-        agent=AgentId(row["agent_id"]),
-        pattern=json.loads(row["pattern"]),
-        audience=Audience(row["audience"]),
-        person=PersonId(row["person_id"]),
-        request=None if row["request_id"] is None else RequestId(row["request_id"]),
-        created_at=from_text(row["created_at"]),
-        expires_at=None if row["expires_at"] is None else from_text(row["expires_at"]),
-    )
+_grant = RowReader(Grant, kind="scope")

@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from memory.queue.turns import Turn
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, TurnId
+from memory.store.row_reader import RowReader
 
 Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task", "observe"]
 Status: TypeAlias = Literal["running", "done", "failed", "late"]
@@ -212,38 +213,7 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(dict(value), ensure_ascii=False)
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)
+_run = RowReader(Run, id="turn_id")
 
 
-def _run(row: Row) -> Run:
-    return Run(
-        id=TurnId(row["turn_id"]),
-        group=GroupId(row["group_id"]),
-        pattern=row["pattern"],
-        settings=json.loads(row["settings"]),
-        conducted=bool(row["conducted"]),
-        plan=json.loads(row["plan"]),
-        outcome=json.loads(row["outcome"]),
-        started_at=from_text(row["started_at"]),
-        ended_at=_moment(row["ended_at"]),
-    )
-
-
-def _part(row: Row) -> Part:
-    return Part(
-        turn=TurnId(row["turn_id"]),
-        run=TurnId(row["run_id"]),
-        asked_by=TurnId(row["asked_by"]),
-        agent=AgentId(row["agent_id"]),
-        kind=row["kind"],
-        stage=row["stage"],
-        attempt=row["attempt"],
-        task=row["task"],
-        call=row["call_id"],
-        status=row["status"],
-        output=row["output"],
-        detail=json.loads(row["detail"]),
-        started_at=from_text(row["started_at"]),
-        ended_at=_moment(row["ended_at"]),
-    )
+_part = RowReader(Part, asked_by="asked_by", call="call_id")

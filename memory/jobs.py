@@ -13,8 +13,9 @@ from typing import Any
 
 from memory.people.audience import OWNER, Audience
 from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ConstellationId, PersonId
+from memory.store.row_reader import RowReader
 
 
 class Status(StrEnum):
@@ -240,27 +241,8 @@ def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> No
 # ------------------------------------------------------------------------------------------------------ as a store
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)
-
-
-def _row(row: Row) -> Job:
-    return Job(
-        id=row["id"],
-        kind=row["kind"],
-        payload=json.loads(row["payload"]),
-        trigger=row["trigger_json"],
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        audience=Audience(row["audience"]),
-        status=Status(row["status"]),
-        next_at=_moment(row["next_at"]),
-        asked_at=_moment(row["asked_at"]),
-        held_until=_moment(row["held_until"]),
-        holder=row["holder"] or "",
-        grace=None if row["grace_seconds"] is None else timedelta(seconds=row["grace_seconds"]),
-        attempts=row["attempts"],
-        last_due_at=_moment(row["last_due_at"]),
-        last_run_at=_moment(row["last_run_at"]),
-        last_outcome=row["last_outcome"],
-        last_detail=row["last_detail"],
-    )
+_row = RowReader(
+    Job,
+    trigger="trigger_json",
+    grace=lambda row: None if row["grace_seconds"] is None else timedelta(seconds=row["grace_seconds"]),
+)

@@ -13,10 +13,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memory.people.audience import Audience, Scope, Trust
+from memory.people.audience import Scope, Trust
 from memory.queue.turns import answering
 from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import StoreError
 from memory.store.ids import (
     AgentId,
@@ -30,6 +30,7 @@ from memory.store.ids import (
     TurnId,
     snowflakes,
 )
+from memory.store.row_reader import RowReader
 
 CODE, SHORTEST = 6, 4
 """Digits of a request's number that are shown where it is typed, and of which an answer has at least so many."""
@@ -319,31 +320,4 @@ def may_answer(request: Request, identities: Iterable[str]) -> bool:
     return not set(identities).isdisjoint(request.approvers)
 
 
-def _request(row: Row) -> Request:
-    return Request(
-        id=RequestId(row["id"]),
-        kind=Kind(row["scope"]),
-        subject=row["subject"],
-        agent=AgentId(row["agent_id"]),
-        group=GroupId(row["group_id"]),
-        turn=TurnId(row["turn_id"]),
-        call=row["call_id"],
-        tool=row["tool"],
-        arguments=row["arguments"],
-        digest=row["digest"],
-        covers=tuple((kind, subject, version) for kind, subject, version in json.loads(row["covers"])),
-        pattern=json.loads(row["pattern"]),
-        reason=row["reason"],
-        place=PlaceId(row["place_id"]),
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        hearers=Scope(Audience(row["audience"]), frozenset(map(Audience, json.loads(row["within"])))),
-        trust=Trust(row["trust"]),
-        approvers=tuple(json.loads(row["approvers"])),
-        quorum=row["quorum"],
-        once_only=bool(row["once_only"]),
-        created_at=from_text(row["created_at"]),
-        expires_at=from_text(row["expires_at"]),
-        status=Status(row["status"]),
-        decided_at=None if row["decided_at"] is None else from_text(row["decided_at"]),
-        shown=json.loads(row["shown"]),
-    )
+_request = RowReader(Request, kind="scope", call="call_id", hearers=RowReader(Scope))

@@ -8,10 +8,11 @@ from datetime import datetime
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
+from memory.store.row_reader import RowReader
 
 LONGEST = 300
 _MOST = 1_000
@@ -96,17 +97,4 @@ def cancel(tx: Tx, event: Event, now: datetime) -> None:
     tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (to_text(now), event.id))
 
 
-def _event(row: Row) -> Event:
-    return Event(
-        id=EventId(row["id"]),
-        title=row["title"],
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        place=PlaceId(row["place_id"]),
-        audience=Audience(row["audience"]),
-        trigger=row["trigger_json"],
-        zone=row["zone"],
-        starts_at=from_text(row["starts_at"]),
-        ends_at=None if row["ends_at"] is None else from_text(row["ends_at"]),
-        reminder_minutes=row["reminder_minutes"],
-        cancelled=row["status"] == "cancelled",
-    )
+_event = RowReader(Event, trigger="trigger_json", cancelled=lambda row: row["status"] == "cancelled")

@@ -10,9 +10,10 @@ from enum import StrEnum
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
+from memory.store.row_reader import RowReader
 
 LONGEST = 1_000
 MOST_OPEN = 500
@@ -126,19 +127,4 @@ def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
     set_status(tx, reminder.id, status, now)
 
 
-def _reminder(row: Row) -> Reminder:
-    return Reminder(
-        id=ReminderId(row["id"]),
-        text=row["text"],
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
-        place=PlaceId(row["place_id"]),
-        audience=Audience(row["audience"]),
-        trigger=row["trigger_json"],
-        zone=row["zone"],
-        urgent=bool(row["urgent"]),
-        escalate_minutes=row["escalate_minutes"],
-        status=Status(row["status"]),
-        told_key=row["told_key"] or "",
-        created_at=from_text(row["created_at"]),
-    )
+_reminder = RowReader(Reminder, trigger="trigger_json")

@@ -5,11 +5,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, PersonId, TaskId, snowflakes
+from memory.store.row_reader import RowReader
 from texts import _
 
 LONGEST_TITLE = 300
@@ -159,21 +160,4 @@ def _required(tx: Tx, identifier: TaskId) -> Task:
     return _task(row)
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)
-
-
-def _task(row: Row) -> Task:
-    return Task(
-        id=TaskId(row["id"]),
-        title=row["title"],
-        notes=row["notes"],
-        status=Status(row["status"]),
-        priority=Priority(row["priority"]),
-        parent=None if row["parent_id"] is None else TaskId(row["parent_id"]),
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        audience=Audience(row["audience"]),
-        due_at=_moment(row["due_at"]),
-        done_at=_moment(row["done_at"]),
-        created_at=from_text(row["created_at"]),
-    )
+_task = RowReader(Task)

@@ -13,11 +13,12 @@ from typing import Any, Literal, TypeAlias
 from memory.folders.passages import Passage
 from memory.folders.paths import checked_folder
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
+from memory.store.row_reader import RowReader
 
 FolderKind: TypeAlias = Literal["local", "virtual"]
 Access: TypeAlias = Literal["read", "read_write"]
@@ -334,34 +335,11 @@ def _exported(row: Row) -> dict[str, Any]:
         return plain | {"content_hex": held.hex()}
 
 
-def _folder(row: Row) -> Folder:
-    return Folder(
-        id=FolderId(row["id"]),
-        name=row["name"],
-        description=row["description"],
-        kind="local" if row["path_type"] == "local" else "virtual",
-        path=row["path_value"],
-        audience=Audience(row["audience"]),
-        created_at=from_text(row["created_at"]),
-        indexed_at=None if row["indexed_at"] is None else from_text(row["indexed_at"]),
-    )
+_folder = RowReader(Folder, kind="path_type", path="path_value")
 
 
 def _access(text: str) -> Access:
     return "read_write" if text == "read_write" else "read"
 
 
-def _file(row: Row) -> File:
-    return File(
-        id=FileId(row["id"]),
-        folder=FolderId(row["folder_id"]),
-        name=row["name"],
-        content_type=row["content_type"],
-        size=row["size_bytes"],
-        modified=row["modified"],
-        digest=row["digest"],
-        note=row["note"],
-        people=tuple(PersonId(each) for each in json.loads(row["people"])),
-        trust=Trust(row["trust"]),
-        indexed_at=from_text(row["indexed_at"]),
-    )
+_file = RowReader(File, size="size_bytes")

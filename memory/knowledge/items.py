@@ -15,10 +15,11 @@ from typing import Any
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import Turn
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.store.row_reader import RowReader
 
 
 class Kind(StrEnum):
@@ -293,22 +294,4 @@ def messages_of(rows: Rows, identifier: int) -> set[MessageId]:
     return {MessageId(row["message_id"]) for row in found}
 
 
-def _item(row: Row) -> Item:
-    return Item(
-        id=row["id"],
-        kind=Kind(row["kind"]),
-        text=row["text"],
-        key=row["key"],
-        detail=json.loads(row["detail"]),
-        strength=row["strength"],
-        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        place=None if row["place_id"] is None else PlaceId(row["place_id"]),
-        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
-        valid_until=None if row["valid_until"] is None else from_text(row["valid_until"]),
-        span=(row["first_position"] or 0, row["last_position"] or 0),
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        created_at=from_text(row["created_at"]),
-        updated_at=from_text(row["updated_at"]),
-    )
+_item = RowReader(Item, span=lambda row: (row["first_position"] or 0, row["last_position"] or 0))

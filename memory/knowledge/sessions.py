@@ -13,9 +13,10 @@ from memory.knowledge.facts import actions
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.queue.turns import Turn
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value, as_dict
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
+from memory.store.row_reader import RowReader
 
 GAP = timedelta(minutes=30)
 """Without a turn for so long a session is over."""
@@ -135,23 +136,7 @@ def _list(found: list[str]) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def _session(row: Row) -> Session:
-    return Session(
-        id=SessionId(row["id"]),
-        agent=AgentId(row["agent_id"]),
-        place=PlaceId(row["place_id"]),
-        what=row["what"],
-        decisions=tuple(json.loads(row["decisions"])),
-        files=tuple(json.loads(row["files"])),
-        commits=tuple(json.loads(row["commits"])),
-        unfinished=tuple(json.loads(row["unfinished"])),
-        input_tokens=row["input_tokens"],
-        output_tokens=row["output_tokens"],
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        started_at=from_text(row["started_at"]),
-        last_at=from_text(row["last_at"]),
-    )
+_session = RowReader(Session)
 
 
 def of_turn(rows: Rows, turn: Turn) -> SessionId:

@@ -10,9 +10,10 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from memory.people.audience import OWNER
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId
+from memory.store.row_reader import RowReader
 
 CODE_LIFE = timedelta(hours=1)
 """How long a code can be used."""
@@ -120,10 +121,5 @@ def _count(rows: Rows) -> int:
     return 0 if row is None else int(row["n"])
 
 
-def _ruled(row: Row) -> Ruled:
-    by, at = PersonId(row["decided_by"]), from_text(row["decided_at"])
-    return Ruled(row["subject"], Rule(row["rule"]), row["via"], by, at)
-
-
-def _knock(row: Row) -> PairingRequest:
-    return PairingRequest(PersonId(row["person_id"]), row["name"], row["code"] or "", from_text(row["expires_at"]))
+_ruled = RowReader(Ruled, by="decided_by", at="decided_at")
+_knock = RowReader(PairingRequest)

@@ -13,9 +13,10 @@ from typing import Any
 
 from memory.people.identities import drop_empty
 from memory.store.clock import to_text
-from memory.store.database import Row, Rows, Tx, Value, as_dict
+from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.erasure_ledger import Entry
 from memory.store.ids import ErasureId, PersonId, snowflakes
+from memory.store.row_reader import RowReader
 
 
 class Choice(StrEnum):
@@ -117,12 +118,4 @@ def count_person(rows: Rows, person: PersonId) -> int:
     return len(export_person(rows, person))
 
 
-def _erasure(row: Row) -> Erasure:
-    return Erasure(
-        id=ErasureId(row["id"]),
-        person=PersonId(row["person_id"]),
-        asked_by=PersonId(row["asked_by"]),
-        begun_at=row["begun_at"],
-        done_at=row["done_at"] or "",
-        receipt=json.loads(row["receipt"]),
-    )
+_erasure = RowReader(Erasure, asked_by="asked_by")

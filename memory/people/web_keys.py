@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import new_id
+from memory.store.row_reader import RowReader
 
 CODE_LIFE, SESSION_LIFE = timedelta(minutes=5), timedelta(days=30)
 _NOTED_EVERY = timedelta(hours=1)
@@ -108,14 +109,4 @@ def _digest(secret: str) -> bytes:
     return hashlib.blake2b(secret.encode("utf-8", "replace"), digest_size=32).digest()
 
 
-def _key(row: Row) -> WebKey:
-    expires, used = row["expires_at"], row["used_at"]
-    return WebKey(
-        id=row["id"],
-        kind=Kind(row["kind"]),
-        name=row["name"],
-        scope=KeyScope(row["scope"]),
-        created_at=from_text(row["created_at"]),
-        expires_at=from_text(expires) if expires else None,
-        used_at=from_text(used) if used else None,
-    )
+_key = RowReader(WebKey)

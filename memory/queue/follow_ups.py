@@ -14,10 +14,11 @@ from enum import StrEnum
 
 from memory.people.audience import Audience
 from memory.queue.messages import Message
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.columns import Codec, Unreadable
-from memory.store.database import Row, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, MessageId, SessionId, snowflakes
+from memory.store.row_reader import RowReader
 
 TRIES = 5
 WAITS = (timedelta(seconds=2), timedelta(seconds=20), timedelta(minutes=2), timedelta(minutes=20))
@@ -122,16 +123,4 @@ def given_up(rows: Rows) -> int:
     return 0 if row is None else int(row["n"])
 
 
-def _of(row: Row) -> FollowUp:
-    due = row["next_attempt_at"]
-    return FollowUp(
-        id=row["id"],
-        message=MessageId(row["message_id"]),
-        part=Part(row["part"]),
-        old_text=row["old_text"],
-        learners=tuple((AgentId(agent), SessionId(session)) for agent, session in json.loads(row["learners"])),
-        ask=None if row["ask"] == "{}" else _ASK.read(row["ask"]),
-        at=from_text(row["at"]),
-        attempts=row["attempts"],
-        next_attempt_at=None if due is None else from_text(due),
-    )
+_of = RowReader(FollowUp, ask=lambda row: None if row["ask"] == "{}" else _ASK.read(row["ask"]))

@@ -16,10 +16,11 @@ from memory.people import unshown
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, messages
 from memory.queue.payloads import PAYLOAD, Brought, Payload, about
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.columns import Unreadable, many
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.store.row_reader import RowReader
 
 OVER_LIMIT = "over the rate limit"
 """Why a row waits that was put off by one."""
@@ -363,25 +364,4 @@ def counts(rows: Rows) -> dict[str, int]:
     return {"waiting": 0, "dead": 0} if row is None else {"waiting": row["waiting"], "dead": row["dead"]}
 
 
-def _row(row: Row) -> InRow:
-    return InRow(
-        id=InboxId(row["id"]),
-        source=row["source"],
-        external_id=row["external_id"],
-        kind=row["kind"],
-        place=PlaceId(row["place_id"]),
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        group=None if row["group_id"] is None else GroupId(row["group_id"]),
-        message=None if row["message_id"] is None else MessageId(row["message_id"]),
-        payload=PAYLOAD.read(row["payload"]),
-        audience=Audience(row["audience"]),
-        status=Status(row["status"]),
-        alone=bool(row["alone"]),
-        ran=bool(row["ran"]),
-        starts=row["starts"],
-        attempts=row["attempts"],
-        next_attempt_at=None if row["next_attempt_at"] is None else from_text(row["next_attempt_at"]),
-        last_error=row["last_error"] or "",
-        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
-        received_at=from_text(row["received_at"]),
-    )
+_row = RowReader(InRow, payload=lambda row: PAYLOAD.read(row["payload"]))

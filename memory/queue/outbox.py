@@ -16,9 +16,9 @@ from typing import Annotated, ClassVar, NamedTuple, TypeAlias
 from pydantic import ConfigDict, Field
 
 from memory.people.audience import Audience
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.columns import Codec, Unreadable, many, one_of
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import (
     AgentId,
     EntryId,
@@ -32,6 +32,7 @@ from memory.store.ids import (
     TurnId,
     snowflakes,
 )
+from memory.store.row_reader import RowReader
 
 
 class Status(StrEnum):
@@ -367,28 +368,4 @@ def count_open(rows: Rows) -> int:
     return 0 if row is None else int(row["n"])
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)
-
-
-def _row(row: Row) -> OutRow:
-    return OutRow(
-        id=OutboxId(row["id"]),
-        key=row["key"],
-        place=PlaceId(row["place_id"]),
-        source=row["source"],
-        kind=row["kind"],
-        content=row["content"],
-        detail=_DETAIL.read(row["detail"]),
-        status=Status(row["status"]),
-        attempts=row["attempts"],
-        turn=None if row["turn_id"] is None else TurnId(row["turn_id"]),
-        message=None if row["message_id"] is None else MessageId(row["message_id"]),
-        agent=None if row["agent_id"] is None else AgentId(row["agent_id"]),
-        audience=Audience(row["audience"]),
-        external_id=row["external_id"] or "",
-        created_at=from_text(row["created_at"]),
-        sending_at=_moment(row["sending_at"]),
-        next_attempt_at=_moment(row["next_attempt_at"]),
-        last_error=row["last_error"] or "",
-    )
+_row = RowReader(OutRow, detail=lambda row: _DETAIL.read(row["detail"]))

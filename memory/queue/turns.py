@@ -16,8 +16,9 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import steps as step_bodies
 from memory.queue.steps import Joined, Step, StepBody
 from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, BlockId, EntryId, GroupId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.store.row_reader import RowReader
 
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
 
@@ -255,23 +256,7 @@ def caused(rows: Rows, turns: Sequence[TurnId]) -> list[TurnId]:
     return [TurnId(row["id"]) for row in rows.all(sql, (json.dumps(turns),))]
 
 
-def _turn(row: Row) -> Turn:
-    within = frozenset(Audience(audience) for audience in json.loads(row["within"]))
-    return Turn(
-        id=TurnId(row["id"]),
-        agent=AgentId(row["agent_id"]),
-        group=None if row["group_id"] is None else GroupId(row["group_id"]),
-        place=PlaceId(row["place_id"]),
-        person=None if row["person_id"] is None else PersonId(row["person_id"]),
-        scope=Scope(Audience(row["audience"]), within),
-        trust=Trust(row["trust"]),
-        blocks=tuple(BlockId(block) for block in json.loads(row["blocks"])),
-        restarts=row["restarts"],
-        started_at=from_text(row["started_at"]),
-        status=row["status"],
-        parent=None if row["parent_id"] is None else TurnId(row["parent_id"]),
-        away_since=None if row["away_since"] is None else from_text(row["away_since"]),
-    )
+_turn = RowReader(Turn, scope=RowReader(Scope))
 
 
 def answered_last(rows: Rows, person: PersonId) -> AgentId | None:

@@ -16,6 +16,7 @@ from memory.people.audience import Audience, Scope
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import EntryId, TurnId, snowflakes
+from memory.store.row_reader import RowReader
 
 Deed: TypeAlias = Literal["insert", "change", "delete"]
 _LEFT_OUT = ("n", "search_text")
@@ -123,16 +124,7 @@ def _digest(found: dict[str, Any]) -> str:
     return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
 
 
-def _noted(row: Row) -> Noted:
-    return Noted(
-        id=row["id"],
-        turn=TurnId(row["turn_id"]),
-        entry=EntryId(row["entry_id"]),
-        deed=row["deed"],
-        before=json.loads(row["before"]) if row["before"] else None,
-        after=row["after"],
-        audience=Audience(row["audience"]),
-    )
+_noted = RowReader(Noted, before=lambda row: json.loads(row["before"]) if row["before"] else None)
 
 
 # ------------------------------------------------------------------------------------------------------- people

@@ -8,9 +8,10 @@ from typing import Any
 from memory.knowledge.archival.reads import WHOLE
 from memory.knowledge.consolidation.plan import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, new_id
+from memory.store.row_reader import RowReader
 
 WEEK = timedelta(days=7)
 KEPT = timedelta(days=90)
@@ -143,12 +144,7 @@ def newest_done(rows: Rows) -> Run | None:
     return None if row is None else _run(row)
 
 
-def _run(row: Row) -> Run:
-    notes = tuple(json.loads(row["notes"]))
-    return Run(
-        row["id"], from_text(row["at"]), row["outcome"], notes, row["retired"], row["made"], row["refined"],
-        row["related"],
-    )  # fmt: skip
+_run = RowReader(Run)
 
 
 def items_of(rows: Rows, run: str) -> list[Item]:
@@ -171,22 +167,7 @@ _ITEMS = """SELECT i.*, e.content, e.category, e.tags,
             FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id"""
 
 
-def _item(row: Row) -> Item:
-    return Item(
-        n=row["n"],
-        agent=AgentId(row["agent_id"]),
-        of=Pass(row["pass"]),
-        action=row["action"],
-        entry=EntryId(row["entry_id"]),
-        into=None if row["into_id"] is None else EntryId(row["into_id"]),
-        content=row["content"],
-        category=row["category"],
-        tags=tuple(json.loads(row["tags"])),
-        before=json.loads(row["before"]),
-        after=row["after"],
-        audience=Audience(row["audience"]),
-        waiting=bool(row["waiting"]),
-    )
+_item = RowReader(Item, of="pass")
 
 
 def forget_runs(tx: Tx, before: datetime) -> int:

@@ -24,11 +24,11 @@ from memory.knowledge.facts.similarity import (
     speaks_of_the_same,
     words,
 )
-from memory.people.audience import Audience, Trust
+from memory.people.audience import Audience
 from memory.queue.messages import Message
-from memory.store.clock import from_text
 from memory.store.database import Tx
-from memory.store.ids import AgentId, FactId, PersonId, SessionId
+from memory.store.ids import AgentId, FactId, SessionId
+from memory.store.row_reader import RowReader
 
 KNOWN = Room(all=50, partner=40, other=10)
 """Facts of one agent in one audience. The partner's words have most of it, so that there is room for others too."""
@@ -151,18 +151,16 @@ def _weighed(fact: Fact) -> Held:
 
 def _held(tx: Tx, agent: AgentId, audience: Audience) -> list[Held]:
     found = tx.all("SELECT * FROM facts WHERE agent_id = ? AND audience = ?", (agent, audience))
-    return [
-        Held(
-            FactId(row["id"]),
-            None if row["person_id"] is None else PersonId(row["person_id"]),
-            Trust(row["trust"]),
-            row["reinforcements"],
-            from_text(row["created_at"]),
-            row["superseded_by"] is not None,
-            row["shared_at"] is not None,
-        )
-        for row in found
-    ]
+    return [_as_held(row) for row in found]
+
+
+_as_held = RowReader(
+    Held,
+    worth="reinforcements",
+    since="created_at",
+    spent=lambda row: row["superseded_by"] is not None,
+    shared=lambda row: row["shared_at"] is not None,
+)
 
 
 # --------------------------------------------------------------------------------------------------------- edits

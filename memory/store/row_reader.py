@@ -1,0 +1,84 @@
+"""Rows as records: a dataclass or named tuple made of the columns that are named as its fields are."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from enum import Enum
+from functools import cached_property
+from inspect import isclass
+from types import NoneType
+from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+from memory.store.clock import from_text
+from memory.store.database import Row
+
+T = TypeVar("T")
+_Convert: TypeAlias = Callable[[Any], Any]
+_WHOLE = ""  # in place of a column: a field that is made of the whole row
+
+
+class RowReader(Generic[T]):
+    """Makes records of one type out of rows.
+
+    A field has the value of the column of its name; one whose type is an id, such as `agent`, that of `agent_id`.
+    `columns` names other columns, or makes a field of the whole row. The field's type says how its column is read:
+    moments and JSON are parsed, and NULL is empty where text is required.
+    """
+
+    def __init__(self, of: type[T], /, **columns: str | Callable[[Row], Any]) -> None:
+        self._of = of
+        self._columns = columns
+
+    def __call__(self, row: Row) -> T:
+        return self._of(
+            *[
+                row[column] if convert is None else convert(row[column] if column else row)
+                for column, convert in self._fields
+            ]
+        )
+
+    @cached_property
+    def _fields(self) -> list[tuple[str, _Convert | None]]:  # on first use: to look at types takes a while
+        return [self._field(name, hint) for name, hint in get_type_hints(self._of).items()]
+
+    def _field(self, name: str, hint: Any) -> tuple[str, _Convert | None]:
+        required = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
+        usual = f"{name}_id" if name != "id" and _name(required[0]).endswith("Id") else name
+        column = self._columns.get(name, usual)
+        if callable(column):
+            return _WHOLE, column
+        convert = _conversion(required[0])
+        return column, convert if convert is None or required == [hint] else _unless_null(convert)
+
+
+def _conversion(hint: Any) -> _Convert | None:
+    """What makes a value of that type of what a column holds; None where it is that already."""
+    kind = get_origin(hint) or hint
+    if kind is datetime:
+        return from_text
+    if kind is str:
+        return _text
+    if kind in (Mapping, dict):
+        return _parsed
+    if isclass(kind) and issubclass(kind, bool | Enum):
+        return kind
+    if isclass(kind) and issubclass(kind, tuple | frozenset):
+        inner = get_args(get_args(hint)[0])
+        return lambda text: kind(map(tuple, json.loads(text)) if inner else json.loads(text))
+    return None
+
+
+def _text(value: str | None) -> str:
+    return value or ""
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text)
+
+
+def _unless_null(convert: _Convert) -> _Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def _name(hint: Any) -> str:
+    return getattr(hint, "__name__", "")

@@ -1,0 +1,62 @@
+"""Rows become records by the names and types of the record's fields."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memory.people.audience import Audience, Scope, Trust
+from memory.store.ids import AgentId, PersonId
+from memory.store.row_reader import RowReader
+from memory.store.sqlite import connect
+
+
+@dataclass(frozen=True)
+class Kept:
+    id: int
+    agent: AgentId
+    person: PersonId | None
+    words: str
+    trust: Trust
+    urgent: bool
+    at: datetime
+    due_at: datetime | None
+    tags: tuple[str, ...]
+    pairs: tuple[tuple[str, int], ...]
+    detail: Mapping[str, Any]
+    hearers: Scope
+    left: int = 0
+
+
+class Named(NamedTuple):
+    id: int
+    words: str
+
+
+ROW = """SELECT 7 AS id, 'agt_1' AS agent_id, NULL AS person_id, NULL AS text, 2 AS trust, 1 AS urgent,
+    '2026-11-22T12:00:00.000Z' AS at, NULL AS due_at, '["a","b"]' AS tags, '[["x",1]]' AS pairs, '{"a": 1}' AS detail,
+    'public' AS audience, '["guild:1"]' AS within"""
+
+
+def test_a_row_becomes_a_record(tmp_path: Path) -> None:
+    with closing(connect(tmp_path / "rows.db")) as raw:
+        row = raw.execute(ROW).fetchone()
+        read = RowReader(Kept, words="text", hearers=RowReader(Scope), left=lambda row: 10 - row["id"])
+        assert read(row) == Kept(
+            id=7,
+            agent=AgentId("agt_1"),
+            person=None,
+            words="",
+            trust=Trust(2),
+            urgent=True,
+            at=datetime(2026, 11, 22, 12, tzinfo=UTC),
+            due_at=None,
+            tags=("a", "b"),
+            pairs=(("x", 1),),
+            detail={"a": 1},
+            hearers=Scope(Audience("public"), frozenset({Audience("guild:1")})),
+            left=3,
+        )
+        assert RowReader(Named, words="text")(row) == Named(7, "")
