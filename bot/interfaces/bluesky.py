@@ -41,8 +41,6 @@ _ACTS = commit_point("bluesky.acts")
 _WITHDRAW = commit_point("bluesky.withdraw")
 _SUSPECT = commit_point("bluesky.suspect")
 
-_MARK, _DIRECT_MARK, _STREAM_MARK = "bluesky.mark", "bluesky.direct", "bluesky.stream"
-_ACTS_MARK = "bluesky.acts"
 _ASLEEP = "direct messages: `carina run` reads them, where the server has them"
 _DAY = timedelta(days=1)
 _MOST_COUNTED = 1_000
@@ -163,8 +161,8 @@ def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wi
         held=functools.partial(_held, here),
         withdraw=functools.partial(_withdraw, here, clock, wanted=config.bluesky.withdraw_answers),
         suspect=functools.partial(_suspect, config, here, clock),
-        mark=functools.partial(services.front_ends.mark, _MARK),
-        set_mark=functools.partial(services.front_ends.set_mark, _MARK),
+        mark=services.front_ends.mark,
+        set_mark=services.front_ends.set_mark,
         settled=services.community.privacy.eraser.settle,
         opt=functools.partial(_opt, choices),
         answered=functools.partial(_answered, here, clock),
@@ -172,12 +170,6 @@ def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wi
         denied=lambda person: services.access.rules.get(person) is Rule.DENY,
         allowed=lambda person: services.access.rules.get(person) is Rule.ALLOW,
         decide=functools.partial(_decide, here),
-        direct_mark=functools.partial(services.front_ends.mark, _DIRECT_MARK),
-        set_direct_mark=functools.partial(services.front_ends.set_mark, _DIRECT_MARK),
-        stream_mark=functools.partial(services.front_ends.mark, _STREAM_MARK),
-        set_stream_mark=functools.partial(services.front_ends.set_mark, _STREAM_MARK),
-        acts_mark=functools.partial(services.front_ends.mark, _ACTS_MARK),
-        set_acts_mark=functools.partial(services.front_ends.set_mark, _ACTS_MARK),
         noted=functools.partial(_noted, here),
         heard=functools.partial(_heard, here),
         paused=lambda: services.places.deaf(NAME),

@@ -10,7 +10,7 @@ from typing import Any
 from memory.store.clock import from_text, to_text
 from sources.bluesky.filters import Us
 from sources.bluesky.keys import author_of, moment, person_id
-from sources.bluesky.records import Account, account
+from sources.bluesky.records import Account, account, items
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.wiring import Act, Wiring
@@ -22,6 +22,7 @@ _SELDOM = 30
 """Looks at what addresses the account for one at this."""
 _PER_HOUR = 30
 """Acts that are noted in an hour; of more, who looks at the account knows anyway."""
+_MARK = "bluesky.acts"
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
@@ -57,12 +58,11 @@ class Acts:
         self._next = now + self._settings.poll_seconds * _SELDOM
         asked = {"limit": _PAGE, "reasons": list(_DONE)}
         page = await self._session.query("app.bsky.notification.listNotifications", asked)
-        listed = page.get("notifications")
-        told = [each for view in (listed if isinstance(listed, list) else []) if (each := _told(view)) is not None]
-        low = self._low or await self._wiring.acts_mark()
+        told = [each for view in items(page.get("notifications")) if (each := _told(view)) is not None]
+        low = self._low or await self._wiring.mark(_MARK)
         newest = max((to_text(each.at) for each in told), default=low or _LONG_AGO)
         if newest != low:
-            await self._wiring.set_acts_mark(newest)  # first: what is noted twice would look like two
+            await self._wiring.set_mark(_MARK, newest)  # first: what is noted twice would look like two
         self._low = newest
         if low is None or self._wiring.paused():
             return

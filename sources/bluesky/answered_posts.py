@@ -16,7 +16,7 @@ from sources.base import Deliver, Place, PlaceKind
 from sources.bluesky.failures import CallFailed, Refused
 from sources.bluesky.keys import NAME, uri_and_cid
 from sources.bluesky.notifications import deletion
-from sources.bluesky.records import Post, post
+from sources.bluesky.records import Post, items, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.wiring import Held, Wiring
 
@@ -77,9 +77,7 @@ class Watched:
     async def posts(self, uris: Sequence[str]) -> dict[str, Post]:
         """Those of these posts that exist and can be seen, as they are now. Raises CallFailed."""
         answer = await self._session.query("app.bsky.feed.getPosts", {"uris": list(uris)})
-        listed = answer.get("posts")
-        found = [post(each) for each in listed] if isinstance(listed, list) else []
-        return {each.uri: each for each in found if each is not None}
+        return {each.uri: each for view in items(answer.get("posts")) if (each := post(view)) is not None}
 
     async def look(self, deliver: Deliver) -> None:
         """Tell of posts that were deleted since. Raises CallFailed."""

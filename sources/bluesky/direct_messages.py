@@ -20,11 +20,12 @@ from memory.store.ids import OutboxId
 from memory.store.logs import Log
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
+from sources.bluesky.decisions import Decisions
 from sources.bluesky.failures import CallFailed, RateLimited, Unreachable
 from sources.bluesky.filters import Why, opting
 from sources.bluesky.keys import NAME, direct_place, moment, person_id
 from sources.bluesky.notifications import speaker_of
-from sources.bluesky.records import Account, account
+from sources.bluesky.records import Account, account, items, mapping
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.wiring import Wiring
@@ -44,7 +45,7 @@ _SKEW = timedelta(seconds=30)
 """How far the clocks of this machine and of the service may be apart."""
 _AGAIN, _SOON = 900.0, 30.0
 """Seconds until it is tried again: where there is no such service, and where it was out of reach."""
-_MOST_TRIES = 3
+_MARK = "bluesky.direct"
 _SELDOM = 4
 """Looks at what addresses the account for one at this."""
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
@@ -83,8 +84,7 @@ class DirectMessages:
         self._wiring = wiring
         self._low: str | None = None
         self._next = 0.0
-        self._decided: Recent[str, None] = Recent(5_000)
-        self._tries: Recent[str, int] = Recent(1_000)
+        self._decisions = Decisions(wiring)
         self._convos: Recent[str, str] = Recent(1_000)
         self._claimed: Recent[str, OutboxId] = Recent(1_000)
         self.served = False
@@ -128,24 +128,24 @@ class DirectMessages:
 
     async def _read(self, deliver: Deliver) -> None:
         page = await self._ask("chat.bsky.convo.listConvos", {"limit": _PAGE})
-        convos = [last for each in _items(page.get("convos")) if (last := _convo(each, self._session.did))]
-        low = self._low or await self._wiring.direct_mark()
+        convos = [last for each in items(page.get("convos")) if (last := _convo(each, self._session.did))]
+        low = self._low or await self._wiring.mark(_MARK)
         newest = max([from_text(low or _LONG_AGO), *(last.at for last in convos)])  # never back: old ones are not news
         back = (newest if low is None else from_text(low)) - _MARGIN
         found = [
             each
             for last in convos
-            if last.at > back and last.id not in self._decided
+            if last.at > back and last.id not in self._decisions
             for each in await self._messages(last, back)
         ]
         fresh = await self._fresh(found)
         if low is None:
-            await self._pass_over({each.id: Why.BEFORE for each in fresh})
+            await self._decisions.pass_over({each.id: Why.BEFORE for each in fresh})
             self._low = to_text(newest)
         else:
             self._low = to_text(await self._hear(fresh, deliver, newest))
         if self._low != low:
-            await self._wiring.set_direct_mark(self._low)
+            await self._wiring.set_mark(_MARK, self._low)
 
     async def _messages(self, last: Said, back: datetime) -> list[Said]:
         """The messages of a conversation since then, the oldest first."""
@@ -154,7 +154,7 @@ class DirectMessages:
         for _ in range(_MOST_PAGES):
             asked = {"convoId": last.convo, "limit": _PAGE, "cursor": cursor}
             page = await self._ask("chat.bsky.convo.getMessages", asked)
-            views = _items(page.get("messages"))
+            views = items(page.get("messages"))
             found += [each for view in views if (each := _said(last.convo, view, last.other)) is not None]
             cursor = str(page.get("cursor") or "")
             if not cursor or not views or moment(str(views[-1].get("sentAt"))) <= back:
@@ -162,12 +162,8 @@ class DirectMessages:
         return sorted((each for each in found if each.at > back), key=lambda each: (each.at, each.key))
 
     async def _fresh(self, found: Sequence[Said]) -> list[Said]:
-        unknown = [each for each in found if each.id not in self._decided]
-        seen = await self._wiring.seen([each.id for each in unknown]) if unknown else set()
-        for each in unknown:
-            if each.id in seen or each.sender == self._session.did:
-                self._decided.put(each.id, None)
-        return [each for each in unknown if each.id not in self._decided]
+        self._decisions.add([each.id for each in found if each.sender == self._session.did])
+        return await self._decisions.open(found)
 
     async def _hear(self, fresh: Sequence[Said], deliver: Deliver, newest: datetime) -> datetime:
         """Deliver what is to be heard; gives up to when everything is decided and stored."""
@@ -179,19 +175,15 @@ class DirectMessages:
                 heard.append(each)
             else:
                 passed[each.id] = why
-        await self._pass_over(passed)
+        await self._decisions.pass_over(passed)
         last = {each.convo: each.id for each in heard}
         for each in heard:
             deliver(self._notification(each, answer=last[each.convo] == each.id))
         await self._tell_waiting([each for each in fresh if passed.get(each.id) is Why.NOT_LET_IN])
         if not heard:
             return newest
-        await self._wiring.settled()
-        seen = await self._wiring.seen([each.id for each in heard])
-        for identifier in seen:
-            self._decided.put(identifier, None)
-        await self._tell_waiting([each for each in heard if each.id in seen])
-        missing = await self._not_stored([each for each in heard if each.id not in seen])
+        missing = await self._decisions.unstored(heard)
+        await self._tell_waiting([each for each in heard if each not in missing])
         return min([newest, *(each.at for each in missing)])
 
     async def _tell_waiting(self, said: Sequence[Said]) -> None:
@@ -199,13 +191,6 @@ class DirectMessages:
         for each in said:
             if (answer := _ANSWER.fullmatch(each.text)) is not None:
                 await self._decide(each, "", _VERDICTS[answer[1].lower()])
-
-    async def _not_stored(self, missing: Sequence[Said]) -> list[Said]:
-        for each in missing:
-            self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
-        hopeless = {each.id: Why.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= _MOST_TRIES}
-        await self._pass_over(hopeless)
-        return [each for each in missing if each.id not in hopeless]
 
     async def _why_not(self, each: Said) -> Why | None:
         """Why a message is not heard; what it says to the service itself is done here."""
@@ -235,13 +220,6 @@ class DirectMessages:
         words = await self._wiring.decide(person_id(each.other.did), flatten(each.other.handle), code, verdict)
         if words:
             await self._send(each.convo, words)
-
-    async def _pass_over(self, found: Mapping[str, Why]) -> None:
-        if found:
-            await self._wiring.pass_over({each: str(why) for each, why in found.items()})
-            for each in found:
-                self._decided.put(each, None)
-            log.info("bluesky_passed_over", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
 
     def _notification(self, each: Said, *, answer: bool) -> Notification:
         place, speaker = direct_place(each.other.did), self._speaker(each.other)
@@ -302,7 +280,7 @@ class DirectMessages:
         if (known := self._convos.get(did)) is not None:
             return known
         found = await self._ask("chat.bsky.convo.getConvoForMembers", {"members": [did]})
-        return self._convos.put(did, str(_mapping(found.get("convo")).get("id", "")))
+        return self._convos.put(did, str(mapping(found.get("convo")).get("id", "")))
 
     async def _send(self, convo: str, text: str) -> str:
         message: dict[str, Any] = {"text": text}
@@ -333,10 +311,10 @@ def _fitting(text: str, delivery: Delivery) -> str:
 
 def _convo(view: Any, us: str) -> Said | None:
     """The last message of a conversation of two, without its words: it may be one that was deleted."""
-    view = _mapping(view)
-    members = [account(each) for each in _items(view.get("members"))]
+    view = mapping(view)
+    members = [account(each) for each in items(view.get("members"))]
     others = [each for each in members if each.did != us]
-    last = _mapping(view.get("lastMessage"))
+    last = mapping(view.get("lastMessage"))
     if len(others) != 1 or len(members) > 2 or not last.get("id"):
         return None
     return Said(str(view.get("id", "")), str(last["id"]), "", others[0], "", moment(str(last.get("sentAt", ""))))
@@ -344,17 +322,9 @@ def _convo(view: Any, us: str) -> Said | None:
 
 def _said(convo: str, view: Any, other: Account) -> Said | None:
     """A message; None for one that was deleted, or is of the service itself."""
-    view = _mapping(view)
-    sender = str(_mapping(view.get("sender")).get("did", ""))
+    view = mapping(view)
+    sender = str(mapping(view.get("sender")).get("did", ""))
     text, key = view.get("text"), view.get("id")
     if not sender or not isinstance(text, str) or not isinstance(key, str):
         return None
     return Said(convo, key, sender, other, text, moment(str(view.get("sentAt", ""))))
-
-
-def _mapping(data: Any) -> Mapping[str, Any]:
-    return data if isinstance(data, Mapping) else {}
-
-
-def _items(data: Any) -> list[Any]:
-    return data if isinstance(data, list) else []

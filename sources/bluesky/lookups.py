@@ -8,7 +8,7 @@ from sources.bluesky.failures import Refused
 from sources.bluesky.filters import Us, vacates
 from sources.bluesky.keys import person_id
 from sources.bluesky.notifications import as_shown, hidden_from
-from sources.bluesky.records import Account, Post, account, post
+from sources.bluesky.records import Account, Post, account, items, mapping, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.thread_reader import read_thread
@@ -45,8 +45,7 @@ class BlueskyReader:
         """Posts that have these words, the newest first."""
         asked = {"q": query, "limit": limit, "sort": "latest"}
         answer = await self._session.query("app.bsky.feed.searchPosts", asked)
-        listed = answer.get("posts")
-        found = [each for each in map(post, listed if isinstance(listed, list) else []) if each is not None]
+        found = [each for each in map(post, items(answer.get("posts"))) if each is not None]
         return self._shown(found[:limit])
 
     async def feed(self, target: str, limit: int) -> Found:
@@ -60,9 +59,8 @@ class BlueskyReader:
             method, asked["actor"] = "app.bsky.feed.getAuthorFeed", target.removeprefix("@")
         else:
             method = "app.bsky.feed.getTimeline"
-        listed = (await self._session.query(method, asked)).get("feed")
-        items = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-        found = [one for each in items if (one := post(each.get("post"))) is not None]
+        listed = items((await self._session.query(method, asked)).get("feed"))
+        found = [one for each in listed if (one := post(mapping(each).get("post"))) is not None]
         return self._shown(found[:limit])
 
     async def profile(self, actor: str) -> Found:

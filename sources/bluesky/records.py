@@ -120,30 +120,30 @@ class Notified:
 
 def account(data: Any) -> Account:
     """An author or profile view."""
-    data = _mapping(data)
-    viewer = _mapping(data.get("viewer"))
+    data = mapping(data)
+    viewer = mapping(data.get("viewer"))
     return Account(
-        did=_text(data.get("did")),
-        handle=_text(data.get("handle")),
-        display_name=_text(data.get("displayName")),
-        description=_text(data.get("description")),
+        did=text_of(data.get("did")),
+        handle=text_of(data.get("handle")),
+        display_name=text_of(data.get("displayName")),
+        description=text_of(data.get("description")),
         labels=_labels(data),
         blocked=bool(viewer.get("blockedBy") or viewer.get("blocking") or viewer.get("blockingByList")),
         muted=bool(viewer.get("muted") or viewer.get("mutedByList")),
-        followed=_text(viewer.get("following")),
+        followed=text_of(viewer.get("following")),
     )
 
 
 def post(data: Any) -> Post | None:
     """A post view, or a notification about one; None for what is no post."""
-    data = _mapping(data)
-    record, uri, cid = _mapping(data.get("record")), _text(data.get("uri")), _text(data.get("cid"))
+    data = mapping(data)
+    record, uri, cid = mapping(data.get("record")), text_of(data.get("uri")), text_of(data.get("cid"))
     if not author_of(uri) or not cid or record.get("$type", "app.bsky.feed.post") != "app.bsky.feed.post":
         return None
-    text, reply = _text(record.get("text")), _mapping(record.get("reply"))
-    embed, own = _mapping(data.get("embed")), _mapping(record.get("embed"))
+    text, reply = text_of(record.get("text")), mapping(record.get("reply"))
+    embed, own = mapping(data.get("embed")), mapping(record.get("embed"))
     parent, root = _reference(reply.get("parent")), _reference(reply.get("root"))
-    images, viewer = _images(embed, own), _mapping(data.get("viewer"))
+    images, viewer = _images(embed, own), mapping(data.get("viewer"))
     return Post(
         uri=uri,
         cid=cid,
@@ -153,55 +153,55 @@ def post(data: Any) -> Post | None:
         root=root or Reference(uri, cid),
         parent=parent,
         mentions=_mentions(text, record.get("facets")),
-        languages=tuple(_text(each) for each in _items(record.get("langs")) if _text(each)),
+        languages=tuple(text_of(each) for each in items(record.get("langs")) if text_of(each)),
         images=images[:MOST_IMAGES],
         extras=(*_image_lines(images), *_extras(embed or own)),
         quotes=_quoted_uri(own),
         quoted_by=_quoted_by(embed or own),
-        liked=_text(viewer.get("like")),
-        reposted=_text(viewer.get("repost")),
+        liked=text_of(viewer.get("like")),
+        reposted=text_of(viewer.get("repost")),
         replies_closed=bool(viewer.get("replyDisabled")),
     )
 
 
 def _when(record: Mapping[str, Any], view: Mapping[str, Any]) -> datetime:
     """When it was posted: as its author says, but never after the server had it, since authors may say anything."""
-    said, indexed = _text(record.get("createdAt")), _text(view.get("indexedAt"))
+    said, indexed = text_of(record.get("createdAt")), text_of(view.get("indexedAt"))
     times = [moment(each) for each in (said, indexed) if each]
     return min(times) if times else moment("")
 
 
 def notified(data: Any) -> Notified | None:
     """One item of listNotifications that is about a post."""
-    data = _mapping(data)
+    data = mapping(data)
     found = post(data)
     if found is None:
         return None
-    return Notified(_text(data.get("reason")), moment(_text(data.get("indexedAt"))), found)
+    return Notified(text_of(data.get("reason")), moment(text_of(data.get("indexedAt"))), found)
 
 
 def _labels(data: Mapping[str, Any]) -> frozenset[str]:
     """Labels that hold, but of `bot` only the account's own word."""
     did, found = data.get("did"), set()
-    for label in _items(data.get("labels")):
-        each = _mapping(label)
+    for label in items(data.get("labels")):
+        each = mapping(label)
         if each.get("neg") or (each.get("val") == _BOT and each.get("src") != did):
             continue
-        found.add(_text(each.get("val")))
+        found.add(text_of(each.get("val")))
     return frozenset(found)
 
 
 def _mentions(text: str, facets: Any) -> dict[str, str]:
     raw, found = text.encode("utf-8", "surrogatepass"), {}
-    for facet in _items(facets):
-        index = _mapping(_mapping(facet).get("index"))
+    for facet in items(facets):
+        index = mapping(mapping(facet).get("index"))
         start, end = index.get("byteStart"), index.get("byteEnd")
-        for feature in _items(_mapping(facet).get("features")):
-            each = _mapping(feature)
-            if each.get("$type") != "app.bsky.richtext.facet#mention" or not _text(each.get("did")):
+        for feature in items(mapping(facet).get("features")):
+            each = mapping(feature)
+            if each.get("$type") != "app.bsky.richtext.facet#mention" or not text_of(each.get("did")):
                 continue
             words = raw[start:end].decode("utf-8", "replace") if _offsets(start, end, len(raw)) else ""
-            found[_text(each.get("did"))] = words
+            found[text_of(each.get("did"))] = words
     return found
 
 
@@ -211,17 +211,17 @@ def _offsets(start: Any, end: Any, length: int) -> bool:
 
 def _images(embed: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Image, ...]:
     """Pictures with their addresses from the view, and their sizes from the record."""
-    shown = _items(_media(embed).get("images"))
-    blobs = _items(_media(own).get("images"))
+    shown = items(_media(embed).get("images"))
+    blobs = items(_media(own).get("images"))
     found = []
-    for number, each in enumerate(map(_mapping, shown or blobs)):
-        blob = _mapping(_mapping(blobs[number]).get("image")) if number < len(blobs) else {}
+    for number, each in enumerate(map(mapping, shown or blobs)):
+        blob = mapping(mapping(blobs[number]).get("image")) if number < len(blobs) else {}
         size = blob.get("size")
-        kind = _text(blob.get("mimeType"))
+        kind = text_of(blob.get("mimeType"))
         found.append(
             Image(
-                url=_text(each.get("thumb")),
-                alt=one_line(_text(each.get("alt")), ALT_LENGTH),
+                url=text_of(each.get("thumb")),
+                alt=one_line(text_of(each.get("alt")), ALT_LENGTH),
                 content_type=kind if kind.startswith("image/") else "image/jpeg",
                 size=size if isinstance(size, int) else 0,
             )
@@ -231,7 +231,7 @@ def _images(embed: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Image, ..
 
 def _media(embed: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part of an embed that has pictures: itself, or what goes with a quote."""
-    return _mapping(embed.get("media")) or embed
+    return mapping(embed.get("media")) or embed
 
 
 def _image_lines(images: Sequence[Image]) -> list[str]:
@@ -244,54 +244,56 @@ def _image_lines(images: Sequence[Image]) -> list[str]:
 def _extras(embed: Mapping[str, Any]) -> list[str]:
     """Link cards, videos and quotes in words."""
     lines, media = [], _media(embed)
-    if card := _mapping(media.get("external")):
-        parts = [one_line(_text(card.get(key))) for key in ("title", "description", "uri")]
+    if card := mapping(media.get("external")):
+        parts = [one_line(text_of(card.get(key))) for key in ("title", "description", "uri")]
         lines.append(f"(link card: {' | '.join(part for part in parts if part)})")
-    if "video" in _text(media.get("$type")):
-        lines.append(f"(video: {one_line(_text(media.get('alt')), ALT_LENGTH) or 'without a description'})")
+    if "video" in text_of(media.get("$type")):
+        lines.append(f"(video: {one_line(text_of(media.get('alt')), ALT_LENGTH) or 'without a description'})")
     if line := _quote_line(embed):
         lines.append(line)
     return lines
 
 
 def _quoted_view(embed: Mapping[str, Any]) -> Mapping[str, Any]:
-    quoted = _mapping(embed.get("record"))
-    return _mapping(quoted.get("record")) or quoted
+    quoted = mapping(embed.get("record"))
+    return mapping(quoted.get("record")) or quoted
 
 
 def _quoted_by(embed: Mapping[str, Any]) -> Account | None:
     view = _quoted_view(embed)
-    return account(view.get("author")) if _mapping(view.get("value")) else None
+    return account(view.get("author")) if mapping(view.get("value")) else None
 
 
 def _quote_line(embed: Mapping[str, Any]) -> str:
     view, who = _quoted_view(embed), _quoted_by(embed)
     if who is not None:
-        value = _mapping(view.get("value"))
-        seen = _image_lines(_images({}, _mapping(value.get("embed"))))
-        words = one_line(" ".join([_text(value.get("text")), *seen]))
+        value = mapping(view.get("value"))
+        seen = _image_lines(_images({}, mapping(value.get("embed"))))
+        words = one_line(" ".join([text_of(value.get("text")), *seen]))
         return "" if who.blocked else f"{_QUOTES}{who.shown}: {words})"
-    kind = _text(view.get("$type"))
+    kind = text_of(view.get("$type"))
     return f"{_QUOTES}a post that cannot be seen)" if "Blocked" in kind or "NotFound" in kind else ""
 
 
 def _quoted_uri(own: Mapping[str, Any]) -> str:
-    record = _mapping(own.get("record"))
-    return _text((_mapping(record.get("record")) or record).get("uri"))
+    record = mapping(own.get("record"))
+    return text_of((mapping(record.get("record")) or record).get("uri"))
 
 
 def _reference(data: Any) -> Reference | None:
-    uri, cid = _text(_mapping(data).get("uri")), _text(_mapping(data).get("cid"))
+    uri, cid = text_of(mapping(data).get("uri")), text_of(mapping(data).get("cid"))
     return Reference(uri, cid) if author_of(uri) and cid else None
 
 
-def _mapping(data: Any) -> Mapping[str, Any]:
+def mapping(data: Any) -> Mapping[str, Any]:
+    """A JSON object; an empty one in place of anything else."""
     return data if isinstance(data, Mapping) else {}
 
 
-def _items(data: Any) -> list[Any]:
+def items(data: Any) -> list[Any]:
+    """A JSON list; an empty one in place of anything else."""
     return data if isinstance(data, list) else []
 
 
-def _text(data: Any) -> str:
+def text_of(data: Any) -> str:
     return data.encode("utf-8", "replace").decode() if isinstance(data, str) else ""

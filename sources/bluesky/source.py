@@ -18,6 +18,7 @@ from memory.store.logs import Log
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.acts import Acts
 from sources.bluesky.answered_posts import Watched
+from sources.bluesky.decisions import Decisions
 from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.endpoint import BlueskyEndpoint
 from sources.bluesky.exchange import machine
@@ -26,7 +27,7 @@ from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_o
 from sources.bluesky.keys import person_id, thread_place
 from sources.bluesky.notifications import hidden_from, notifications
 from sources.bluesky.polling import Pace
-from sources.bluesky.records import Notified, Post, notified
+from sources.bluesky.records import Notified, Post, items, notified
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
@@ -45,7 +46,9 @@ MARGIN = timedelta(minutes=5)
 """How far before the mark is read again: servers index posts late, and not in their order."""
 SHOWN_AGAIN = 300.0
 """Seconds in which a post of a thread that was shown is not shown again."""
-MOST_TRIES = 3
+_MARK = "bluesky.mark"
+MOST_TRIES = 9
+"""Looks at a thread that cannot be read."""
 _DAY = 86_400.0
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
@@ -71,13 +74,11 @@ class BlueskySource:
         self._watched = Watched(self.session, wiring)
         self.direct = DirectMessages(settings, self.session, wiring)
         self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, lambda: self.us)
-        marks = wiring.stream_mark, wiring.set_stream_mark
-        of_stream = marks, self.hurry, self._watched.knows
+        of_stream = wiring, self.hurry, self._watched.knows
         self.subscription = Subscription(settings, self.session, lambda: self.us, *of_stream)
         self._acts = Acts(settings, self.session, lambda: self.us, wiring)
         self._pace = Pace(settings.poll_seconds)
-        self._decided: Recent[str, None] = Recent(5_000)
-        self._tries: Recent[str, int] = Recent(1_000)
+        self._decisions = Decisions(wiring)
         self._shown: Recent[str, float] = Recent(5_000)
         self._windows: Recent[str, float] = Recent(2_000)
         self._bots: Recent[str, tuple[float, ...]] = Recent(1_000)
@@ -184,17 +185,17 @@ class BlueskySource:
         fully = newest is None or newest != self._top or time.monotonic() - self._read_at > FULLY
         found = await self._read() if fully else []
         if self._low is None:
-            await self._fresh(found)
             await self._begin(found)
             return
         told = {each.id for each in found}
         also = [each for each in self.subscription.take() if each.id not in told]
-        await self._sort(await self._fresh([*found, *also]))
+        waiting = {each.id for batch in self._waiting.values() for each in batch.found}
+        await self._sort(await self._decisions.open([each for each in (*found, *also) if each.id not in waiting]))
         if fully:
             self._top, self._read_at = self._first, time.monotonic()
         await self._move(found, await self._give_due(deliver))
         await self._remove(self.subscription.removed(), deliver)
-        await self.subscription.settle(lambda each: each not in self._decided)
+        await self.subscription.settle(lambda each: each not in self._decisions)
 
     # ------------------------------------------------------------------ reading
 
@@ -212,9 +213,9 @@ class BlueskySource:
     async def _read(self) -> list[Notified]:
         """Everything since the mark, the oldest first, each once."""
         if self._low is None:
-            mark, now = await self._wiring.mark(), to_text(self._wiring.clock())
+            mark, now = await self._wiring.mark(_MARK), to_text(self._wiring.clock())
             if mark is not None and mark > now:  # a clock was wrong; after a time away only one page would be read
-                await self._wiring.set_mark(now)
+                await self._wiring.set_mark(_MARK, now)
                 mark = now
             self._low = mark
         back = from_text(self._low) - MARGIN if self._low is not None else None
@@ -223,32 +224,21 @@ class BlueskySource:
         for _ in range(MOST_PAGES):
             page = await self._page(PAGE, cursor)
             self._first = self._first if cursor else _top(page)
-            items = [each for each in map(notified, _listed(page)) if each is not None]
-            found |= {each.id: each for each in items if each.reason in REASONS}
+            views = [each for each in map(notified, _listed(page)) if each is not None]
+            found |= {each.id: each for each in views if each.reason in REASONS}
             cursor = str(page.get("cursor") or "")
-            oldest = min((each.indexed_at for each in items), default=None)
+            oldest = min((each.indexed_at for each in views), default=None)
             if not cursor or oldest is None or back is None or oldest < back:
                 break
         else:
             log.warning("bluesky_missed", hint="there were more notifications than are read back; the oldest are left")
         return sorted(found.values(), key=lambda each: (each.indexed_at, each.id))
 
-    async def _fresh(self, found: Sequence[Notified]) -> list[Notified]:
-        """Those that were not decided before."""
-        waiting = {each.id for batch in self._waiting.values() for each in batch.found}
-        unknown = [each for each in found if each.id not in self._decided and each.id not in waiting]
-        if not unknown:
-            return []
-        seen = await self._wiring.seen([each.id for each in unknown])
-        for each in seen:
-            self._decided.put(each, None)
-        return [each for each in unknown if each.id not in seen]
-
     async def _begin(self, found: Sequence[Notified]) -> None:
         """The first look of all: what is there was there before, and is not answered."""
-        await self._pass_over({each.id: Why.BEFORE for each in found})
+        await self._decisions.pass_over({each.id: Why.BEFORE for each in found})
         self._low = to_text(found[-1].indexed_at) if found else _LONG_AGO
-        await self._wiring.set_mark(self._low)
+        await self._wiring.set_mark(_MARK, self._low)
 
     # ------------------------------------------------------------------ deciding
 
@@ -260,7 +250,7 @@ class BlueskySource:
         for each in fresh:
             why = await self._why_not(each, too_old=each.indexed_at < oldest)
             if why is not None and each.reason == SUBSCRIBED:
-                self._decided.put(each.id, None)  # nothing is kept of it
+                self._decisions.add([each.id])  # nothing is kept of it
                 continue
             if why is not None:
                 passed[each.id] = why
@@ -269,7 +259,7 @@ class BlueskySource:
             batch = self._waiting.setdefault(root, _Batch(self._windows.get(root) or now))
             batch.found.append(each)
             self._pace.heard(now)
-        await self._pass_over(passed)
+        await self._decisions.pass_over(passed)
 
     async def _why_not(self, each: Notified, *, too_old: bool) -> Why | None:
         """Why it is not heard; None when it is. Whoever wants out is taken at their word, whenever they said it."""
@@ -309,7 +299,7 @@ class BlueskySource:
             try:
                 given += await self._give(batch.found, deliver)
             except Refused as why:  # the newest cannot be seen any more; those before it perhaps can
-                await self._pass_over({batch.found.pop().id: _refusal(why)})
+                await self._decisions.pass_over({batch.found.pop().id: _refusal(why)})
                 if batch.found:
                     continue
             except NoAnswer as why:
@@ -323,8 +313,8 @@ class BlueskySource:
         """A thread could not be read, others perhaps can: it waits, but not for ever. False when it is given up."""
         batch.tries += 1
         log.warning("bluesky_thread_unread", reason=why.reason, tries=batch.tries)
-        if batch.tries >= MOST_TRIES * 3:
-            await self._pass_over({each.id: Why.UNFIT for each in batch.found})
+        if batch.tries >= MOST_TRIES:
+            await self._decisions.pass_over({each.id: Why.UNFIT for each in batch.found})
             return False
         batch.due = time.monotonic() + 2.0 * batch.tries
         return True
@@ -334,18 +324,18 @@ class BlueskySource:
         newest = found[-1].post
         seen = await read_thread(self.session, newest.uri, self._settings.filters, with_siblings=True)
         if seen is None:
-            await self._pass_over({each.id: Why.GONE for each in found})
+            await self._decisions.pass_over({each.id: Why.GONE for each in found})
             return []
         us = self.us
         if vacates(seen, us, self._settings.filters):
-            await self._pass_over({each.id: Why.VACATED for each in found})
+            await self._decisions.pass_over({each.id: Why.VACATED for each in found})
             return []
         if newest.author.did not in self._settings.filters.friends and machine(newest, seen.parents, us.did):
             await self._wiring.suspect(newest.root.uri, newest.author.shown)
-            await self._pass_over({each.id: Why.MACHINE for each in found})
+            await self._decisions.pass_over({each.id: Why.MACHINE for each in found})
             return []
         aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
-        await self._pass_over(aside)
+        await self._decisions.pass_over(aside)
         heard = [each for each in found if each.id not in aside]
         made = notifications([each.post for each in heard], seen, us, self._settings, self._known)
         self._note(made, {each.id: each.post for each in heard}, seen)
@@ -390,11 +380,7 @@ class BlueskySource:
         """Move the mark to the newest moment before which everything is decided and stored."""
         unstored: list[Notified] = [each for batch in self._waiting.values() for each in batch.found]
         if given:
-            await self._wiring.settled()
-            seen = await self._wiring.seen([each.id for each in given])
-            for each in seen:
-                self._decided.put(each, None)
-            missing = await self._not_stored([each for each in given if each.id not in seen])
+            missing = await self._decisions.unstored(given)
             self._top = None if missing else self._top
             unstored += missing
         newest = max((each.indexed_at for each in found), default=None)
@@ -402,24 +388,8 @@ class BlueskySource:
             return
         low: datetime = min([newest, *(each.indexed_at for each in unstored)])
         if self._low is None or to_text(low) > self._low:
-            await self._wiring.set_mark(to_text(low))
+            await self._wiring.set_mark(_MARK, to_text(low))
             self._low = to_text(low)
-
-    async def _not_stored(self, missing: Sequence[Notified]) -> list[Notified]:
-        """What was delivered and did not arrive in the store: tried again, but not for ever."""
-        for each in missing:
-            self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
-        hopeless = {each.id: Why.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= MOST_TRIES}
-        await self._pass_over(hopeless)
-        return [each for each in missing if each.id not in hopeless]
-
-    async def _pass_over(self, found: Mapping[str, Why]) -> None:
-        if not found:
-            return
-        await self._wiring.pass_over({each: str(why) for each, why in found.items()})
-        for each in found:
-            self._decided.put(each, None)
-        log.info("bluesky_passed_over", reasons=sorted({str(why) for why in found.values()}), posts=len(found))
 
 
 def _top(page: Mapping[str, object]) -> tuple[str, str]:
@@ -429,8 +399,7 @@ def _top(page: Mapping[str, object]) -> tuple[str, str]:
 
 
 def _listed(page: Mapping[str, object]) -> list[object]:
-    items = page.get("notifications")
-    return items if isinstance(items, list) else []
+    return items(page.get("notifications"))
 
 
 def _refusal(why: Refused) -> Why:

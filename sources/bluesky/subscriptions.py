@@ -9,7 +9,7 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
@@ -23,9 +23,10 @@ from sources.base import SourceRefused
 from sources.bluesky.failures import CallFailed
 from sources.bluesky.filters import Us, answers, contains, passed_over
 from sources.bluesky.keys import POSTS, moment
-from sources.bluesky.records import Notified, post
+from sources.bluesky.records import Notified, items, mapping, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.wiring import Wiring
 
 log = Log(__name__)
 
@@ -46,6 +47,7 @@ _CONNECT_SECONDS, _SILENCE = 15.0, 30.0
 _LISTS_SECONDS = 3_600.0
 """How long the members of lists are known."""
 _SAVE_SECONDS = 5.0
+_MARK = "bluesky.stream"
 
 
 class Subscription:
@@ -56,14 +58,14 @@ class Subscription:
         settings: BlueskySettings,
         session: BlueskySession,
         us: Callable[[], Us],
-        marks: tuple[Callable[[], Awaitable[str | None]], Callable[[str], Awaitable[None]]],
+        wiring: Wiring,
         news: Callable[[], None],
         held: Callable[[str], bool],
     ) -> None:
         self._settings = settings
         self._session = session
         self._us = us
-        self._mark, self._set_mark = marks
+        self._wiring = wiring
         self._news = news
         self._held = held
         self._found: asyncio.Queue[tuple[int, Notified]] = asyncio.Queue(_QUEUE)
@@ -110,7 +112,7 @@ class Subscription:
         cursor = min(self._pending.values(), default=self._read + 1)
         if cursor != self._saved and self._read and time.monotonic() - self._saved_at > _SAVE_SECONDS:
             self._saved, self._saved_at = cursor, time.monotonic()
-            await self._set_mark(str(cursor))
+            await self._wiring.set_mark(_MARK, str(cursor))
 
     # ------------------------------------------------------------------ reading
 
@@ -166,13 +168,13 @@ class Subscription:
         async for frame in stream:
             if frame.type is not aiohttp.WSMsgType.TEXT:
                 continue
-            told = _mapping(_json(frame.data))
+            told = mapping(_json(frame.data))
             if told.get("$type") == "error":
                 await self._refused(str(told.get("error", "")))
                 return
             self._failures = 0
             try:
-                await self._event(_mapping(told.get("payload")))
+                await self._event(mapping(told.get("payload")))
             except Exception:  # passed over: read again it would fail again
                 log.exception("bluesky_event_failed")
 
@@ -180,13 +182,13 @@ class Subscription:
         log.warning("bluesky_subscription_refused", error=error)
         if error == "CursorTooOld":  # what the server does not have any more cannot be had
             self._read = self._saved = 0
-            await self._set_mark("")
+            await self._wiring.set_mark(_MARK, "")
 
     async def _asked(self) -> dict[str, Any]:
         asked: dict[str, Any] = {"kinds": ["commit"], "collections": [POSTS], "maxMessageSizeBytes": _LARGEST}
         if not self._settings.follow_keywords and len(self._people) <= _MOST_NAMED:
             asked["dids"] = sorted(self._people)
-        stored = self._saved or int(await self._mark() or 0)
+        stored = self._saved or int(await self._wiring.mark(_MARK) or 0)
         return {**asked, "cursor": stored} if stored else asked
 
     async def _members(self) -> frozenset[str]:
@@ -198,11 +200,10 @@ class Subscription:
                 page = await self._session.query(
                     "app.bsky.graph.getList", {"list": uri, "limit": 100, "cursor": cursor}
                 )
-                items = page.get("items")
-                for each in items if isinstance(items, list) else []:
-                    found.add(str(_mapping(_mapping(each).get("subject")).get("did", "")))
+                members = items(page.get("items"))
+                found |= {str(mapping(mapping(each).get("subject")).get("did", "")) for each in members}
                 cursor = str(page.get("cursor") or "")
-                if not cursor or not items:
+                if not cursor or not members:
                     break
         return frozenset(found - {""})
 
@@ -230,7 +231,7 @@ class Subscription:
         """The post of an event, when it is one that is to be heard, as far as its own words say."""
         if told.get("operation") != "create" or told.get("collection") != POSTS:
             return None
-        did, words = str(told.get("did", "")), str(_mapping(told.get("record")).get("text", ""))
+        did, words = str(told.get("did", "")), str(mapping(told.get("record")).get("text", ""))
         if did not in self._people and not contains(words, self._settings.follow_keywords):
             return None
         view = {"uri": f"at://{did}/{POSTS}/{told.get('rkey', '')}", "cid": told.get("cid"), "author": {"did": did}}
@@ -254,7 +255,3 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
-
-
-def _mapping(data: Any) -> Mapping[str, Any]:
-    return data if isinstance(data, Mapping) else {}

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.store.plurals import many
 from sources.bluesky.keys import author_of
-from sources.bluesky.records import Account, Post, account, post
+from sources.bluesky.records import Account, Post, items, post
 from sources.text import one_line
 
 PARENTS, DEPTH = 80, 6
@@ -126,8 +126,7 @@ def writers(data: Mapping[str, Any]) -> frozenset[str]:
         uri = shown.get("uri") if isinstance(shown, dict) else view.get("uri") if view.get("blocked") else None
         if isinstance(uri, str):
             found.add(author_of(uri))
-        replies = view.get("replies")
-        left += [view.get("parent"), *(replies if isinstance(replies, list) else ())]
+        left += [view.get("parent"), *items(view.get("replies"))]
     return frozenset(found - {""})
 
 
@@ -138,8 +137,7 @@ def _branches(view: Mapping[str, Any], depth: int = 0) -> tuple[Branch, ...]:
 
 
 def _listed(view: Mapping[str, Any]) -> list[dict[str, Any]]:
-    replies = view.get("replies")
-    return [each for each in replies if isinstance(each, dict)] if isinstance(replies, list) else []
+    return [each for each in items(view.get("replies")) if isinstance(each, dict)]
 
 
 def lines(
@@ -255,8 +253,3 @@ def person_profile(who: Account, seen: str = "") -> str:
         ("Last seen", seen),
     ]
     return "\n".join(f"{what}: {value}" for what, value in parts if value)
-
-
-def profile(data: Mapping[str, Any]) -> Account:
-    """What getProfile answers."""
-    return account(data)

@@ -1,24 +1,12 @@
 """What composition gives the Bluesky source: what is known and kept of it elsewhere."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from memory.requests import Verdict
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
-
-
-async def _nothing_to_decide(_person: PersonId, _handle: str, code: str, _verdict: Verdict) -> str:
-    return f"There is no request {code}." if code else ""
-
-
-async def _no_mark() -> str | None:
-    return None
-
-
-async def _kept_nowhere(_mark: str) -> None:
-    """Every start is the first."""
 
 
 @dataclass(frozen=True)
@@ -39,55 +27,43 @@ class Held:
     at: datetime
 
 
-async def _noted_nowhere(_acts: Sequence[Act]) -> None:
-    """Nobody wants to know."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wiring:
     """What composition gives the source and its endpoint.
 
-    `seen` and `pass_over` are what is known of external ids; `mark` and `set_mark` keep the place up to which all is
+    `seen` and `pass_over` are what is known of external ids; `mark` and `set_mark` keep, by name, up to where all is
     decided; `settled` waits until what was delivered is stored; `opt` stores that somebody wants out (True) or in.
     """
 
     seen: Callable[[Sequence[str]], Awaitable[set[str]]]
     held: Callable[[int], Awaitable[Sequence[Held]]]
     """The posts whose words memory holds, the newest so many."""
+    heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]]
+    """The message that the post with this URI became, and where; None for what was not heard."""
     withdraw: Callable[[str], Awaitable[None]]
     """Take our answer to a post back, where that is wanted: the post was deleted."""
     pass_over: Callable[[Mapping[str, str]], Awaitable[None]]
     suspect: Callable[[str, str], Awaitable[None]]
     """Tell the owner once of a thread (its first post) that it is not answered any more, since somebody (their name)
     goes on there like a machine."""
-    mark: Callable[[], Awaitable[str | None]]
-    set_mark: Callable[[str], Awaitable[None]]
+    mark: Callable[[str], Awaitable[str | None]]
+    set_mark: Callable[[str, str], Awaitable[None]]
     settled: Callable[[], Awaitable[None]]
     opt: Callable[[PersonId, bool], Awaitable[None]]
     answered: Callable[[PersonId], Awaitable[int]]
     """How often a person was answered during the last day."""
-    withheld: Callable[[PersonId], bool] = field(kw_only=True)
-    denied: Callable[[PersonId], bool] = field(kw_only=True)
+    withheld: Callable[[PersonId], bool]
+    denied: Callable[[PersonId], bool]
     """Whether somebody was shut out by command."""
-    allowed: Callable[[PersonId], bool] = lambda _: False
+    allowed: Callable[[PersonId], bool]
     """Whether somebody was let in by command."""
-    decide: Callable[[PersonId, str, str, Verdict], Awaitable[str]] = _nothing_to_decide
+    decide: Callable[[PersonId, str, str, Verdict], Awaitable[str]]
     """Give somebody's answer (person, handle, the end of the request's number, what they say).
 
     Words for them where it does not count. Without a number nothing is decided: they are told what waits, if anything.
     """
-    direct_mark: Callable[[], Awaitable[str | None]] = _no_mark
-    set_direct_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
-    """The place up to which direct messages are decided."""
-    stream_mark: Callable[[], Awaitable[str | None]] = _no_mark
-    set_stream_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
-    """The cursor of the subscription."""
-    heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]] = field(kw_only=True)
-    """The message that the post with this URI became, and where; None for what was not heard."""
-    acts_mark: Callable[[], Awaitable[str | None]] = _no_mark
-    set_acts_mark: Callable[[str], Awaitable[None]] = _kept_nowhere
-    noted: Callable[[Sequence[Act]], Awaitable[None]] = _noted_nowhere
-    """Up to when likes, reposts and follows are known, and what notes them."""
-    paused: Callable[[], bool] = field(kw_only=True)
+    noted: Callable[[Sequence[Act]], Awaitable[None]]
+    """Notes likes, reposts and follows."""
+    paused: Callable[[], bool]
     on_ready: Callable[[str], None] = lambda _: None
     clock: Clock = utc_now

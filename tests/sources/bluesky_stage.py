@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,10 +26,7 @@ class Memory:
 
     passed: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
-    mark: str | None = None
-    direct_mark: str | None = None
-    stream_mark: str | None = None
-    acts_mark: str | None = None
+    marks: dict[str, str] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
     suspected: list[tuple[str, str]] = field(default_factory=list)
     withdrawn: list[str] = field(default_factory=list)
@@ -51,17 +48,11 @@ class Memory:
     async def suspect(self, root: str, name: str) -> None:
         self.suspected.append((root, name))
 
-    def keeping(self, name: str) -> tuple[Callable[[], Awaitable[str | None]], Callable[[str], Awaitable[None]]]:
-        """What gives a mark, and what keeps it."""
+    async def mark(self, name: str) -> str | None:
+        return self.marks.get(name)
 
-        async def mark() -> str | None:
-            found: str | None = getattr(self, name)
-            return found
-
-        async def set_mark(value: str) -> None:
-            setattr(self, name, value)
-
-        return mark, set_mark
+    async def set_mark(self, name: str, value: str) -> None:
+        self.marks[name] = value
 
 
 @dataclass
@@ -117,9 +108,6 @@ class Ground:
             memory.decided.append((person, code, verdict))
             return "" if code == "7" else "There is no such request."
 
-        direct_mark, set_direct_mark = memory.keeping("direct_mark")
-        stream_mark, set_stream_mark = memory.keeping("stream_mark")
-
         async def noted(acts: Sequence[Act]) -> None:
             memory.acts.extend(acts)
 
@@ -127,25 +115,18 @@ class Ground:
             found = [each for each in self.heard if each.external_id.startswith(f"{uri}#")]
             return (found[0].external_id, found[0].place.id) if found else None
 
-        acts_mark, set_acts_mark = memory.keeping("acts_mark")
-
         return Wiring(
-            seen,
-            self._held,
-            memory.withdraw,
-            pass_over,
-            memory.suspect,
-            *memory.keeping("mark"),
-            settled,
-            opt,
-            answered,
-            direct_mark=direct_mark,
-            set_direct_mark=set_direct_mark,
-            stream_mark=stream_mark,
-            set_stream_mark=set_stream_mark,
+            seen=seen,
+            held=self._held,
+            withdraw=memory.withdraw,
+            pass_over=pass_over,
+            suspect=memory.suspect,
+            mark=memory.mark,
+            set_mark=memory.set_mark,
+            settled=settled,
+            opt=opt,
+            answered=answered,
             decide=decide,
-            acts_mark=acts_mark,
-            set_acts_mark=set_acts_mark,
             noted=noted,
             heard=heard,
             denied=memory.denied.__contains__,

@@ -118,11 +118,11 @@ async def test_old_messages_are_not_news_when_conversations_come_back(here: Grou
     old["sentAt"] = "2020-01-01T00:00:00.000Z"
     here.server.chat.say(here.bob, here.bot, "newer")
     source = await begun(here)
-    mark = here.memory.direct_mark
+    mark = here.memory.marks["bluesky.direct"]
     kept = here.server.chat.between(here.ana, here.bot)[:]
     here.server.chat.forget()
     await look(here, source)
-    assert here.memory.direct_mark == mark
+    assert here.memory.marks["bluesky.direct"] == mark
     here.server.chat.restore(here.ana, here.bot, kept)
     await look(here, here.source(owner=here.ana.did, poll_seconds=0.0))
     assert here.heard == []

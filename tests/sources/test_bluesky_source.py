@@ -58,14 +58,14 @@ async def test_what_came_during_a_time_away_is_read_page_by_page_in_its_order(he
 
 
 async def test_a_mark_in_the_future_loses_nothing_of_what_comes_now(here: Ground) -> None:
-    here.memory.mark = "2999-01-01T00:00:00.000Z"
+    here.memory.marks["bluesky.mark"] = "2999-01-01T00:00:00.000Z"
     here.server.page = 2
     for number in range(6):
         here.mention(f"question {number}")
     source = here.source()
     await here.look(source, 2)
     assert here.texts == [f"question {number}" for number in range(6)]
-    assert here.memory.mark < "2999"
+    assert here.memory.marks["bluesky.mark"] < "2999"
 
 
 @pytest.mark.parametrize("created", ["9999-12-31T00:00:00.000Z", "tomorrow", "", "2020-01-01T00:00:00.000Z"])
@@ -230,7 +230,7 @@ async def test_stop_counts_however_old_it_is_and_nothing_else_does(here: Ground)
     here.mention("too late", here.bob)
     for each in here.server.told[here.bot.did]:
         each["indexedAt"] = "2020-02-01T12:00:00.000Z"
-    here.memory.mark = "2020-01-31T12:00:00.000Z"
+    here.memory.marks["bluesky.mark"] = "2020-01-31T12:00:00.000Z"
     for number in range(4):
         here.mention(f"news {number}", here.bob)
     here.mention("hello?")

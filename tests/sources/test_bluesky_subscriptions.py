@@ -53,7 +53,7 @@ async def until(true: Callable[[], object]) -> None:
 
 async def settled(here: Ground) -> None:
     """Until everything that was made so far was seen by the source."""
-    await until(lambda: here.memory.stream_mark == str(len(here.server.jetstream.events) + 1))
+    await until(lambda: here.memory.marks.get("bluesky.stream") == str(len(here.server.jetstream.events) + 1))
 
 
 async def test_posts_of_followed_people_are_heard_and_not_answered(here: Ground) -> None:
@@ -183,7 +183,7 @@ async def test_what_was_not_stored_is_read_again_after_a_restart(here: Ground) -
     async with running(here, source(here)):
         here.ana.post("one")
         await until(lambda: here.server.count(THREAD) >= 1)
-        await until(lambda: here.memory.stream_mark == "1")
+        await until(lambda: here.memory.marks.get("bluesky.stream") == "1")
     here.server.faults.clear()
     assert here.heard == []
     async with running(here, source(here)):
@@ -196,7 +196,7 @@ async def test_a_cursor_that_the_server_does_not_have_is_given_up(here: Ground, 
     here.bob.post("long ago")
     here.bob.post("and then")
     here.server.jetstream.floor = 2
-    here.memory.stream_mark = cursor
+    here.memory.marks["bluesky.stream"] = cursor
     async with running(here, source(here)):
         given_up = cursor == "1"
         await until(lambda: here.server.jetstream.readers == 1)
