@@ -49,8 +49,8 @@ from memory.agents import Agent
 from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import PUBLIC, Trust
-from memory.queue import agent_messages, attempts, inbox, outbox, turns
-from memory.queue.steps import Answered, Joined, MissingCalls, Note, StepBody, ToolCall
+from memory.queue import agent_messages, attempts, inbox, messages, outbox, turns
+from memory.queue.steps import Answered, Joined, MissingCalls, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
@@ -85,8 +85,11 @@ def standing(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None
     turn = turns.get(rows, identifier)
     if turn is None:
         raise KeyError(identifier)
-    material = prompt.look(rows, turn, agent or acting(rows, turn))
-    said = outbox.anything_said(rows, turn.id)
+    return _decided(rows, prompt.look(rows, turn, agent or acting(rows, turn)), max_steps)
+
+
+def _decided(rows: Rows, material: PromptInputs, max_steps: int) -> Standing:
+    said = outbox.anything_said(rows, material.turn.id)
     move = next_step(material, said=said, max_steps=max_steps)
     return material, move, material.part is None and bool(arrivals(rows, material.claimed))
 
@@ -250,7 +253,7 @@ class TurnRunner:
         def work(tx: Tx) -> Standing | None:
             if any(each.trust is Trust.WEB for each in material.history):  # what was read is still before its eyes
                 turns.lower_trust(tx, turn, Trust.WEB)
-            turns.add_step(tx, turn, body, now)
+            step = Step(turns.add_step(tx, turn, body, now), body, now)
             recalled = [entry.id for entry in material.recalled]
             turns.note_shown(tx, turn, prompt.shown_blocks(material), recalled)
             facts.note_shown(tx, turn, material.known.ids)
@@ -264,7 +267,7 @@ class TurnRunner:
                 budgets.release(tx, reservation)
             if trouble:
                 self._tell_owner(tx, trouble, now)
-            return self._finished_or_standing(tx, material.agent, now)
+            return self._finished_or_standing(tx, material, step, now)
 
         self._seen = await self._db.write(_ANSWER, work)
         return self._seen is None
@@ -276,9 +279,15 @@ class TurnRunner:
         notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
         notices.tell_owner(tx, f"apology/{now:%Y-%m-%d}", text, now)
 
-    def _finished_or_standing(self, tx: Tx, agent: Agent, now: datetime) -> Standing | None:
+    def _finished_or_standing(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> Standing | None:
         """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
-        seen = standing(tx, self._turn, self._deps.limits.max_steps, agent)
+        most, turn = self._deps.limits.max_steps, material.turn
+        if messages.wordings(tx, [asked.message.id for asked in material.asked], turn.scope) == wordings(material):
+            web = any(each.trust is Trust.WEB for each in material.history)
+            turn = replace(turn, trust=min(turn.trust, Trust.WEB)) if web else turn
+            seen = _decided(tx, replace(material, turn=turn, steps=(*material.steps, step)), most)
+        else:
+            seen = standing(tx, turn.id, most, material.agent)
         material, move, more = seen
         if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
             return seen

@@ -268,6 +268,14 @@ def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Mess
     return [to_message(row) for row in found]
 
 
+def wordings(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> tuple[tuple[MessageId, int], ...]:
+    """Those of the named messages that the scope may use, in order, each with the number of its present wording."""
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT id, revision FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id"
+    found = rows.all(sql, (json.dumps(list(messages)), *parameters))
+    return tuple((MessageId(row["id"]), row["revision"]) for row in found)
+
+
 def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
     """The message that a platform knows by that id.
 
