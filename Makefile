@@ -42,7 +42,8 @@ ROOMY := $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 { p
 RUNNER := $(ROOMY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PYTEST := $(RUNNER) -p no:cacheprovider
 
-# Tests of real processes and sockets: those of one file share what they run beside, so a file has one worker.
+# Tests of real processes and sockets: those of one file share what they run beside, so a file has one worker. They
+# wait nine tenths of their time, so there are more workers than processors.
 PROCESSES := tests/service tests/kill tests/wire
 
 # The examples of property tests are the same each time here; `make slow` looks for new ones.
@@ -61,7 +62,7 @@ endef
 test: fast processes    ## lint, types and the tests
 
 processes: $(VENV)/.dev  ## the tests with real processes and sockets
-	$(call tests,-n 2 --dist loadfile $(PROCESSES),$(PROCESSES))
+	$(call tests,-n 4 --dist loadfile $(PROCESSES),$(PROCESSES))
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
 	$(call tests,-n auto $(PROCESSES:%=--ignore=%),$(PROCESSES:%=--ignore=%))

@@ -76,9 +76,11 @@ def one_line(text: str, limit: int = MAX_LINE) -> str:
 
 def without_unseen(text: str) -> str:
     """The text without anything that cannot be seen; its lines end with a line feed."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "\n".join("\t".join(_UNSEEN.sub("", part) for part in line.split("\t")) for line in _LINE_ENDS.split(text))
+    return "\n".join("\t".join(map(_seen, line.split("\t"))) for line in _LINE_ENDS.split(text))
+
+
+def _seen(part: str) -> str:
+    return part if part.isascii() and part.isprintable() else _UNSEEN.sub("", part)
 
 
 def flatten(name: str, limit: int = MAX_NAME) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,13 @@ from memory.store.migrations import Kind
 # How fast an example is depends on who else uses the machine: pytest's own time limit ends what hangs.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+# The same examples each time, and fewer of them: `make slow` looks for new ones.
+settings.register_profile("ci", settings.get_profile("ci"), max_examples=40)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Of their time, tests spend a third waiting: for clocks, for other processes and for the disk."""
+    return (os.cpu_count() or 2) * 3 // 2
 
 
 # What is loaded and collected here lives to the end; looking through it again and again took two thirds of the time of

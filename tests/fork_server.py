@@ -85,6 +85,13 @@ def load() -> None:
         for found in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
+    own_ports(importlib.import_module("bot.interfaces.web.server"))
+
+
+def own_ports(web: Any) -> None:
+    """The usual port of the dashboard is one for the whole machine: here each process takes a free one instead."""
+    bind, usual = web._bind, importlib.import_module("bot.config.tables").WebServer().listen
+    web._bind = lambda listen: bind("127.0.0.1:0" if listen == usual else listen)
 
 
 def run(request: dict[str, Any]) -> NoReturn:

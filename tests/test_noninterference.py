@@ -4,14 +4,13 @@ A world runs twice with another secret in one direct message; what can be seen a
 """
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.people.audience import Audience, Scope
 from memory.queue.inbox import Heard
 from memory.search.hybrid import search
 from memory.search.query import Query
-from sources.base import Place
 from tests.bot.parts import HALL
 from tests.memory.parts import GUILD, STAR, store, taken
 from tests.worlds import (
@@ -25,14 +24,13 @@ from tests.worlds import (
     World,
     compared,
     lines,
+    random_worlds,
     tellings,
     world_of,
 )
 
-PHASES = Phase.explicit, Phase.generate  # a world takes a second: to make a failing one smaller would take minutes
 
-
-@settings(max_examples=20, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
+@random_worlds(20)
 @given(st.builds(World, lines(4), tellings(ANNS), lines(6)))
 def test_what_is_said_to_one_person_alone_changes_nothing_anywhere_else(world: World) -> None:
     one, other = compared(world)
@@ -42,18 +40,16 @@ def test_what_is_said_to_one_person_alone_changes_nothing_anywhere_else(world: W
 @pytest.mark.parametrize(
     "told",
     [
-        ("remember", "label", "note"),
-        ("tell", "whisper", "fail"),
-        ("list", "find", "forget", "add"),
-        ("set", "move", "query", "remember"),
-        ("arrange", "tell", "arrange"),
-        ("keep", "tell", "keep"),
-        ("I love", "find", "I love"),
+        ("remember", "label", "note", "tell", "whisper", "fail"),
+        ("list", "find", "forget", "add", "set", "move", "query", "remember"),
+        ("arrange", "keep", "I love", "tell", "find", "arrange", "keep", "I love"),
     ],
 )
 def test_whatever_ann_has_done_with_her_secret_nobody_finds_a_trace_of_it(told: tuple[str, ...]) -> None:
     one, other = compared(
-        world_of(ANNS, told, "find", "list", "tell", *[each for each in ("arrange", "keep", "I love") if each in told])
+        world_of(
+            [ANNS], told, "find", "list", "tell", *[each for each in ("arrange", "keep", "I love") if each in told]
+        )
     )
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret
@@ -83,7 +79,7 @@ def _anything(_scope: Scope, _row: Audience) -> bool:
 )
 def test_a_leak_is_found(monkeypatch: pytest.MonkeyPatch, what: str, leak: object, told: tuple[str, ...]) -> None:
     monkeypatch.setattr(what, leak)
-    one, other = compared(world_of(ANNS, told, "find"))
+    one, other = compared(world_of([ANNS], told, "find"))
     assert one.elsewhere != other.elsewhere
 
 
@@ -100,11 +96,12 @@ def test_the_order_of_what_is_found_does_not_tell_what_is_said_elsewhere(secret:
     assert [hit.text for hit in found.hits] == ["the lantern of 1", "the dentist of 2", "the dentist of 0"]
 
 
-@pytest.mark.parametrize("place", [OLGAS, HALL, CELLAR, BOBS], ids=["owner", "guild", "private", "direct"])
-def test_nothing_that_is_said_elsewhere_reaches_a_public_thread(place: Place) -> None:
+def test_nothing_that_is_said_elsewhere_reaches_a_public_thread() -> None:
     """Not the owner's words either, nor those of a guild: what everybody reads is made of public things."""
     ground = Ground(aside=tuple(each for each in PLACES if each is not SQUARE))
-    world = world_of(place, ("remember", "tell", "note", "add", "keep"), "find", "list", "tell", "keep")
+    world = world_of(
+        [OLGAS, HALL, CELLAR, BOBS], ("remember", "tell", "note", "add", "keep"), "find", "list", "tell", "keep"
+    )
     one, other = compared(world, ground)
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret

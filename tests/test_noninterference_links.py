@@ -1,14 +1,11 @@
 """Accounts of one person know what each was told alone, nobody else does, and after a parting neither do they."""
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sources.base import Place
-from tests.worlds import ANNAS, ANNS, BOBS, Ground, World, compared, lines, tellings, world_of
-
-PHASES = Phase.explicit, Phase.generate  # a world takes a second: to make a failing one smaller would take minutes
-few = settings(max_examples=2, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
+from tests.worlds import ANNAS, ANNS, BOBS, Ground, World, compared, lines, random_worlds, tellings, world_of
 
 TOGETHER = [
     (BOBS, Ground(aside=(BOBS,), linked=True)),
@@ -25,7 +22,7 @@ CASES = pytest.mark.parametrize(("place", "ground"), [*TOGETHER, *PARTED])
 
 
 @CASES
-@few
+@random_worlds(2)
 @given(data=st.data())
 def test_a_secret_is_used_for_its_person_alone(place: Place, ground: Ground, data: st.DataObject) -> None:
     one, other = compared(data.draw(st.builds(World, lines(4), tellings(place), lines(6))), ground)
@@ -34,7 +31,7 @@ def test_a_secret_is_used_for_its_person_alone(place: Place, ground: Ground, dat
 
 @CASES
 def test_whatever_is_done_with_it_nobody_else_finds_a_trace(place: Place, ground: Ground) -> None:
-    one, other = compared(world_of(place, ("remember", "label", "note", "set", "tell"), "find", "list"), ground)
+    one, other = compared(world_of([place], ("remember", "label", "note", "set", "tell"), "find", "list"), ground)
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret
 
@@ -42,5 +39,5 @@ def test_whatever_is_done_with_it_nobody_else_finds_a_trace(place: Place, ground
 @pytest.mark.parametrize("place", [ANNS, ANNAS])
 def test_while_they_are_linked_the_one_knows_of_the_other(place: Place) -> None:
     """The proof that the worlds above would show it."""
-    one, other = compared(world_of(place, ("remember",), "find"), Ground(aside=(place,), linked=True))
+    one, other = compared(world_of([place], ("remember",), "find"), Ground(aside=(place,), linked=True))
     assert one.elsewhere != other.elsewhere

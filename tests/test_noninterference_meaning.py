@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.people.audience import Scope
@@ -12,11 +12,22 @@ from memory.search.embedding import Embedding, missing
 from memory.search.embedding.packaged import PackagedEmbedder
 from memory.search.vector_texts import Kind
 from tests.obedient_model import ORDERS
-from tests.worlds import ANNS, SECRETS, Ground, Line, World, around, compared, lines, secrets, telling, tellings
+from tests.worlds import (
+    ANNS,
+    SECRETS,
+    Ground,
+    Line,
+    World,
+    around,
+    compared,
+    lines,
+    random_worlds,
+    secrets,
+    telling,
+    tellings,
+)
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
-PHASES = Phase.explicit, Phase.generate  # a world takes seconds: to make a failing one smaller would take minutes
-few = settings(max_examples=2, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +42,14 @@ def telling_more() -> st.SearchStrategy[tuple[Line, ...]]:
     return st.lists(each, max_size=5).map(lambda told: tuple(line for one in told for line in one))
 
 
-@few
+@random_worlds(2)
 @given(world=st.builds(World, lines(4), tellings(ANNS), lines(6)))
 def test_what_is_said_to_one_person_alone_changes_nothing_that_is_found_elsewhere(ground: Ground, world: World) -> None:
     one, other = compared(world, ground)
     assert one.elsewhere == other.elsewhere
 
 
-@few
+@random_worlds(2)
 @given(world=st.builds(World, lines(4), st.tuples(telling_more(), telling_more()), lines(6)))
 def test_nor_does_how_much_is_said(ground: Ground, world: World) -> None:
     one, other = compared(world, ground)

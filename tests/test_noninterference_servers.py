@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agents.mcp.servers import connecting
@@ -14,8 +14,7 @@ from bot.agents.mcp.startup import Servers
 from bot.config import load_config
 from bot.config.tables import TOOLS
 from tests.mcp.stage import KEY, Small
-from tests.test_noninterference import PHASES
-from tests.worlds import ANNS, SECRETS, TOML, Ground, World, compared, lines, tellings, world_of
+from tests.worlds import ANNS, SECRETS, TOML, Ground, World, compared, lines, random_worlds, tellings, world_of
 
 PRIVATE = 'ask = "private"\nread_only = ["forecast"]'
 CALLED: list[list[str]] = []
@@ -45,7 +44,7 @@ async def weather(folder: Path) -> AsyncIterator[tuple[str, Servers]]:
 WITH_SERVER = Ground(mcp=weather)
 
 
-@settings(max_examples=5, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
+@random_worlds(5)
 @given(st.builds(World, lines(4), tellings(ANNS), lines(6)))
 def test_with_a_server_of_tools_random_worlds_look_the_same_elsewhere(world: World) -> None:
     CALLED.clear()
@@ -56,7 +55,7 @@ def test_with_a_server_of_tools_random_worlds_look_the_same_elsewhere(world: Wor
 
 def test_what_is_asked_of_the_server_in_secret_is_seen_by_nobody_and_not_sent() -> None:
     CALLED.clear()
-    one, other = compared(world_of(ANNS, ("ask", "remember", "ask"), "ask", "find"), WITH_SERVER)
+    one, other = compared(world_of([ANNS], ("ask", "remember", "ask"), "ask", "find"), WITH_SERVER)
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret
     assert any("weather_forecast" in each for each in one.secret), "it was asked for there"
@@ -68,12 +67,12 @@ def test_what_is_asked_of_the_server_in_secret_is_seen_by_nobody_and_not_sent() 
 def test_what_is_sent_without_a_yes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     CALLED.clear()
     monkeypatch.setattr("bot.agents.permissions.policy.call_needs", lambda *_of: None)
-    compared(world_of(ANNS, ("ask",), "find"), WITH_SERVER)
+    compared(world_of([ANNS], ("ask",), "find"), WITH_SERVER)
     assert (SECRETS[0] in CALLED[0], SECRETS[1] in CALLED[1]) == (True, True)
     assert CALLED[0] != CALLED[1]
 
 
 def test_a_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory.people.audience.Scope.sql", lambda _scope, _column: ("1", ()))
-    one, other = compared(world_of(ANNS, ("ask",), "find"), WITH_SERVER)
+    one, other = compared(world_of([ANNS], ("ask",), "find"), WITH_SERVER)
     assert one.elsewhere != other.elsewhere

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 from unittest.mock import patch
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from bot.agents.additions import TypingPeople
@@ -150,6 +151,17 @@ class Ground:
 USUAL = Ground()
 _APART: tuple[Domain, ...] = ("activity", "facts", "tasks", "summaries")
 """What is searched by its name alone."""
+
+
+def random_worlds(most: int) -> settings:
+    """So many of them with `make slow`, fewer in a run that has to be quick.
+
+    A world takes a second: to make a failing one smaller would take minutes.
+    """
+    count = max(2, most * settings().max_examples // 100)
+    return settings(
+        max_examples=count, phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck)
+    )
 
 
 def lines(most: int) -> st.SearchStrategy[tuple[Line, ...]]:
@@ -424,7 +436,8 @@ def around(*orders: str) -> tuple[Line, ...]:
     )
 
 
-def world_of(place: Place, told: tuple[str, ...], *orders: str) -> World:
-    """Everybody gives these orders before and after the secret was told in a place."""
-    everybody = around(*orders)
-    return World(everybody[::3], (telling(place, SECRETS[0], told), telling(place, SECRETS[1], told)), everybody)
+def world_of(places: Iterable[Place], told: tuple[str, ...], *orders: str) -> World:
+    """Everybody gives these orders before and after the secret was told in each of the places."""
+    everybody, where = around(*orders), tuple(places)
+    one, other = (tuple(line for place in where for line in telling(place, secret, told)) for secret in SECRETS)
+    return World(everybody[::3], (one, other), everybody)
