@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from bot.models.base import Answer, Event, Model, ModelBusy, ModelError, ModelGarbage, ModelRefused, Request
-from bot.models.events import Relay
+from bot.models.events import ModelWrapper, Relay
 from bot.models.health import Standing, State
 from memory.store.clock import Clock, utc_now
 
@@ -15,7 +15,7 @@ FAILURES = 3
 PAUSE = 60.0
 
 
-class BreakerModel:
+class BreakerModel(ModelWrapper):
     """After a refusal or three failures in a row nobody is let through for a minute, then one call to try it out.
 
     One object per model, whatever number of chains it stands in. A request that is too long or rejected says
@@ -23,21 +23,13 @@ class BreakerModel:
     """
 
     def __init__(self, model: Model, *, clock: Callable[[], float] = time.monotonic, calendar: Clock = utc_now) -> None:
-        self._model = model
+        super().__init__(model)
         self._clock = clock
         self._calendar = calendar
         self._failures = 0
         self._closed_until = 0.0
         self._error: ModelError = ModelBusy("")
         self._standing = Standing(model.name)
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        return self._model.context_window
 
     @property
     def standing(self) -> Standing:

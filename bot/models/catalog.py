@@ -31,22 +31,13 @@ LIBRARIES = {
 """The providers, and the module that shows whether one is installed."""
 
 
-def build_models(
-    *,
-    fallback: Sequence[str] = (),
-    keys: Mapping[str, str],
-    base_urls: Mapping[str, str],
-    offline: Model,
-    limits: Limits,
-) -> "ModelCatalog":
-    """`fallback` is asked in order after any model; `keys` and `base_urls` are by provider. Nothing is loaded yet."""
-    return ModelCatalog(tuple(fallback), keys, base_urls, offline, limits)
-
-
 class ModelCatalog:
+    """`fallback` is asked in order after any model; `keys` and `base_urls` are by provider. Nothing is loaded yet."""
+
     def __init__(
         self,
-        fallback: tuple[str, ...],
+        *,
+        fallback: Sequence[str] = (),
         keys: Mapping[str, str],
         base_urls: Mapping[str, str],
         offline: Model,

@@ -1,9 +1,24 @@
-"""Passing on the events of one attempt after another: what every wrapper of a model needs."""
+"""What every wrapper of a model needs: its model's name, and passing on the events of one attempt after another."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from bot.models.base import Event, Model, ModelBusy, Request, Restarted, TextDelta, Trouble
+
+
+class ModelWrapper:
+    """A model that asks another one, under whose name it stands."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def context_window(self) -> int:
+        return self._model.context_window
 
 
 class Relay:

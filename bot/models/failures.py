@@ -5,11 +5,8 @@ from typing import Any
 
 from pydantic_ai import exceptions as theirs
 
-from bot.models.base import ContextTooLong, ModelBusy, ModelError, ModelGarbage, ModelRefused, ModelRejected, Trouble
-
-_OVERFLOW = re.compile(r"context (size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE)
-_BUSY_STATUS = (408, 409, 425, 429)
-_LONGEST_MESSAGE = 200
+from bot.models.base import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelRejected, Trouble
+from bot.models.http_failures import BUSY_STATUS, OVERFLOW, cut_off, late, no_answer, one_line
 
 
 def failure(error: Exception, model: str, secret: str) -> ModelError:
@@ -27,25 +24,24 @@ def failure(error: Exception, model: str, secret: str) -> ModelError:
             reason = f"{model} is not there ({_code(error)}): {_said(error, secret)}"
             return ModelRefused(reason, trouble=Trouble.MISSING)
         case theirs.ModelRequestTimeout() | theirs.ModelTimeoutError():
-            return ModelBusy(f"{model} did not answer in time", trouble=Trouble.UNREACHABLE)
+            return late(model)
         case theirs.ModelConnectionError(phase=phase):
-            reason = f"{model}: the connection failed ({phase or 'closed'})"
-            return ModelBusy(reason, trouble=Trouble.UNREACHABLE)
+            return cut_off(model, phase or "closed")
         case theirs.ModelRateLimitError() | theirs.ModelUnavailableError() | theirs.ModelServerError():
             return ModelBusy(f"{model} is busy or failing ({_code(error)})", error.retry_after)
-        case theirs.ModelHTTPError(status_code=status) if status in _BUSY_STATUS:
+        case theirs.ModelHTTPError(status_code=status) if status in BUSY_STATUS:
             return ModelBusy(f"{model} is busy or failing ({_code(error)})", error.retry_after)
         case theirs.ModelRequestRejectedError() | theirs.ModelHTTPError():
             return ModelRejected(f"{model} did not take the request ({_code(error)}): {_said(error, secret)}")
         case theirs.UserError():
-            return ModelRejected(f"{model} cannot be asked that: {_one_line(error.message, secret)}")
+            return ModelRejected(f"{model} cannot be asked that: {one_line(error.message, secret)}")
         case _:
-            return ModelGarbage(f"{model} answered something that is no answer ({type(error).__name__})")
+            return no_answer(model, type(error).__name__)
 
 
 def _overflows(error: theirs.ModelHTTPError) -> bool:
     """Local servers name no code for it."""
-    return error.status_code in (400, 422, 500) and bool(_OVERFLOW.search(str(error.body)))
+    return error.status_code in (400, 422, 500) and bool(OVERFLOW.search(str(error.body)))
 
 
 def _code(error: theirs.ModelAPIError) -> str:
@@ -60,10 +56,4 @@ def _said(error: theirs.ModelAPIError, secret: str) -> str:
     body: Any = error.body
     for key in ("error", "message"):
         body = body.get(key, body) if isinstance(body, dict) else body
-    return _one_line(body, secret) if isinstance(body, str) else "no reason given"
-
-
-def _one_line(text: str, secret: str) -> str:
-    hidden = text.replace(secret, "***") if secret else text
-    line = " ".join(hidden.split())
-    return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"
+    return one_line(body, secret) if isinstance(body, str) else "no reason given"

@@ -6,11 +6,9 @@ from typing import Any
 
 from bot.models.base import ContextTooLong, ModelBusy, ModelError, ModelGarbage, ModelRefused, ModelRejected, Trouble
 
-_OVERFLOW = re.compile(
-    r"context.?(size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE
-)
+OVERFLOW = re.compile(r"context.?(size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE)
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance", re.IGNORECASE)
-_BUSY_STATUS = (408, 409, 425, 429)
+BUSY_STATUS = (408, 409, 425, 429)
 _LONGEST_MESSAGE = 200
 
 
@@ -27,9 +25,9 @@ def unsupported(error: ModelError, document: object, options: Collection[str]) -
 def refusal(status: int, document: object, retry_after: float | None, model: str, secret: str) -> ModelError:
     """The error for an answer of this status; `document` is its body, as far as it was JSON, else its text."""
     error, code = _error(document), f"HTTP {status} {_code(document)}".strip()
-    words = _one_line(str(error.get("message") or "no reason given"), secret)
+    words = one_line(str(error.get("message") or "no reason given"), secret)
     told = f"{_code(document)} {error.get('message')}"
-    if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(told)):
+    if status == 413 or (status in (400, 422, 500) and OVERFLOW.search(told)):
         return ContextTooLong(f"{model}: the conversation is too long for it")
     if status == 402 or (status in (400, 403, 429) and _SPENT.search(told)):
         return ModelRefused(f"{model} refused us ({code})", trouble=Trouble.QUOTA)
@@ -37,7 +35,7 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
         return ModelRefused(f"{model} refused us ({code})", trouble=Trouble.KEY)
     if status == 404:
         return ModelRefused(f"{model} is not there ({code}): {words}", trouble=Trouble.MISSING)
-    if status in _BUSY_STATUS or status >= 500:
+    if status in BUSY_STATUS or status >= 500:
         return ModelBusy(f"{model} is busy or failing ({code})", retry_after)
     return ModelRejected(f"{model} did not take the request ({code}): {words}")
 
@@ -47,7 +45,7 @@ def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
     code = _error(document).get("code")
     if isinstance(code, int) and 400 <= code < 600:
         return refusal(code, document, None, model, secret)
-    if _OVERFLOW.search(f"{_code(document)} {_error(document).get('message')}"):
+    if OVERFLOW.search(f"{_code(document)} {_error(document).get('message')}"):
         return ContextTooLong(f"{model}: the conversation is too long for it")
     return ModelBusy(f"{model} is busy or failing ({_code(document) or 'an error in its answer'})")
 
@@ -88,7 +86,8 @@ def _code(document: object) -> str:
     return named if isinstance(named, str) and re.fullmatch(r"[\w.-]{1,60}", named) else ""
 
 
-def _one_line(text: str, secret: str) -> str:
+def one_line(text: str, secret: str) -> str:
+    """A provider's words on one short line, without the secret."""
     hidden = text.replace(secret, "***") if secret else text
     line = " ".join(hidden.split())
     return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"

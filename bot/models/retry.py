@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from bot.models.base import Event, Model, ModelBusy, ModelGarbage, Request
-from bot.models.events import Relay
+from bot.models.events import ModelWrapper, Relay
 
 LONGEST_WAIT = 30.0
 """A provider that asks for a longer wait is left alone: another model answers sooner."""
 
 
-class RetryingModel:
+class RetryingModel(ModelWrapper):
     """At most `tries` attempts in `seconds`; a refusal or a request that is too long is not tried again."""
 
     def __init__(
@@ -24,19 +24,11 @@ class RetryingModel:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._model = model
+        super().__init__(model)
         self._tries = tries
         self._seconds = seconds
         self._sleep = sleep
         self._chance = chance
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        return self._model.context_window
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         loop, relay = asyncio.get_running_loop(), Relay()

@@ -8,7 +8,7 @@ from bot.config import Config
 from bot.errors import ConfigError
 from bot.models.access import Limits
 from bot.models.base import Model
-from bot.models.catalog import ModelCatalog, build_models
+from bot.models.catalog import ModelCatalog
 from bot.models.health import Standing
 from bot.models.offline import OfflineModel
 from bot.secrets import Redactor
@@ -42,7 +42,7 @@ class ModelSelection:
 @asynccontextmanager
 async def open_models(config: Config, clock: Clock) -> AsyncIterator[ModelSelection]:
     """Make the models of a configuration; providers are loaded when they are first asked. Raises ConfigError."""
-    catalog = build_models(
+    catalog = ModelCatalog(
         fallback=config.model.fallback,
         keys={provider: key.get_secret_value() for provider, key in config.keys.items()},
         base_urls={"openai": config.openai_base_url} if config.openai_base_url else {},

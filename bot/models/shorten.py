@@ -10,28 +10,16 @@ from bot.models.base import (
     ContextTooLong,
     Event,
     Message,
-    Model,
     ModelError,
     ModelRejected,
     Request,
     UserMessage,
 )
-from bot.models.events import Relay
+from bot.models.events import ModelWrapper, Relay
 
 
-class ShorteningModel:
+class ShorteningModel(ModelWrapper):
     """One second try with a smaller request, where there is one."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        return self._model.context_window
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         relay = Relay()

@@ -7,28 +7,17 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from bot.models.base import Answer, Call, Event, Model, Request, Restarted, TextDelta
-from bot.models.events import Relay
+from bot.models.base import Answer, Call, Event, Request, Restarted, TextDelta
+from bot.models.events import ModelWrapper, Relay
 
 _KEYS = ({"name", "arguments"}, {"name", "parameters"})
 
 
-class LenientModel:
+class LenientModel(ModelWrapper):
     """Takes an answer that is nothing but `{"name": ..., "arguments": {...}}` of an offered tool for a call.
 
     Text that may still become such an object is held back, all other text is passed on as it comes.
     """
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        return self._model.context_window
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         reader = _Reader({tool.name for tool in request.tools})

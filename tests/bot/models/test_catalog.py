@@ -11,7 +11,7 @@ import pytest
 from bot.errors import ConfigError
 from bot.models.access import Limits
 from bot.models.base import Restarted, TextDelta, ToolSpec, Trouble, Unanswered
-from bot.models.catalog import ModelCatalog, build_models
+from bot.models.catalog import ModelCatalog
 from bot.models.health import State
 from bot.models.lazy import ADAPTERS
 from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
@@ -36,7 +36,7 @@ def offline() -> ScriptedModel:
 async def catalog(
     server: ModelServer, offline: ScriptedModel, *fallback: str, limits: Limits = LIMITS, key: str = ""
 ) -> AsyncIterator[ModelCatalog]:
-    models = build_models(
+    models = ModelCatalog(
         fallback=fallback,
         keys={"openai": key or server.api_key},
         base_urls={"openai": server.base_url},
@@ -176,23 +176,23 @@ async def test_wrong_names_and_missing_keys_are_told(
         with pytest.raises(ConfigError, match=words):
             await models.get(name)
     with pytest.raises(ConfigError, match=words):
-        build_models(fallback=[name], keys={}, base_urls={}, offline=offline, limits=LIMITS)
+        ModelCatalog(fallback=[name], keys={}, base_urls={}, offline=offline, limits=LIMITS)
 
 
 async def test_a_server_of_one_s_own_needs_no_key(offline: ScriptedModel) -> None:
-    models = build_models(keys={}, base_urls={"openai": "http://127.0.0.1:9/v1"}, offline=offline, limits=LIMITS)
+    models = ModelCatalog(keys={}, base_urls={"openai": "http://127.0.0.1:9/v1"}, offline=offline, limits=LIMITS)
     answer = await last(models.model("openai:local"))
     assert "connection failed" in answer.degraded
     await models.aclose()
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        build_models(keys={}, base_urls={}, offline=offline, limits=LIMITS).model("openai:gpt-5")
+        ModelCatalog(keys={}, base_urls={}, offline=offline, limits=LIMITS).model("openai:gpt-5")
 
 
 @pytest.mark.parametrize(
     "url", ["localhost:11434", "http://127.0.0.1:99999/v1", "http://[::1/v1", "http://host/v1\n", "http:///v1"]
 )
 def test_an_address_that_is_none_is_told_without_quoting_it(offline: ScriptedModel, url: str) -> None:
-    models = build_models(keys={}, base_urls={"openai": url}, offline=offline, limits=LIMITS)
+    models = ModelCatalog(keys={}, base_urls={"openai": url}, offline=offline, limits=LIMITS)
     with pytest.raises(ConfigError, match=r"^OPENAI_BASE_URL: expected a URL such as") as caught:
         models.model("openai:local")
     assert url not in str(caught.value)
@@ -200,7 +200,7 @@ def test_an_address_that_is_none_is_told_without_quoting_it(offline: ScriptedMod
 
 @pytest.mark.parametrize("key", ["sk-é", "sk-a\n", "sk a"])
 def test_a_key_that_cannot_be_sent_is_told_without_quoting_it(offline: ScriptedModel, key: str) -> None:
-    models = build_models(keys={"openai": key}, base_urls={}, offline=offline, limits=LIMITS)
+    models = ModelCatalog(keys={"openai": key}, base_urls={}, offline=offline, limits=LIMITS)
     with pytest.raises(ConfigError, match=r"^OPENAI_API_KEY: expected plain characters") as caught:
         models.model("openai:gpt-5")
     assert key not in str(caught.value)
@@ -218,9 +218,9 @@ async def test_a_library_that_cannot_be_loaded_is_told(
 
 UNLOADED = """
 import sys
-from bot.models.catalog import build_models
+from bot.models.catalog import ModelCatalog
 from bot.models.access import Limits
-models = build_models(keys={"openai": "k"}, base_urls={}, offline=None, limits=Limits())
+models = ModelCatalog(keys={"openai": "k"}, base_urls={}, offline=None, limits=Limits())
 models.model("openai:gpt-5")
 print([name for name in ("pydantic_ai", "openai", "anthropic", "httpx2") if name in sys.modules])
 """
