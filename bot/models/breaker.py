@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bot.models.base import Answer, Event, Model, ModelBusy, ModelError, ModelGarbage, ModelRefused, Request
 from bot.models.events import ModelWrapper, Relay
-from bot.models.health import Standing, State
+from bot.models.health import ModelHealth, State
 from memory.store.clock import Clock, utc_now
 
 FAILURES = 3
@@ -19,7 +19,7 @@ class BreakerModel(ModelWrapper):
     """After a refusal or three failures in a row nobody is let through for a minute, then one call to try it out.
 
     One object per model, whatever number of chains it stands in. A request that is too long or rejected says
-    nothing about whether the model is to be left alone. Every outcome shows in `standing`.
+    nothing about whether the model is to be left alone. Every outcome shows in `health`.
     """
 
     def __init__(self, model: Model, *, clock: Callable[[], float] = time.monotonic, calendar: Clock = utc_now) -> None:
@@ -29,12 +29,12 @@ class BreakerModel(ModelWrapper):
         self._failures = 0
         self._closed_until = 0.0
         self._error: ModelError = ModelBusy("")
-        self._standing = Standing(model.name)
+        self._health = ModelHealth(model.name)
 
     @property
-    def standing(self) -> Standing:
+    def health(self) -> ModelHealth:
         """How the model stands at this moment."""
-        return replace(self._standing, rests=max(self._closed_until - self._clock(), 0.0))
+        return replace(self._health, rests=max(self._closed_until - self._clock(), 0.0))
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         self._pass()
@@ -63,9 +63,9 @@ class BreakerModel(ModelWrapper):
                     self._shut(error)
 
     def _note(self, state: State, error: ModelError | None = None) -> None:
-        since = self._standing.since if state == self._standing.state else None
+        since = self._health.since if state == self._health.state else None
         trouble, reason = (error.trouble, error.reason) if error else (None, "")
-        self._standing = Standing(self.name, state, since or self._calendar(), trouble, reason)
+        self._health = ModelHealth(self.name, state, since or self._calendar(), trouble, reason)
 
     def _pass(self) -> None:
         if not self._closed_until:

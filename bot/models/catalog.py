@@ -14,7 +14,7 @@ from bot.models.access import Access, Limits
 from bot.models.base import Model, ModelError, ModelRefused, Request
 from bot.models.breaker import BreakerModel
 from bot.models.fallback import FallbackModel
-from bot.models.health import Standing, State
+from bot.models.health import ModelHealth, State
 from bot.models.lazy import LazyModel
 from bot.models.retry import RetryingModel
 from bot.models.shorten import ShorteningModel
@@ -70,10 +70,10 @@ class ModelCatalog:
                 await self._lazy[name].open()
         return chain
 
-    def standings(self, names: Iterable[str] = ()) -> tuple[Standing, ...]:
+    def health(self, names: Iterable[str] = ()) -> tuple[ModelHealth, ...]:
         """How every model of these names and of the fallbacks stands, each once; the offline one is always there."""
         asked = dict.fromkeys(name for name in (*names, *self._fallback) if name != OFFLINE)
-        return tuple(map(self._standing, asked))
+        return tuple(map(self._health, asked))
 
     async def try_out(self, name: str, request: Request) -> None:
         """Ask one model alone, without its fallbacks: how it stands is known then."""
@@ -82,11 +82,11 @@ class ModelCatalog:
                 async for _event in events:
                     pass
 
-    def _standing(self, name: str) -> Standing:
+    def _health(self, name: str) -> ModelHealth:
         try:
-            return self._link(name).standing
+            return self._link(name).health
         except ConfigError as error:  # of an agent in the database whose model was configured once
-            return Standing(name, State.UNUSABLE, reason=str(error))
+            return ModelHealth(name, State.UNUSABLE, reason=str(error))
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -5,17 +5,18 @@ from datetime import datetime
 from enum import StrEnum
 
 from bot.models.base import Trouble
+from texts import _, gettext_noop
 
 
 class State(StrEnum):
     """What the last call to a model came to."""
 
-    UNASKED = "not asked yet"
-    WORKING = "working"
-    REFUSED = "refused"
-    UNREACHABLE = "unreachable"
-    FAILING = "failing"
-    UNUSABLE = "cannot be used"
+    UNASKED = gettext_noop("not asked yet")
+    WORKING = gettext_noop("working")
+    REFUSED = gettext_noop("refused")
+    UNREACHABLE = gettext_noop("unreachable")
+    FAILING = gettext_noop("failing")
+    UNUSABLE = gettext_noop("cannot be used")
 
     @classmethod
     def of(cls, trouble: Trouble) -> "State":
@@ -30,7 +31,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Standing:
+class ModelHealth:
     """`since` is when the state began; `rests` are the seconds for which the model is not asked again."""
 
     model: str
@@ -53,14 +54,20 @@ class Standing:
     @property
     def words(self) -> str:
         """The state on one line; where something is wrong, why, and what to do about it."""
+        state = _(self.state.value)
         if self.since is None:
-            return f"{self.state}: {self.reason}" if self.reason else str(self.state)
-        parts = [f"{self.state} since {self.since:%Y-%m-%d %H:%M} UTC"]
+            return f"{state}: {self.reason}" if self.reason else state
+        parts = [_("{state} since {at} UTC", state=state, at=f"{self.since:%Y-%m-%d %H:%M}")]
         if self.trouble is not None:
-            parts = [f"{parts[0]}: {self.why}", self.advice]
-        if self.rests > 0:
-            parts.append(f"it rests: not asked again for {self.rests:.0f} s")
-        return "; ".join(parts)
+            parts = [f"{parts[0]}: {self.why}.", self.advice]
+        return " ".join([*parts, *self.pause])
+
+    @property
+    def pause(self) -> tuple[str, ...]:
+        """For how long it is left alone, in a sentence; nothing where it is not."""
+        if self.rests <= 0:
+            return ()
+        return (_("It is not asked again for {seconds} s.", seconds=f"{self.rests:.0f}"),)
 
 
 def key_setting(model: str) -> str:
@@ -71,16 +78,16 @@ def key_setting(model: str) -> str:
 def _advice(trouble: Trouble, model: str) -> str:
     match trouble:
         case Trouble.KEY:
-            return f"set a key in {key_setting(model)} that the provider accepts for this model, and start again"
+            return _("Set {setting} to a key that works for this model, and restart.", setting=key_setting(model))
         case Trouble.MISSING:
-            return "name a model that the provider has (CARINA_MODEL, CARINA_FALLBACK_MODELS or the agent's model)"
+            return _("Choose a model that the provider has: CARINA_MODEL, CARINA_FALLBACK_MODELS or the agent's model.")
         case Trouble.QUOTA:
-            return "see to the account's credit or limits at the provider"
+            return _("Check your credit and limits at the provider.")
         case Trouble.BUDGET:
-            return "`carina budget list` shows what is left of budgets"
+            return _("See what is left of your budgets with `carina budget list`.")
         case Trouble.UNREACHABLE if model.startswith("openai:"):
-            return "check the network, and OPENAI_BASE_URL if the server is your own"
+            return _("Check the network, and OPENAI_BASE_URL if the server is your own.")
         case Trouble.UNREACHABLE:
-            return "check the network"
+            return _("Check the network.")
         case Trouble.FAILING:
-            return "if that lasts, look at the log and at the provider's own status"
+            return _("If this continues, check the log and the provider's status page.")

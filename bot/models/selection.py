@@ -9,7 +9,7 @@ from bot.errors import ConfigError
 from bot.models.access import Limits
 from bot.models.base import Model
 from bot.models.catalog import ModelCatalog
-from bot.models.health import Standing
+from bot.models.health import ModelHealth
 from bot.models.offline import OfflineModel
 from bot.secrets import Redactor
 from memory.agents import Agent
@@ -33,10 +33,10 @@ class ModelSelection:
             with suppress(ConfigError):  # said where it is asked
                 await self.catalog.get(name)
 
-    def standings(self, names: Iterable[str] = ()) -> tuple[Standing, ...]:
+    def health(self, names: Iterable[str] = ()) -> tuple[ModelHealth, ...]:
         """How the models of these names and the fallbacks stand, in words without secrets."""
         redact = Redactor(self.config.secrets()).text
-        return tuple(replace(found, reason=redact(found.reason)) for found in self.catalog.standings(names))
+        return tuple(replace(found, reason=redact(found.reason)) for found in self.catalog.health(names))
 
 
 @asynccontextmanager

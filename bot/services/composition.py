@@ -352,7 +352,7 @@ class _Maker:
     def _status(self, front_ends: FrontEnds, embedding: Embedding) -> Status:
         shared, config = self.shared, self.shared.config
         sources = StatusSources(
-            standings=shared.models.standings,
+            model_health=shared.models.health,
             halted=lambda: shared.halt.since,
             unstored=shared.surroundings.workers.unstored.words,
             embedding=embedding.words,

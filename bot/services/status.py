@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
-from bot.models.health import Standing
+from bot.models.health import ModelHealth
 from bot.services.caller import Caller
 from bot.services.front_ends import FrontEnds
 from bot.services.parameters import NoArguments
@@ -34,12 +34,13 @@ class ModelState(Row):
     problem: str = Field(default="", exclude=True)
 
     @classmethod
-    def of(cls, found: Standing) -> "ModelState":
-        why = [f"{found.state}: {found.reason}" if found.reason else str(found.state)]
+    def of(cls, found: ModelHealth) -> "ModelState":
+        state = _(found.state.value)
+        why = [f"{state}: {found.reason}" if found.reason else state]
         if found.since is not None:
-            why = [found.why, found.advice] if found.trouble is not None else []
-            why += [_("not asked again for {rests} s", rests=f"{found.rests:.0f}")] if found.rests > 0 else []
-        problem = "; ".join(why)
+            why = [f"{found.why}.", found.advice] if found.trouble is not None else []
+            why += found.pause
+        problem = " ".join(why)
         return cls(model=found.model, state=found.state, words=found.words, since=found.since, problem=problem)
 
     def line(self, ink: Ink) -> str:
@@ -50,7 +51,7 @@ class ModelState(Row):
         return _(
             "{name}: {state} since {since}{problem}",
             name=name,
-            state=self.state,
+            state=_(self.state),
             since=ink.time(self.since),
             problem=problem,
         )
@@ -148,7 +149,7 @@ class ServiceStatus(Result):
 class StatusSources:
     """Who knows how the parts stand, in words for a person; what has nothing to say gives nothing."""
 
-    standings: Callable[[Iterable[str]], tuple[Standing, ...]]
+    model_health: Callable[[Iterable[str]], tuple[ModelHealth, ...]]
     """How models stand, given the names of those that agents use."""
     halted: Callable[[], str]
     """Since when everything is halted."""
@@ -202,7 +203,7 @@ class Status:
             agents=models,
             fronts={name: state() for name, state in self.front_ends.connected.words.items()},
             ready={name: ready() for name, ready in self.front_ends.connected.ready.items()},
-            models=tuple(map(ModelState.of, sources.standings(models.values()))),
+            models=tuple(map(ModelState.of, sources.model_health(models.values()))),
             not_configured=dict(sources.unset),
             damage=tuple(each.words for each in damage),
             halted=from_text(halted) if halted else None,

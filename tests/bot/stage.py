@@ -394,7 +394,7 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
 
 
 QUIET = StatusSources(
-    standings=lambda _names: (),
+    model_health=lambda _names: (),
     halted=str,
     unstored=str,
     embedding=lambda _rows: "",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.config import OFFLINE, Config
 from bot.models.base import Request, UserMessage
-from bot.models.health import State as Standing
+from bot.models.health import State as ModelState
 from bot.models.selection import ModelSelection, open_models
 from bot.upkeep.embedding import missing_words
 from memory.search.embedding import EmbedderMissing, EmbeddingError, dimension_of, make_embedder
@@ -43,10 +43,10 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
     except TimeoutError:
         words = f"no answer within {_SECONDS:.0f} seconds"
         return Finding(f"model {name}", State.PROBLEM, words, "see to the network and the provider's own status")
-    (standing, *_) = thinking.standings([name])
-    if standing.state is Standing.WORKING:
+    (health, *_) = thinking.health([name])
+    if health.state is ModelState.WORKING:
         return Finding(f"model {name}", State.GOOD, f"answers, after {time.perf_counter() - began:.1f} s")
-    return Finding(f"model {name}", State.PROBLEM, f"{standing.state}: {standing.why}", standing.advice)
+    return Finding(f"model {name}", State.PROBLEM, f"{health.state}: {health.why}", health.advice)
 
 
 async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Finding:

@@ -123,7 +123,7 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
     assert TextDelta("hello") in await events(model)
 
 
-# ------------------------------------------------------------------------------------------------------ its standing
+# ------------------------------------------------------------------------------------------------------ its health
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY = ModelRefused("openai:x refused us (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
@@ -142,30 +142,30 @@ async def test_the_standing_follows_what_happens() -> None:
     clock, now = Clock(), [NOON]
     inner = ScriptedModel(says("hello"), [AWAY], [AWAY], [AWAY], [KEY], says("hello"), name="openai:x")
     model = BreakerModel(inner, clock=clock, calendar=lambda: now[0])
-    assert (model.standing.state, model.standing.words) == (State.UNASKED, "not asked yet")
+    assert (model.health.state, model.health.words) == (State.UNASKED, "not asked yet")
 
     await last(model)
-    assert model.standing.words == "working since 2026-11-22 12:00 UTC"
+    assert model.health.words == "working since 2026-11-22 12:00 UTC"
 
     for _ in range(3):
         now[0] += timedelta(minutes=1)
         await fails(model)
-    assert model.standing.state is State.UNREACHABLE
-    assert model.standing.words == (
-        "unreachable since 2026-11-22 12:01 UTC: the connection failed (connect); "
-        "check the network, and OPENAI_BASE_URL if the server is your own; it rests: not asked again for 60 s"
+    assert model.health.state is State.UNREACHABLE
+    assert model.health.words == (
+        "unreachable since 2026-11-22 12:01 UTC: the connection failed (connect). "
+        "Check the network, and OPENAI_BASE_URL if the server is your own. It is not asked again for 60 s."
     )
 
     clock.now += PAUSE
     await fails(model, "refused us")
-    assert model.standing.words == (
-        "refused since 2026-11-22 12:03 UTC: refused us (HTTP 401 invalid_api_key); set a key in OPENAI_API_KEY that "
-        "the provider accepts for this model, and start again; it rests: not asked again for 60 s"
+    assert model.health.words == (
+        "refused since 2026-11-22 12:03 UTC: refused us (HTTP 401 invalid_api_key). Set OPENAI_API_KEY to "
+        "a key that works for this model, and restart. It is not asked again for 60 s."
     )
 
     clock.now += PAUSE
     await last(model)
-    assert model.standing.words == "working since 2026-11-22 12:03 UTC"
+    assert model.health.words == "working since 2026-11-22 12:03 UTC"
 
 
 @pytest.mark.parametrize(
@@ -182,5 +182,5 @@ async def test_every_failure_shows(error: ModelRefused, state: State, words: str
     model = BreakerModel(ScriptedModel([error]), clock=Clock())
     with pytest.raises(type(error)):
         await events(model)
-    assert model.standing.state is state
-    assert words in model.standing.words
+    assert model.health.state is state
+    assert words in model.health.words

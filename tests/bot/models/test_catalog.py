@@ -131,9 +131,9 @@ async def test_the_offline_model_is_told_why_it_answers(
 async def test_the_standing_of_every_model_is_known(server: ModelServer, offline: ScriptedModel) -> None:
     async with catalog(server, offline, "openai:second", key="sk-wrong-key-of-a-test") as models:
         await last(models.model("openai:scripted"))
-        found = models.standings(["openai:scripted", "offline", "openai:scripted", "groq:x"])
-    assert [standing.model for standing in found] == ["openai:scripted", "groq:x", "openai:second"]
-    assert [standing.state for standing in found] == [State.REFUSED, State.UNUSABLE, State.REFUSED]
+        found = models.health(["openai:scripted", "offline", "openai:scripted", "groq:x"])
+    assert [health.model for health in found] == ["openai:scripted", "groq:x", "openai:second"]
+    assert [health.state for health in found] == [State.REFUSED, State.UNUSABLE, State.REFUSED]
     assert "HTTP 401 invalid_api_key" in found[0].words
     assert "OPENAI_API_KEY" in found[0].words
     assert "install carina[groq]" in found[1].words

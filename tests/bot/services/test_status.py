@@ -6,7 +6,7 @@ from pathlib import Path
 from bot.app import build
 from bot.config import load_config
 from bot.models.base import Trouble
-from bot.models.health import Standing, State
+from bot.models.health import ModelHealth, State
 from bot.services.results import Markdown, Plain
 from bot.services.status import ModelState, ServiceStatus
 from tests.bot.requests import status
@@ -57,7 +57,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
 
 
 def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
-    refused = Standing("openai:a", State.REFUSED, NOON, Trouble.KEY, "openai:a refused us (HTTP 401)", 40.2)
+    refused = ModelHealth("openai:a", State.REFUSED, NOON, Trouble.KEY, "openai:a refused us (HTTP 401)", 40.2)
     status = ServiceStatus(
         constellation="home",
         started=NOON,
@@ -79,8 +79,8 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         f"HALTED since {stamp}; `carina halt release` or `/halt release` resumes",
         "database: takes no writes since noon",
         "discord: not configured (set DISCORD\\_TOKEN)",
-        f"model openai:a: refused since {stamp}: refused us (HTTP 401); set a key in OPENAI\\_API\\_KEY that the "
-        "provider accepts for this model, and start again; not asked again for 40 s",
+        f"model openai:a: refused since {stamp}: refused us (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
+        "for this model, and restart. It is not asked again for 40 s.",
         "agent Ca\\*ri\\*na: openai:a",
         "1 waiting for an answer, 3 to be sent, 2 failed",
         "inbox: `carina inbox list --dead` and `/inbox list` show the failed messages",
