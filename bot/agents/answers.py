@@ -7,6 +7,7 @@ import regex
 
 from memory.queue.outbox import File
 from sources.base import MESSAGES, Form
+from texts import _
 
 MAX_PIECES = MESSAGES.most_pieces
 """More messages than this in a row are a flood; the text goes out as a file instead."""
@@ -36,7 +37,7 @@ def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES)
         return [Piece(part) for part in parts]
     if not form.takes_files:
         return [Piece(part) for part in split(_beginning(text, split, form))]
-    note = f"(My answer is {len(text):,} characters long: the whole of it is in the file.)"
+    note = _("(My answer is {length} characters long. All of it is in the file.)", length=f"{len(text):,}")
     return [Piece(parts[0]), Piece(note, "answer.md", text)]
 
 

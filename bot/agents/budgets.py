@@ -24,6 +24,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import place_source
 from memory.usage import guild_of
+from texts import _, gettext_noop
 
 OFFLINE = "offline"
 _SHORT_TOKENS = 300  # of an answer, when only short ones are given
@@ -57,7 +58,7 @@ class Ladder:
 class Allowed:
     """What a call may be: by which agent's settings, and what was reserved for it."""
 
-    rung: BudgetLevel
+    level: BudgetLevel
     agent: Agent
     reservation: int | None = None
     words: str = ""
@@ -65,9 +66,9 @@ class Allowed:
 
     def request(self, request: Request) -> Request:
         """The request as it may be made."""
-        if self.rung is not BudgetLevel.FULL and self.agent.model == OFFLINE:
+        if self.level is not BudgetLevel.FULL and self.agent.model == OFFLINE:
             return replace(request, failed=(Unanswered("", Trouble.BUDGET),))
-        if self.rung is not BudgetLevel.SHORT:
+        if self.level is not BudgetLevel.SHORT:
             return request
         most = min(request.max_tokens or _SHORT_TOKENS, _SHORT_TOKENS)
         if request.tools and {tool.name for tool in request.tools} <= _PARTS:
@@ -76,7 +77,7 @@ class Allowed:
 
 
 @dataclass(frozen=True)
-class Standing:
+class BudgetState:
     """One limit as it stands: what was spent of it, and where it was said."""
 
     limit: Limit
@@ -112,52 +113,52 @@ class Budgets:
         """Decide what a call may be, and reserve what it will probably cost; tells the person when it became less."""
         spender = Spender(turn.id, agent.id, turn.person, guild_of(turn.scope))
         tokens, cost = self._estimate(agent, request)
-        rung, limit = self._rung_for(tx, spender, agent, (cost, tokens), now)
+        level, limit = self._level_for(tx, spender, agent, (cost, tokens), now)
         patrol = place_source(turn.place) == PATROL
-        if patrol and rung is BudgetLevel.SHORT:
-            rung = BudgetLevel.OFFLINE  # without its tools a model could only pretend to have looked
-        if limit is not None and rung is not BudgetLevel.FULL and not patrol:
-            _tell(tx, turn, rung, limit, now)
-        match rung:
+        if patrol and level is BudgetLevel.SHORT:
+            level = BudgetLevel.OFFLINE  # without its tools a model could only pretend to have looked
+        if limit is not None and level is not BudgetLevel.FULL and not patrol:
+            _tell(tx, turn, level, limit, now)
+        match level:
             case BudgetLevel.REFUSED if limit is not None:
-                return Allowed(rung, agent, words="" if patrol else _words(rung, limit, now))
+                return Allowed(level, agent, words="" if patrol else _words(level, limit, now))
             case BudgetLevel.OFFLINE:
-                return Allowed(rung, replace(agent, model=OFFLINE))
-        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(rung) else agent
+                return Allowed(level, replace(agent, model=OFFLINE))
+        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(level) else agent
         if chosen.model == OFFLINE:
-            return Allowed(rung, chosen)
-        return Allowed(rung, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+            return Allowed(level, chosen)
+        return Allowed(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
 
     def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowed | None:
         """Decide whether a call may be made that nobody waits for, and reserve it; None where it may not.
 
-        It is made at the first two rungs alone: what is left from there on is kept for people.
+        It is made at the first two levels alone: what is left from there on is kept for people.
         """
         tokens, cost = self._estimate(agent, request)
-        rung, _limit = self._rung_for(tx, spender, agent, (cost, tokens), now)
-        if rung > BudgetLevel.CHEAPER:
+        level, _limit = self._level_for(tx, spender, agent, (cost, tokens), now)
+        if level > BudgetLevel.CHEAPER:
             return None
-        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(rung) else agent
+        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(level) else agent
         if chosen.model == OFFLINE:
             return None
-        return Allowed(rung, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+        return Allowed(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
 
     def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
         """What a call will probably take, in tokens and in money; None where the price is not known."""
         tokens = _tokens(request)
         return tokens, price(self.model_of(agent), tokens - _answer(request), _answer(request))
 
-    def _rung_for(
+    def _level_for(
         self, rows: Rows, spender: Spender, agent: Agent, call: tuple[float | None, int], now: datetime
     ) -> tuple[BudgetLevel, Limit | None]:
-        """The lowest rung that a limit asks for, for a call of that cost and so many tokens."""
+        """The lowest level that a limit asks for, for a call of that cost and so many tokens."""
         found = [(limit, _spent(rows, limit, spender, now)) for limit in self.limits if _is_for(limit, spender, agent)]
-        return self._rung(found, *call)
+        return self._level(found, *call)
 
-    def standings(self, rows: Rows, now: datetime) -> list[Standing]:
+    def states(self, rows: Rows, now: datetime) -> list[BudgetState]:
         """How the limits stand; one for each person or each guild is of whoever spent most of it."""
         return [
-            Standing(limit, _most_spent(rows, limit, now), budgets.period_end(limit.period, now), self._said(limit))
+            BudgetState(limit, _most_spent(rows, limit, now), budgets.period_end(limit.period, now), self._said(limit))
             for limit in self.limits
         ]
 
@@ -168,19 +169,19 @@ class Budgets:
     def _said(self, limit: Limit) -> bool:
         return (limit.subject, limit.period) in self.decided
 
-    def _cheaper(self, rung: BudgetLevel) -> bool:
-        return rung >= BudgetLevel.CHEAPER and bool(self.ladder.cheaper_model)
+    def _cheaper(self, level: BudgetLevel) -> bool:
+        return level >= BudgetLevel.CHEAPER and bool(self.ladder.cheaper_model)
 
-    def _rung(
+    def _level(
         self, found: list[tuple[Limit, Sum]], cost: float | None, tokens: int
     ) -> tuple[BudgetLevel, Limit | None]:
-        """The lowest rung that a limit asks for, and which limit that is."""
+        """The lowest level that a limit asks for, and which limit that is."""
         lowest: tuple[BudgetLevel, Limit | None] = (BudgetLevel.FULL, None)
         for limit, spent in found:
             after = replace(spent, usd=spent.usd + (cost or 0), tokens=spent.tokens + tokens)
-            rung = self._of_share(max(_share(limit, after), 2 if _share(limit, spent) >= 1 else 0))
-            if rung > lowest[0]:
-                lowest = rung, limit
+            level = self._of_share(max(_share(limit, after), 2 if _share(limit, spent) >= 1 else 0))
+            if level > lowest[0]:
+                lowest = level, limit
         return lowest
 
     def _of_share(self, share: float) -> BudgetLevel:
@@ -252,27 +253,25 @@ def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:
     )
 
 
-def _tell(tx: Tx, turn: Turn, rung: BudgetLevel, limit: Limit, now: datetime) -> None:
-    """Say it to the person, once in a period, place and rung. A refusal is said as the answer itself."""
-    if turn.person is None or rung is BudgetLevel.REFUSED:
+def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -> None:
+    """Say it to the person, once in a period, place and level. A refusal is said as the answer itself."""
+    if turn.person is None or level is BudgetLevel.REFUSED:
         return
     began = budgets.period_start(limit.period, now)
-    key = f"budget/{limit.subject}/{limit.period}/{began:%Y-%m-%d}/{rung}/{turn.person}/{turn.place}"
-    words = _words(rung, limit, now)
+    key = f"budget/{limit.subject}/{limit.period}/{began:%Y-%m-%d}/{level}/{turn.person}/{turn.place}"
+    words = _words(level, limit, now)
     source = place_source(turn.place)
     outbox.add(tx, outbox.NewRow(key, turn.place, source, words, turn.scope.audience, person=turn.person), now)
 
 
-def _words(rung: BudgetLevel, limit: Limit, now: datetime) -> str:
+def _words(level: BudgetLevel, limit: Limit, now: datetime) -> str:
     """What the person is told; not how much money it is about."""
     until = f"{budgets.period_end(limit.period, now):%Y-%m-%d %H:%M} UTC"
-    span = "today" if limit.period == "day" else "this month"
-    match rung:
-        case BudgetLevel.CHEAPER:
-            return f"What may be spent on answers {span} is running out: a smaller model answers until {until}."
-        case BudgetLevel.SHORT:
-            return f"What may be spent on answers {span} is nearly gone: my answers are short until {until}."
-        case BudgetLevel.OFFLINE:
-            return f"What may be spent on answers {span} is spent: until {until} I answer from memory alone."
-        case _:
-            return f"I am sorry: what may be spent on answers {span} is spent. Ask me again after {until}."
+    budget = _("Today's budget") if limit.period == "day" else _("This month's budget")
+    said = {
+        BudgetLevel.CHEAPER: gettext_noop("{budget} for answers is low. A smaller model answers until {until}."),
+        BudgetLevel.SHORT: gettext_noop("{budget} for answers is almost used up. My answers are short until {until}."),
+        BudgetLevel.OFFLINE: gettext_noop("{budget} for answers is used up. Until {until}, I answer only from memory."),
+        BudgetLevel.REFUSED: gettext_noop("{budget} for answers is used up. Ask me again after {until}."),
+    }
+    return _(said[level], budget=budget, until=until)

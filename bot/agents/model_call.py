@@ -49,7 +49,7 @@ class ModelCall:
 
     async def answer(self, request: Request) -> Answer | None:
         """The model's answer, or words instead of one; None when it was interrupted, or is to be asked with more."""
-        if self._allowed.rung is BudgetLevel.REFUSED:
+        if self._allowed.level is BudgetLevel.REFUSED:
             return Answer(self._allowed.words, (), Usage(), model="")
         model = await self._deps.model(self._allowed.agent)
         self._name, self._request = model.name, self._allowed.request(request)

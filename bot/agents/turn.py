@@ -274,8 +274,10 @@ class TurnRunner:
 
     def _tell_owner(self, tx: Tx, trouble: str, now: datetime) -> None:
         """In public nobody reads why no model answers: the owner does, once a day."""
-        done = f"people read {self._deps.apology!r}" if self._deps.apology else "people get no answer"
-        text = self._deps.redact(f"In public {done} at the moment: {trouble}. `carina status` shows more.")
+        said = _("In public, people now read “{apology}”: {trouble}.", apology=self._deps.apology, trouble=trouble)
+        silent = _("In public, people now get no answer: {trouble}.", trouble=trouble)
+        more = _("See more with `carina status`.")
+        text = self._deps.redact(f"{said if self._deps.apology else silent} {more}")
         notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
         notices.tell_owner(tx, f"apology/{now:%Y-%m-%d}", text, now)
 

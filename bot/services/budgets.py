@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.budgets import Budgets, Ladder, Standing
+from bot.agents.budgets import Budgets, BudgetState, Ladder
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.config.budgets import Budget, check_subject
@@ -76,8 +76,8 @@ class BudgetRow(Row):
     said: str
 
     @classmethod
-    def standing(cls, standing: Standing) -> "BudgetRow":
-        limit, spent = standing.limit, standing.spent
+    def from_state(cls, state: BudgetState) -> "BudgetRow":
+        limit, spent = state.limit, state.spent
         return cls(
             of=limit.subject,
             each=limit.period,
@@ -86,8 +86,8 @@ class BudgetRow(Row):
             tokens=limit.tokens,
             tokens_left=None if limit.tokens is None else max(limit.tokens - spent.tokens, 0),
             calls_without_price=spent.unpriced,
-            begins_anew=standing.ends,
-            said=_("by command") if standing.by_command else _("in the configuration"),
+            begins_anew=state.ends,
+            said=_("by command") if state.by_command else _("in the configuration"),
         )
 
     def line(self, ink: Ink) -> str:
@@ -266,13 +266,13 @@ class Spending:
     @suggestions("spending")
     async def suggest(self, _caller: Caller) -> Suggestions:
         """What a budget can be of."""
-        there = [each.limit.subject for each in await self._standings()]
+        there = [each.limit.subject for each in await self._states()]
         return [(each, each) for each in dict.fromkeys((*_GENERAL, *there))]
 
     @suggestions("budgets set by command")
     async def suggest_set(self, _caller: Caller) -> Suggestions:
         """Budgets that can be cleared."""
-        found = [each.limit for each in await self._standings() if each.by_command]
+        found = [each.limit for each in await self._states() if each.by_command]
         return [
             (
                 each.subject,
@@ -286,12 +286,12 @@ class Spending:
             for each in found
         ]
 
-    async def _standings(self) -> list[Standing]:
+    async def _states(self) -> list[BudgetState]:
         now = self.clock()
-        return await self.database.read(lambda rows: self.kept.standings(rows, now))
+        return await self.database.read(lambda rows: self.kept.states(rows, now))
 
     async def _listed(self) -> Listing[BudgetRow]:
-        found = tuple(map(BudgetRow.standing, await self._standings()))
+        found = tuple(map(BudgetRow.from_state, await self._states()))
         return Listing(rows=found, empty=_("There are no budgets. `/budget set` sets one."))
 
 

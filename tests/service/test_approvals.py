@@ -151,7 +151,7 @@ async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: Li
     card = await waiting(t, t.ana, channel, content)
     request, before = request_of(t, content), as_seen(card)
     await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
-    assert "Taken back: the message that this came from was deleted" in await final(t, card)
+    assert "Withdrawn: the message that this came from was deleted" in await final(t, card)
     refused(await t.olga.press(before, "Once"), "This request was withdrawn")
     assert status_of(t, request) == "withdrawn"
     assert times_kept(t, content) == 0

@@ -30,7 +30,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         assert (given.ephemeral, given.text) == (True, "From now on: constellation, per day: $0.00.")
         asked = len(t.model.requests)
         told = await t.ask(t.ana, t.general, "<@bot> hello again")
-        assert told.text.startswith("What may be spent on answers today is spent: until ")
+        assert told.text.startswith("Today's budget for answers is used up. Until ")
         assert len(t.model.requests) == asked
         shown = (await t.olga.command("cost")).text
         assert "constellation, this day: $0.0000 of $0.00 left, not counting 1 call of unknown price" in shown

@@ -7,6 +7,7 @@ from memory.queue import agent_messages, outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, TurnId, place_source
+from texts import _
 
 TURN_BUDGET = 16
 """Parts, tasks and messages between agents that one message may cause, all together."""
@@ -40,6 +41,6 @@ def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> b
 
 def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
     """Say in the place of a turn that agents were stopped there; the same key says it once."""
-    text = "(I stopped the agents here: they kept giving each other work without coming to an end.)"
+    text = _("(I stopped the agents here because they kept giving each other work.)")
     source = place_source(turn.place)
     outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, source, text, turn.scope.audience, turn=turn.id), now)

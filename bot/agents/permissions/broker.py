@@ -26,7 +26,7 @@ from memory.queue.turns import Turn
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.store.database import Rows, Tx
 from memory.store.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, place_source
-from texts import language, speaking
+from texts import _, language, speaking
 
 SOURCE = "approval"
 """The source of inbox rows that are decisions."""
@@ -309,13 +309,13 @@ class Broker:
         """A message was deleted: take back what was asked for it, show our card again; whether that queued anything."""
         message = messages.by_external(tx, source, external_id)
         asked = [] if message is None else requests.about(tx, message.id)
-        words = "Taken back: the message that this came from was deleted"
+        words = _("Withdrawn: the message that this came from was deleted")
         self._forget(tx, asked, now, words)
         return bool(asked) or self.card_gone(tx, source, external_id, now)
 
     def erased(self, tx: Tx, person: PersonId, now: datetime) -> None:
         """Somebody is being erased: what was asked because of them is forgotten, and its cards are deleted."""
-        self._forget(tx, requests.of_person(tx, person), now, "Taken back", away=True)
+        self._forget(tx, requests.of_person(tx, person), now, _("Withdrawn"), away=True)
 
     def _forget(self, tx: Tx, asked: Iterable[Request], now: datetime, words: str, *, away: bool = False) -> None:
         for request in asked:
@@ -357,7 +357,7 @@ class Broker:
         elif any(each.id != row.id and _may_be_seen(each) for each in outbox.of_prefix(tx, f"card/{request.id}/")):
             _note(tx, request, "not reached", now, detail=f"{place_source(row.place)} took no message")
         else:
-            self._close(tx, request, "unreachable", now, words=f"nobody could be asked: {reason}")
+            self._close(tx, request, "unreachable", now, words=_("nobody could be asked: {reason}", reason=reason))
         return True
 
 

@@ -59,12 +59,12 @@ async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> No
         assert [bool(request.tools) for request in requests] == [True, True, True, False, False, True]
         assert [request.max_tokens for request in requests] == [None, None, None, 300, 300, None]
         told = [text for text in service.platform.texts() if text != "Yes."]
-        assert [text.partition(":")[0] for text in told] == [
-            "What may be spent on answers today is running out",
-            "What may be spent on answers today is nearly gone",
-            "What may be spent on answers today is spent",
+        assert [text.partition(".")[0] for text in told] == [
+            "Today's budget for answers is low",
+            "Today's budget for answers is almost used up",
+            "Today's budget for answers is used up",
         ]
-        assert all("until 2026-" in text for text in told)
+        assert all("until 2026-" in text.casefold() for text in told)
         assert await reserved(service) == 0
 
 
@@ -79,7 +79,7 @@ async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, m
     async with serving(tmp_path, refusing) as service:
         await service.heard(said("hello again", 2))
         assert service.model.requests == []
-        assert service.platform.texts()[-1].startswith("I am sorry: what may be spent on answers")
+        assert "is used up. Ask me again after" in service.platform.texts()[-1]
         assert await service.column("SELECT count(*) FROM model_usage WHERE model = ''") == [0]
 
 
@@ -100,7 +100,7 @@ async def test_what_one_spent_is_nobody_elses(tmp_path: Path) -> None:
         for number, speaker in enumerate((ANN, ANN, BOB), 1):
             await service.heard(said("hello", number, speaker=speaker))
         assert asked_of(service) == ["", "offline", ""]
-        by_person, of_nobody = await service.read(lambda rows: kept.standings(rows, service.clock()))
+        by_person, of_nobody = await service.read(lambda rows: kept.states(rows, service.clock()))
         assert (by_person.spent.tokens >= 20_000, of_nobody.spent.tokens) == (True, 0)
 
 
@@ -131,7 +131,7 @@ async def test_money_is_counted_where_the_price_is_known_and_else_said_to_be_mis
         service.model.replies.extend([spending(1_000, 0.5), spending(1_000, None, UNPRICED), spending(1_000, 0.6)])
         for number in range(1, 5):
             await service.heard(said("hello", number))
-        (standing,) = await service.read(lambda rows: kept.standings(rows, service.clock()))
+        (standing,) = await service.read(lambda rows: kept.states(rows, service.clock()))
         assert (round(standing.spent.usd, 3), standing.spent.unpriced) == (1.1, 1)
         assert asked_of(service) == ["", "", "", "offline"]
 

@@ -139,7 +139,7 @@ async def test_two_who_write_to_each_other_without_end_are_stopped_and_that_is_s
     async with running(tmp_path, Setting(Talkers(back_and_forth), toml=TWO)) as service:
         await service.heard(said("go", 1))
         assert await service.column("SELECT count(*) FROM agent_messages") == [6], "the pair has to rest"
-        stopped = "(I stopped the agents here: they kept giving each other work without coming to an end.)"
+        stopped = "(I stopped the agents here because they kept giving each other work.)"
         assert service.platform.texts() == [stopped]
 
 
