@@ -49,7 +49,7 @@ def build_registry(
         KnownPeople(database, clock),
         Settings(config),
         Traces(database, clock),
-        Imports(database, clock),
+        Imports(database, people, clock),
         Projects(database, people, clock),
         schedule,
         ChangeReport(database, people, clock, zone, config.memory.checkpoints()),

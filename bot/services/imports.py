@@ -1,9 +1,8 @@
 """Importing what other programs exported: messages, notes and agents, each record with a line in the report."""
 
 import asyncio
-import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, ValidationError
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.policy import Action, People
 from bot.agents.seeds import seed_agent
 from bot.config.tables import Agent as Section
 from bot.errors import CallError, UserError
@@ -56,6 +55,9 @@ class OneImport(Arguments):
         str, Field(max_length=64), Param("Agent that keeps notes (default: the first)", metavar="NAME")
     ] = ""
     dry_run: Annotated[bool, Param("Only say what would be imported")] = False
+    as_owner: Annotated[
+        str, Field(max_length=64), Param("Author whose messages are your own, as the file names them", metavar="NAME")
+    ] = ""
 
 
 class OneOrigin(Arguments):
@@ -84,6 +86,8 @@ class Report(Result):
     refused: int
     known: int
     """That were imported before."""
+    strangers: tuple[str, ...] = ()
+    """Authors whose messages count as a stranger's."""
     listed: tuple[OutcomeRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
@@ -91,8 +95,10 @@ class Report(Result):
         said = f"{would} {many(self.carried + self.changed, 'record')}, {self.changed} of them changed"
         known = f"; {self.known:,} were imported before" if self.known else ""
         head = f"{said}; {many(self.refused, 'record')} left out{known}."
+        names = ", ".join(map(ink.text, self.strangers))
+        others = f"Messages of {names} count as a stranger's. `--as-owner NAME` imports yours as your own."
         more = "" if self.dry_run else f"Import {self.origin[:16]}: `carina import report`, `carina import undo`."
-        return [head, *(each.line(ink) for each in self.listed), *filter(None, (more,))]
+        return [head, *(each.line(ink) for each in self.listed), *([others] if names else ()), *filter(None, (more,))]
 
 
 class PastRow(Row):
@@ -123,6 +129,14 @@ class _Target:
     agent: AgentId
     audience: Audience
     now: datetime
+    owner: frozenset[str]
+    """The owner's accounts, and the name that the owner has in the file, in small letters."""
+
+    def is_owner(self, said: Talk) -> bool:
+        """Whether the owner said it: nobody is named in an export of one's own."""
+        return said.role == "user" and (
+            not said.speaker or not self.owner.isdisjoint({said.person, said.speaker.casefold()})
+        )
 
 
 @dataclass(frozen=True)
@@ -132,34 +146,35 @@ class Imports:
     titles: ClassVar = {"import": "Import what was exported, here or from other programs"}
 
     database: Database
+    people: People
     clock: Clock
 
     @operation("import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _IMPORTS)
     async def chatgpt(self, _caller: Caller, arguments: OneImport) -> Report:
         """From conversations.json, as messages."""
-        return await self._take("chatgpt", arguments, records.chatgpt(await _json(arguments.file)))
+        return await self._take("chatgpt", arguments, lambda path: records.chatgpt(records.read_json(path)))
 
     @operation("import.discord", "Import your own messages from a Discord data package", Action.AGENTS, _IMPORTS)
     async def discord(self, _caller: Caller, arguments: OneImport) -> Report:
         """From the ZIP that Discord sends, as messages."""
-        return await self._take("discord", arguments, records.discord(arguments.file))
+        return await self._take("discord", arguments, records.discord)
 
     @operation("import.letta", "Import the agents of a Letta agent file", Action.AGENTS, _IMPORTS)
     async def letta(self, _caller: Caller, arguments: OneImport) -> Report:
         """Agents with blocks and messages."""
-        return await self._take("letta", arguments, records.letta(await _json(arguments.file)))
+        return await self._take("letta", arguments, lambda path: records.letta(records.read_json(path)))
 
     @operation("import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _IMPORTS)
     async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
         """Every file that ends in .md, in parts where it is long."""
         if not arguments.file.is_dir():
             raise UserError(f"{arguments.file} is no folder")
-        return await self._take("markdown", arguments, records.markdown(arguments.file))
+        return await self._take("markdown", arguments, records.markdown)
 
     @operation("import.v1", "Import an export of version 1 of Pattern", Action.AGENTS, _IMPORTS)
     async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
         """Agents with memories and messages."""
-        return await self._take("v1", arguments, records.version_1(arguments.file))
+        return await self._take("v1", arguments, records.version_1)
 
     @operation("import.report", "List imports and what became of their records", Action.AGENTS, Told(via=TERMINAL_ONLY))
     async def report(self, _caller: Caller, arguments: NoArguments) -> Listing[PastRow]:
@@ -185,7 +200,10 @@ class Imports:
         origin, now = await self._origin(arguments.origin), self.clock()
         count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, origin, now), durable=True)
         if not count:
-            raise UserError(f"nothing of the import {arguments.origin} can be taken back one by one")
+            raise UserError(
+                f"nothing of the import {arguments.origin} is left to take back. If it is a constellation, "
+                "`carina constellation delete` removes it"
+            )
         return Sentence(text=f"Took back {many(count, 'record')}.")
 
     async def _origin(self, given: str) -> str:
@@ -194,7 +212,7 @@ class Imports:
             raise UserError(f"there is no one import {given!r}; `carina import report` lists them")
         return found[0]
 
-    async def _take(self, source: str, arguments: OneImport, found: Iterable[Record]) -> Report:
+    async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
         """Store records in batches; each batch and what is written down of it are one transaction."""
         if not arguments.audience:
             raise CallError(
@@ -204,14 +222,23 @@ class Imports:
             audience = parse_audience(arguments.audience)
         except ValueError as error:
             raise CallError(f"--audience: {error}") from error
+        if not arguments.file.exists():
+            raise UserError(f"there is no {arguments.file}")
         agent = await self._agent(arguments.agent)
         origin = (
             arguments.file.name if arguments.file.is_dir() else await asyncio.to_thread(records.digest, arguments.file)
         )
-        target = _Target(source, f"{source}:{origin}", agent, audience, self.clock())
+        owner = frozenset({*self.people.selves(PERSON), arguments.as_owner.casefold()} - {""})
+        target = _Target(source, f"{source}:{origin}", agent, audience, self.clock(), owner)
         counts, listed = Counter[str](), list[Outcome]()
-        reading = iter(found)
-        while batch := await asyncio.to_thread(lambda: list(itertools.islice(reading, _BATCH))):
+        found = await asyncio.to_thread(records.whole, partial(reader, arguments.file), arguments.file)
+        strangers = {
+            each.speaker
+            for each in found
+            if isinstance(each, Talk) and each.role == "user" and not target.is_owner(each)
+        }
+        for at in range(0, len(found), _BATCH):
+            batch = found[at : at + _BATCH]
             if arguments.dry_run:
                 done = await self.database.read(partial(_foreseen, batch=batch, target=target))
             else:
@@ -221,6 +248,7 @@ class Imports:
         return Report(
             source=source, origin=target.origin, dry_run=arguments.dry_run, carried=counts["carried"],
             changed=counts["changed"], refused=counts["refused"], known=counts["known"],
+            strangers=tuple(sorted(strangers))[:_SHOWN],
             listed=tuple(map(_shown, listed[:_SHOWN])),
         )  # fmt: skip
 
@@ -230,10 +258,6 @@ class Imports:
             if not name or each.name.casefold() == name.casefold():
                 return each.id
         raise UserError(f"there is no agent {name!r}; there are: {', '.join(each.name for each in every)}")
-
-
-async def _json(path: Path) -> object:
-    return await asyncio.to_thread(records.read_json, path)
 
 
 def _shown(each: Outcome) -> OutcomeRow:
@@ -281,10 +305,11 @@ def _stored(tx: Tx, each: Record, target: _Target) -> str:
     """Store a record; gives the row that it became. Raises Refused, ValidationError."""
     match each:
         case Talk():
-            person = PersonId(each.person or PERSON)
+            own = target.is_owner(each)
+            person = PersonId(each.person) if each.person else PERSON if own else None
             heard = Heard(
                 PlaceId(f"import:{target.source}:{each.conversation}"), person, each.speaker, each.text, "import",
-                f"{target.source}/{each.key}", target.audience, Trust.OWNER if each.role == "user" else Trust.STRANGER,
+                f"{target.source}/{each.key}", target.audience, Trust.OWNER if own else Trust.STRANGER,
                 each.at, "user" if each.role == "user" else "system",
             )  # fmt: skip
             return f"messages {messages.add_heard(tx, heard)}"

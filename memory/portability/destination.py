@@ -6,7 +6,9 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+from memory.people.audience import OWNER
 from memory.portability.car import CarError
+from memory.portability.import_audit import UNDONE
 from memory.portability.load import Import, note_import, registry_rows
 from memory.portability.tables import Table, registry_tables, tables
 from memory.store.clock import to_text
@@ -89,9 +91,10 @@ def placed(taken: Import, rename: str) -> bool:
 
 
 def is_joined(taken: Import, target: Path) -> bool:
-    """Whether a constellation has the rows of this file already."""
+    """Whether a constellation has the rows of this file already, and they were not taken back."""
     with closing(connect(target, read_only=True)) as raw:
-        return Rows(raw).one("SELECT 1 FROM import_audit WHERE origin = ?", (taken.origin,)) is not None
+        sql = "SELECT 1 FROM import_audit WHERE origin = ? AND became <> ''"
+        return Rows(raw).one(sql, (taken.origin,)) is not None
 
 
 def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -> None:
@@ -105,10 +108,12 @@ def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -
             if rename:
                 _rename(tx, rename)
             _require_names(tx)
+            note_import(tx, taken)
+            for name in UNDONE:
+                _note_rows(tx, name, taken)
             for name, table in tables(tx).items():
                 if name in taken.manifest.tables:
                     _move(tx, table)
-            note_import(tx, taken)
             raw.execute("COMMIT")
         except driver.IntegrityError as error:
             raw.execute("ROLLBACK")
@@ -140,6 +145,16 @@ def _require_names(tx: Tx) -> None:
         if (row := tx.one(sql)) is not None:
             kind = "an agent" if table == "agents" else "a group"
             raise NameTaken(f'there is {kind} "{row["name"]}" already, or one with the same id; nothing was imported')
+
+
+def _note_rows(tx: Tx, table: str, taken: Import) -> None:
+    """Write down each row of a table that is new here, so that it can be taken back."""
+    tx.run(
+        f"""INSERT INTO import_audit (source, origin, record, outcome, became, audience, at)
+            SELECT 'car', :origin, '{table} ' || s.id, 'carried', '{table} ' || s.id, :audience, :at
+            FROM staged.{table} s WHERE NOT EXISTS (SELECT 1 FROM main.{table} m WHERE m.id = s.id)""",
+        {"origin": taken.origin, "audience": OWNER, "at": to_text(taken.now)},
+    )
 
 
 def _move(tx: Tx, table: Table) -> None:

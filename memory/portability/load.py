@@ -13,9 +13,11 @@ from datetime import datetime
 from pathlib import Path
 
 from memory.erasure.person import compact, erase_here
-from memory.people.audience import OWNER
+from memory.people.audience import Trust
+from memory.portability import import_audit
 from memory.portability.car import CarError, shown
 from memory.portability.check import Chunk, Opener, Progress, Verified, chunks
+from memory.portability.import_audit import Outcome
 from memory.portability.manifest import Manifest
 from memory.portability.tables import LINKS, REGISTRY, SETTLED, Table, tables
 from memory.store import erasure_ledger, migrations
@@ -35,6 +37,10 @@ _UNTRUSTED = (
         "DELETE FROM people_rules WHERE rule = 'allow'"),
     ("folder of this computer is not attached", "folders of this computer are not attached",
         "DELETE FROM folder_attachments WHERE folder_id IN (SELECT id FROM folders WHERE path_type = 'local')"),
+    ("job of Carina's own is planned anew", "jobs of Carina's own are planned anew",
+        "DELETE FROM jobs WHERE id = kind"),
+    ("job or reminder is paused: `carina jobs resume`", "jobs and reminders are paused: `carina jobs resume`",
+        "UPDATE jobs SET status = 'paused' WHERE status = 'active'"),
 )  # fmt: skip
 """What is not taken over from a file that is not trusted, and how it is undone."""
 
@@ -165,6 +171,8 @@ def _finish(taken: Import, path: Path) -> None:
         for one, several, sql in _UNTRUSTED:
             if not taken.trusted and (count := tx.run(sql, {"now": now} if ":now" in sql else {})):
                 taken.notes.append(many(count, one, several))
+        if not taken.trusted and (count := _distrust(tx)):
+            taken.notes.append(many(count, "row counts as a stranger's", "rows count as strangers'"))
         tx.run(
             "INSERT INTO index_queue (kind, row) SELECT 'block', n FROM memory_blocks WHERE true ON CONFLICT DO NOTHING"
         )
@@ -178,6 +186,12 @@ def _finish(taken: Import, path: Path) -> None:
         if erased:
             compact(raw)
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _distrust(tx: Tx) -> int:
+    """Take the trust from what a file says, whoever it says that said it; from how many rows."""
+    held = [each.name for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
+    return sum(tx.run(f"UPDATE {name} SET trust = ? WHERE trust > ?", (Trust.WEB, Trust.WEB)) for name in held)
 
 
 def _erase(taken: Import, tx: Tx) -> int:
@@ -203,16 +217,11 @@ def _opted_out(folder: Path) -> set[PersonId]:
 
 def note_import(tx: Tx, taken: Import) -> None:
     """Write down what came of each table."""
-    for name, held in taken.manifest.tables.items():
-        tx.insert("import_audit", {
-            "id": snowflakes.next(), "source": "car", "origin": taken.origin, "record": f"table {name}",
-            "outcome": "carried", "reason": many(held.rows, "row"), "audience": OWNER, "at": to_text(taken.now),
-        })  # fmt: skip
-    for note in taken.notes:
-        tx.insert("import_audit", {
-            "id": snowflakes.next(), "source": "car", "origin": taken.origin, "record": "permissions and people",
-            "outcome": "changed", "reason": note, "audience": OWNER, "at": to_text(taken.now),
-        })  # fmt: skip
+    outcomes = [
+        Outcome(f"table {name}", "carried", many(held.rows, "row")) for name, held in taken.manifest.tables.items()
+    ]
+    for each in (*outcomes, *(Outcome("permissions and people", "changed", note) for note in taken.notes)):
+        import_audit.note(tx, "car", taken.origin, each, taken.now)
 
 
 def registry_rows(taken: Import, found: Mapping[str, Table]) -> dict[str, list[dict[str, Value]]]:

@@ -7,6 +7,7 @@ too, with the reason, so that the report names it.
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ class Talk:
     conversation: str
     role: Role
     speaker: str
+    """Empty for whoever the export belongs to."""
     text: str
     at: datetime
     person: str = ""
@@ -68,6 +70,18 @@ class Left:
 Record: TypeAlias = Talk | Note | OldAgent | Left
 
 
+def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
+    """All records of a file, so that nothing of a damaged one is imported. Raises CarError."""
+    try:
+        return list(reader())
+    except CarError:
+        raise
+    except RuntimeError as error:  # of zipfile
+        raise CarError(f"{path} is encrypted: decrypt it, then import it") from error
+    except (AttributeError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error) as error:
+        raise CarError(f"{path} is damaged, or has another form than such exports have") from error
+
+
 def digest(path: Path) -> str:
     """Of a file, by which an import is known."""
     with path.open("rb") as file:
@@ -88,7 +102,9 @@ def read_json(path: Path) -> Any:
 
 def chatgpt(found: Any) -> Iterator[Record]:
     """The conversations of a ChatGPT export: `conversations.json`. Raises CarError where it is none."""
-    if not isinstance(found, list) or not all(isinstance(each, dict) and "mapping" in each for each in found):
+    if not isinstance(found, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("mapping"), dict) for each in found
+    ):
         raise CarError("this is no conversations.json of ChatGPT: it has no list of conversations")
     for conversation in found:
         name = str(conversation.get("conversation_id") or conversation.get("id") or conversation.get("create_time"))
@@ -122,8 +138,8 @@ def discord(path: Path) -> Iterator[Record]:
             for file, info in names.items():
                 if file.endswith("/messages.json") and "messages/" in file:
                     yield from _of_discord(_in_zip(package, info), file.split("/")[-2].lstrip("c"), person, name)
-    except (zipfile.BadZipFile, KeyError, TypeError, OSError) as error:
-        raise CarError(f"{path} is no data package of Discord: {error!r}") from error
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise CarError(f"{path} is no data package of Discord") from error
 
 
 def _ending(names: Mapping[str, zipfile.ZipInfo], end: str) -> zipfile.ZipInfo:
@@ -183,7 +199,8 @@ def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]
         return Left(key, "it holds no text")
     if (at := _moment(message.get("created_at"))) is None:
         return Left(key, "it has no time")
-    return Talk(key, conversation, role, name if role == "assistant" else "", text, at)
+    author = str(message.get("name") or message.get("author") or "user")
+    return Talk(key, conversation, role, name if role == "assistant" else author, text, at)
 
 
 def old_block(found: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

@@ -15,7 +15,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from memory.portability import check, destination, load
+from memory import jobs
+from memory.jobs import NewJob
+from memory.portability import check, destination, import_audit, load
 from memory.portability.car import MOST_BYTES, CarError, cid_of, encoded, read_blocks, write_block, write_header
 from memory.portability.check import Verified, opener, verify
 from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
@@ -25,8 +27,9 @@ from memory.portability.manifest import FORMAT, About
 from memory.portability.tables import Part, conditions, tables
 from memory.store import erasure_ledger
 from memory.store.constellation import Constellations
-from memory.store.database import Rows, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.erasure_ledger import Entry
+from memory.store.faults import commit_point
 from memory.store.ids import AgentId, ErasureId, PersonId
 from memory.store.migrations import Kind, migrate, migrations, prepare
 from memory.store.sqlite import connect
@@ -38,6 +41,10 @@ SCHEMA = migrations(Kind.CONSTELLATION)[-1].version
 
 
 WHOLE = Part()
+
+
+_UNDO = commit_point("test.undo")
+_ACTIVE = "SELECT count(*) FROM jobs WHERE status = 'active'"
 
 
 class Killed(BaseException):
@@ -193,6 +200,20 @@ def test_agents_move_into_another_constellation(home: Path, tmp_path: Path, kind
     assert (
         write(tmp_path / "data", tmp_path / "two.car", part, kind=kind, id=file_in(home).parent.name).root == first.root
     )
+
+
+async def test_an_imported_agent_can_be_taken_back(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    join_constellation(taken, stage(taken), target, "")
+    async with Database.open(target) as database:
+        assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
+        assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) == 0
+    assert count(target, "SELECT count(*) FROM messages") == count(target, "SELECT count(*) FROM archival_entries") == 0
+    assert count(target, "SELECT count(*) FROM agents WHERE status = 'archived'") == 1
+    assert not is_joined(taken, target)
 
 
 def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, tmp_path: Path) -> None:
@@ -496,6 +517,37 @@ def test_rights_are_not_active_unless_the_file_is_trusted(home: Path, tmp_path: 
     assert count(other, "SELECT count(*) FROM permission_grants") == 1
     assert count(other, "SELECT count(*) FROM people_rules WHERE rule = 'allow'") == 0
     assert count(other, "SELECT count(*) FROM import_audit WHERE outcome = 'changed'") == len(taken.notes) > 0
+
+
+_TRUSTED = """SELECT sum(trust > 0) FROM (
+    SELECT trust FROM messages UNION ALL SELECT trust FROM facts UNION ALL SELECT trust FROM archival_entries
+    UNION ALL SELECT trust FROM memory_blocks UNION ALL SELECT trust FROM items
+    UNION ALL SELECT trust FROM reminders)"""
+
+
+def test_rows_keep_their_trust_in_a_trusted_file_alone(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car")
+    assert count(import_whole(take(tmp_path / "one.car", tmp_path / "trusted")), _TRUSTED) > 0
+    taken = take(tmp_path / "one.car", tmp_path / "other", trusted=False)
+    assert count(import_whole(taken), _TRUSTED) == 0
+    assert any("count as strangers'" in note for note in taken.notes)
+
+
+def test_jobs_run_by_themselves_from_a_trusted_file_alone(home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "home"
+    shutil.copytree(home, source)
+    with closing(connect(file_in(source))) as raw:
+        tx = Tx(raw)
+        tx.run("DELETE FROM jobs")
+        for identifier, kind in (("reminder:1", "reminder"), ("backup", "backup")):
+            jobs.put(tx, NewJob(identifier, kind, "{}", NOW), NOW)
+    write(source, tmp_path / "one.car")
+    assert count(import_whole(take(tmp_path / "one.car", tmp_path / "trusted")), _ACTIVE) == 2
+    taken = take(tmp_path / "one.car", tmp_path / "other", trusted=False)
+    other = import_whole(taken)
+    assert count(other, _ACTIVE) == 0
+    assert count(other, "SELECT count(*) FROM jobs WHERE status = 'paused' AND id = 'reminder:1'") == 1
+    assert "1 job or reminder is paused: `carina jobs resume`" in taken.notes
 
 
 def test_accounts_are_linked_by_a_trusted_file_alone(home: Path, tmp_path: Path) -> None:

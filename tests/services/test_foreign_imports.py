@@ -8,18 +8,21 @@ from typing import Any
 
 import pytest
 
+from bot.agents.permissions.policy import People
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
 from bot.services.imports import Imports, OneImport, OneOrigin, Report
 from bot.services.parameters import NoArguments
+from bot.services.results import Plain
 from memory import agents
 from memory.agents import Agent
-from memory.people.audience import OWNER
+from memory.people.audience import OWNER, Trust
 from memory.portability.car import CarError, cid_of, encoded, write_block, write_header
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, PersonId
 from memory.store.migrations import Kind, prepare
+from sources.terminal import PERSON
 from tests.services.calling import NOW
 
 _SEED = commit_point("test.imports")
@@ -37,7 +40,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def imports(database: Database) -> Imports:
-    return Imports(database, lambda: NOW)
+    return Imports(database, People((PERSON, PersonId("discord:1"))), lambda: NOW)
 
 
 def given(file: Path, **more: Any) -> OneImport:
@@ -101,7 +104,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert (await imports.undo(OLGA, OneOrigin(origin=report.origin))).text == "Took back 2 records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 2
-    with pytest.raises(UserError, match="can be taken back"):
+    with pytest.raises(UserError, match="is left to take back"):
         await imports.undo(OLGA, OneOrigin(origin=(await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin))
     with pytest.raises(UserError, match="no one import"):
         await imports.undo(OLGA, OneOrigin(origin="nothing"))
@@ -114,8 +117,8 @@ async def test_an_audience_has_to_be_named(imports: Imports, tmp_path: Path) -> 
             await imports.chatgpt(OLGA, given(file, audience=wrong))
 
 
-async def test_own_messages_of_discord_keep_their_dates(imports: Imports, database: Database, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "package.zip", "w") as package:
+def discord_package(path: Path) -> Path:
+    with zipfile.ZipFile(path, "w") as package:
         package.writestr("Account/user.json", json.dumps({"id": "123", "username": "olga"}))
         said = [
             {"ID": 7, "Timestamp": "2020-02-29 08:00:00", "Contents": "Hello hall", "Attachments": ""},
@@ -123,6 +126,11 @@ async def test_own_messages_of_discord_keep_their_dates(imports: Imports, databa
         ]
         package.writestr("Messages/c55/messages.json", json.dumps(said))
         package.writestr("Messages/index.json", json.dumps({"55": "hall"}))
+    return path
+
+
+async def test_own_messages_of_discord_keep_their_dates(imports: Imports, database: Database, tmp_path: Path) -> None:
+    discord_package(tmp_path / "package.zip")
     report = await imports.discord(OLGA, given(tmp_path / "package.zip", audience="person:discord:123"))
     assert (report.carried, report.refused) == (1, 1)
     assert await rows(database, "SELECT content, created_at, person_id, audience, speaker FROM messages") == [
@@ -257,6 +265,61 @@ async def test_files_of_other_kinds_are_refused(
     with pytest.raises(CarError):
         await imports.version_1(OLGA, given(version_1(tmp_path / "newer.car", 4)))
     assert await rows(database, "SELECT * FROM import_audit") == []
+
+
+@pytest.mark.parametrize(
+    ("as_owner", "linked", "trusted"),
+    [("", False, False), ("Olga", False, True), ("", True, True), ("Tim", False, False)],
+)
+async def test_messages_are_the_owners_when_their_author_is(
+    database: Database, tmp_path: Path, as_owner: str, linked: bool, trusted: bool
+) -> None:
+    people = People(
+        (PERSON, PersonId("discord:1")), links={PERSON: frozenset({PersonId("discord:123")})} if linked else {}
+    )
+    file = given(discord_package(tmp_path / "package.zip"), as_owner=as_owner)
+    report = await Imports(database, people, lambda: NOW).discord(OLGA, file)
+    assert report.strangers == (() if trusted else ("olga",))
+    assert await rows(database, "SELECT trust FROM messages") == [(Trust.OWNER if trusted else Trust.STRANGER,)]
+
+
+async def test_users_of_agent_files_are_strangers_unless_they_are_named(
+    imports: Imports, database: Database, tmp_path: Path
+) -> None:
+    report = await imports.letta(OLGA, given(letta_file(tmp_path / "sam.af")))
+    assert report.strangers == ("user",)
+    assert "Messages of user count as a stranger's" in "\n".join(report.lines(Plain("UTC", NOW)))
+    await imports.version_1(OLGA, given(version_1(tmp_path / "old.car"), as_owner="user"))
+    assert await rows(database, "SELECT content, trust, person_id FROM messages ORDER BY id") == [
+        ("Hi Sam", Trust.STRANGER, None),
+        ("Hello", Trust.OWNER, PERSON),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"mapping": []}],
+        [{"id": "c", "mapping": {"m": {"message": 7}}}],
+        [{"id": "c", "mapping": {"m": {"message": {"author": "me"}}}}],
+        [{"id": "c", "mapping": {at: {"message": {"create_time": at}} for at in ("x", 1)}}],
+    ],
+)
+async def test_a_damaged_export_is_refused_in_words(imports: Imports, tmp_path: Path, content: Any) -> None:
+    (tmp_path / "conversations.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(CarError, match=r"damaged|no list of conversations"):
+        await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))
+
+
+async def test_an_encrypted_package_is_refused_in_words(imports: Imports, tmp_path: Path) -> None:
+    package = bytearray(discord_package(tmp_path / "package.zip").read_bytes())
+    for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = -1
+        while (at := package.find(head, at + 1)) >= 0:
+            package[at + flags] |= 1
+    (tmp_path / "package.zip").write_bytes(package)
+    with pytest.raises(CarError, match="is encrypted"):
+        await imports.discord(OLGA, given(tmp_path / "package.zip"))
 
 
 def test_the_report_counts_in_words() -> None:

@@ -76,7 +76,9 @@ class OneFile(Arguments):
 class ImportCar(OneFile):
     rename: Annotated[str, Param("Import the constellation or agent under this name", metavar="NAME")] = ""
     dry_run: Annotated[bool, Param("Only verify the file and say what it holds")] = False
-    trust: Annotated[bool, Param("Take over permissions as they are; otherwise they have to be given again")] = False
+    trust: Annotated[bool, Param("Take over permissions, trust and jobs as they are; use it for your own files")] = (
+        False
+    )
 
 
 class Contents(Result):
