@@ -6,62 +6,33 @@ caller composes several stores in one commit. A block is shown only to a scope t
 only from a turn that everyone who reads the block may know.
 """
 
-from memory.blocks.edits import (
-    add_item,
-    append_block,
-    edit_block,
-    edit_lines,
-    remove_item,
-    replace_in_block,
-    set_field,
-    set_item,
-    writable,
-    write_block,
-)
-from memory.blocks.lifecycle import (
-    archive_block,
-    create_block,
-    delete_block,
-    ensure_block,
-    load_block,
-    pin_block,
-    set_viewport,
-    swap_blocks,
-)
-from memory.blocks.lookup import away_blocks, find_block, visible_blocks
-from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Author, Block, BlockType, NewBlock
-from memory.blocks.rights import Decision, Operation, Permission, decide
-
-__all__ = [
-    "CONSTELLATION_OWNER",
-    "IN_CONTEXT",
-    "Author",
-    "Block",
-    "BlockType",
-    "Decision",
-    "NewBlock",
-    "Operation",
-    "Permission",
-    "add_item",
-    "append_block",
-    "archive_block",
-    "away_blocks",
-    "create_block",
-    "decide",
-    "delete_block",
-    "edit_block",
-    "edit_lines",
-    "ensure_block",
-    "find_block",
-    "load_block",
-    "pin_block",
-    "remove_item",
-    "replace_in_block",
-    "set_field",
-    "set_item",
-    "set_viewport",
-    "swap_blocks",
-    "visible_blocks",
-    "writable",
-    "write_block",
-]
+from memory.blocks.edits import add_item as add_item
+from memory.blocks.edits import append_block as append_block
+from memory.blocks.edits import edit_block as edit_block
+from memory.blocks.edits import edit_lines as edit_lines
+from memory.blocks.edits import remove_item as remove_item
+from memory.blocks.edits import replace_in_block as replace_in_block
+from memory.blocks.edits import set_field as set_field
+from memory.blocks.edits import set_item as set_item
+from memory.blocks.edits import write_block as write_block
+from memory.blocks.lifecycle import archive_block as archive_block
+from memory.blocks.lifecycle import create_block as create_block
+from memory.blocks.lifecycle import delete_block as delete_block
+from memory.blocks.lifecycle import ensure_block as ensure_block
+from memory.blocks.lifecycle import load_block as load_block
+from memory.blocks.lifecycle import pin_block as pin_block
+from memory.blocks.lifecycle import set_viewport as set_viewport
+from memory.blocks.lifecycle import swap_blocks as swap_blocks
+from memory.blocks.lookup import away_blocks as away_blocks
+from memory.blocks.lookup import find_block as find_block
+from memory.blocks.lookup import visible_blocks as visible_blocks
+from memory.blocks.records import CONSTELLATION_OWNER as CONSTELLATION_OWNER
+from memory.blocks.records import IN_CONTEXT as IN_CONTEXT
+from memory.blocks.records import Author as Author
+from memory.blocks.records import Block as Block
+from memory.blocks.records import BlockType as BlockType
+from memory.blocks.records import NewBlock as NewBlock
+from memory.blocks.rights import Decision as Decision
+from memory.blocks.rights import Operation as Operation
+from memory.blocks.rights import Permission as Permission
+from memory.blocks.rights import decide as decide

@@ -4,66 +4,31 @@
 `passages` cuts for the index, `indexing` keeps it up to date, `rows` is what the database has.
 """
 
-from memory.folders.index import Progress, from_content, index
-from memory.folders.rows import (
-    MAX_CONTENT,
-    Access,
-    Attached,
-    File,
-    Folder,
-    FolderKind,
-    NewFile,
-    NewFolder,
-    agents_of,
-    as_it_is,
-    attach,
-    attached,
-    content,
-    count_person,
-    create,
-    detach,
-    erase_person,
-    export_person,
-    file,
-    files,
-    folders,
-    named,
-    put,
-    remove,
-    remove_files,
-    set_audience,
-    sizes,
-)
-
-__all__ = [
-    "MAX_CONTENT",
-    "Access",
-    "Attached",
-    "File",
-    "Folder",
-    "FolderKind",
-    "NewFile",
-    "NewFolder",
-    "Progress",
-    "agents_of",
-    "as_it_is",
-    "attach",
-    "attached",
-    "content",
-    "count_person",
-    "create",
-    "detach",
-    "erase_person",
-    "export_person",
-    "file",
-    "files",
-    "folders",
-    "from_content",
-    "index",
-    "named",
-    "put",
-    "remove",
-    "remove_files",
-    "set_audience",
-    "sizes",
-]
+from memory.folders.index import Progress as Progress
+from memory.folders.index import from_content as from_content
+from memory.folders.index import index as index
+from memory.folders.rows import MAX_CONTENT as MAX_CONTENT
+from memory.folders.rows import Access as Access
+from memory.folders.rows import Attached as Attached
+from memory.folders.rows import File as File
+from memory.folders.rows import Folder as Folder
+from memory.folders.rows import FolderKind as FolderKind
+from memory.folders.rows import NewFolder as NewFolder
+from memory.folders.rows import agents_of as agents_of
+from memory.folders.rows import attach as attach
+from memory.folders.rows import attached as attached
+from memory.folders.rows import content as content
+from memory.folders.rows import count_person as count_person
+from memory.folders.rows import create as create
+from memory.folders.rows import detach as detach
+from memory.folders.rows import erase_person as erase_person
+from memory.folders.rows import export_person as export_person
+from memory.folders.rows import file as file
+from memory.folders.rows import files as files
+from memory.folders.rows import folders as folders
+from memory.folders.rows import named as named
+from memory.folders.rows import put as put
+from memory.folders.rows import remove as remove
+from memory.folders.rows import remove_files as remove_files
+from memory.folders.rows import set_audience as set_audience
+from memory.folders.rows import sizes as sizes

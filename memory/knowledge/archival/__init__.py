@@ -4,93 +4,43 @@ An entry holds words of a person, learned from a message in a turn; so that it c
 knows them all, and `delete` says which other rows hold its words. Nothing is merged across audiences.
 """
 
-from memory.knowledge.archival.entries import (
-    MAX_CONTENT,
-    Deleted,
-    Entry,
-    NewEntry,
-    Origin,
-    checked_content,
-    is_category,
-    is_tag,
-    shown_name,
-    to_entry,
-)
-from memory.knowledge.archival.expansion import derive, origin_of
-from memory.knowledge.archival.journal import By
-from memory.knowledge.archival.reads import (
-    by_ids,
-    categories,
-    derived_messages,
-    family_of,
-    has_any,
-    is_of_upkeep,
-    latest,
-    made_of,
-    noted_by,
-    read,
-    seen_of_others,
-    standing,
-    stands,
-    turns_that_wrote,
-)
-from memory.knowledge.archival.writes import (
-    any_to_purge,
-    append,
-    delete,
-    insert,
-    not_taken,
-    purge,
-    put,
-    put_back,
-    remove,
-    require_free,
-    restore,
-    retire,
-    store,
-    take_along,
-)
-
-__all__ = [
-    "MAX_CONTENT",
-    "By",
-    "Deleted",
-    "Entry",
-    "NewEntry",
-    "Origin",
-    "any_to_purge",
-    "append",
-    "by_ids",
-    "categories",
-    "checked_content",
-    "delete",
-    "derive",
-    "derived_messages",
-    "family_of",
-    "has_any",
-    "insert",
-    "is_category",
-    "is_of_upkeep",
-    "is_tag",
-    "latest",
-    "made_of",
-    "not_taken",
-    "noted_by",
-    "origin_of",
-    "purge",
-    "put",
-    "put_back",
-    "read",
-    "remove",
-    "require_free",
-    "restore",
-    "retire",
-    "seen_of_others",
-    "shown_name",
-    "standing",
-    "stands",
-    "store",
-    "take_along",
-    "to_entry",
-    "turns_that_wrote",
-]
+from memory.knowledge.archival.entries import MAX_CONTENT as MAX_CONTENT
+from memory.knowledge.archival.entries import Entry as Entry
+from memory.knowledge.archival.entries import NewEntry as NewEntry
+from memory.knowledge.archival.entries import Origin as Origin
+from memory.knowledge.archival.entries import checked_content as checked_content
+from memory.knowledge.archival.entries import is_category as is_category
+from memory.knowledge.archival.entries import is_tag as is_tag
+from memory.knowledge.archival.entries import shown_name as shown_name
+from memory.knowledge.archival.entries import to_entry as to_entry
+from memory.knowledge.archival.expansion import derive as derive
+from memory.knowledge.archival.expansion import origin_of as origin_of
+from memory.knowledge.archival.journal import By as By
+from memory.knowledge.archival.reads import by_ids as by_ids
+from memory.knowledge.archival.reads import categories as categories
+from memory.knowledge.archival.reads import derived_messages as derived_messages
+from memory.knowledge.archival.reads import family_of as family_of
+from memory.knowledge.archival.reads import has_any as has_any
+from memory.knowledge.archival.reads import is_of_upkeep as is_of_upkeep
+from memory.knowledge.archival.reads import latest as latest
+from memory.knowledge.archival.reads import made_of as made_of
+from memory.knowledge.archival.reads import noted_by as noted_by
+from memory.knowledge.archival.reads import read as read
+from memory.knowledge.archival.reads import seen_of_others as seen_of_others
+from memory.knowledge.archival.reads import standing as standing
+from memory.knowledge.archival.reads import stands as stands
+from memory.knowledge.archival.reads import turns_that_wrote as turns_that_wrote
+from memory.knowledge.archival.writes import any_to_purge as any_to_purge
+from memory.knowledge.archival.writes import append as append
+from memory.knowledge.archival.writes import delete as delete
+from memory.knowledge.archival.writes import insert as insert
+from memory.knowledge.archival.writes import not_taken as not_taken
+from memory.knowledge.archival.writes import purge as purge
+from memory.knowledge.archival.writes import put as put
+from memory.knowledge.archival.writes import put_back as put_back
+from memory.knowledge.archival.writes import remove as remove
+from memory.knowledge.archival.writes import require_free as require_free
+from memory.knowledge.archival.writes import restore as restore
+from memory.knowledge.archival.writes import retire as retire
+from memory.knowledge.archival.writes import store as store
+from memory.knowledge.archival.writes import take_along as take_along

@@ -5,65 +5,30 @@ transaction that holds every promise by itself: the loss bound, specifics that s
 audience, one trust. Whatever breaks one raises `Broken`, and nothing has changed.
 """
 
-from memory.knowledge.consolidation.apply import Broken, apply
-from memory.knowledge.consolidation.candidates import Choice, choose, fresh
-from memory.knowledge.consolidation.plan import (
-    PASS_ORDER,
-    Learned,
-    Linked,
-    Mark,
-    Merge,
-    Part,
-    Pass,
-    Plan,
-    Refine,
-    Retire,
-    digest_of,
-    kin_of,
-)
-from memory.knowledge.consolidation.run_records import (
-    Item,
-    Run,
-    allowance,
-    latest_run,
-    mark_of,
-    refused,
-    reported,
-    runs,
-)
-from memory.knowledge.consolidation.specifics import invented, lost, same_words, specifics, unsaid
-from memory.knowledge.consolidation.undo import undo
-
-__all__ = [
-    "PASS_ORDER",
-    "Broken",
-    "Choice",
-    "Item",
-    "Learned",
-    "Linked",
-    "Mark",
-    "Merge",
-    "Part",
-    "Pass",
-    "Plan",
-    "Refine",
-    "Retire",
-    "Run",
-    "allowance",
-    "apply",
-    "choose",
-    "digest_of",
-    "fresh",
-    "invented",
-    "kin_of",
-    "latest_run",
-    "lost",
-    "mark_of",
-    "refused",
-    "reported",
-    "runs",
-    "same_words",
-    "specifics",
-    "undo",
-    "unsaid",
-]
+from memory.knowledge.consolidation.apply import Broken as Broken
+from memory.knowledge.consolidation.apply import apply as apply
+from memory.knowledge.consolidation.candidates import Choice as Choice
+from memory.knowledge.consolidation.candidates import choose as choose
+from memory.knowledge.consolidation.candidates import fresh as fresh
+from memory.knowledge.consolidation.plan import Learned as Learned
+from memory.knowledge.consolidation.plan import Linked as Linked
+from memory.knowledge.consolidation.plan import Mark as Mark
+from memory.knowledge.consolidation.plan import Merge as Merge
+from memory.knowledge.consolidation.plan import Part as Part
+from memory.knowledge.consolidation.plan import Pass as Pass
+from memory.knowledge.consolidation.plan import Plan as Plan
+from memory.knowledge.consolidation.plan import Refine as Refine
+from memory.knowledge.consolidation.plan import Retire as Retire
+from memory.knowledge.consolidation.plan import kin_of as kin_of
+from memory.knowledge.consolidation.run_records import Item as Item
+from memory.knowledge.consolidation.run_records import Run as Run
+from memory.knowledge.consolidation.run_records import allowance as allowance
+from memory.knowledge.consolidation.run_records import latest_run as latest_run
+from memory.knowledge.consolidation.run_records import refused as refused
+from memory.knowledge.consolidation.run_records import reported as reported
+from memory.knowledge.consolidation.specifics import invented as invented
+from memory.knowledge.consolidation.specifics import lost as lost
+from memory.knowledge.consolidation.specifics import same_words as same_words
+from memory.knowledge.consolidation.specifics import specifics as specifics
+from memory.knowledge.consolidation.specifics import unsaid as unsaid
+from memory.knowledge.consolidation.undo import undo as undo

@@ -4,73 +4,32 @@
 `fairness` whose goes when there is no room; `rows` keeps them. See docs/facts.md.
 """
 
-from memory.knowledge.facts.fairness import Held, Room, victims
-from memory.knowledge.facts.merge import (
-    KNOWN,
-    PROMOTED_AT,
-    SHARED,
-    Decision,
-    Learned,
-    Step,
-    confirm,
-    decide,
-    learn,
-    promote,
-    relearn,
-)
-from memory.knowledge.facts.patterns import Category
-from memory.knowledge.facts.rows import (
-    Fact,
-    Origin,
-    Source,
-    forget,
-    get,
-    known_to,
-    known_to_all,
-    listing,
-    note_shown,
-    remove,
-    session_of,
-)
-from memory.knowledge.facts.rules import LONGEST, READ, Statement, shortened, statements
-from memory.knowledge.facts.similarity import SAME, Relation, fingerprint, jaccard, relation, words
-
-__all__ = [
-    "KNOWN",
-    "LONGEST",
-    "PROMOTED_AT",
-    "READ",
-    "SAME",
-    "SHARED",
-    "Category",
-    "Decision",
-    "Fact",
-    "Held",
-    "Learned",
-    "Origin",
-    "Relation",
-    "Room",
-    "Source",
-    "Statement",
-    "Step",
-    "confirm",
-    "decide",
-    "fingerprint",
-    "forget",
-    "get",
-    "jaccard",
-    "known_to",
-    "known_to_all",
-    "learn",
-    "listing",
-    "note_shown",
-    "promote",
-    "relation",
-    "relearn",
-    "remove",
-    "session_of",
-    "shortened",
-    "statements",
-    "victims",
-    "words",
-]
+from memory.knowledge.facts.fairness import Held as Held
+from memory.knowledge.facts.fairness import Room as Room
+from memory.knowledge.facts.fairness import victims as victims
+from memory.knowledge.facts.merge import KNOWN as KNOWN
+from memory.knowledge.facts.merge import SHARED as SHARED
+from memory.knowledge.facts.merge import Step as Step
+from memory.knowledge.facts.merge import confirm as confirm
+from memory.knowledge.facts.merge import learn as learn
+from memory.knowledge.facts.merge import relearn as relearn
+from memory.knowledge.facts.patterns import Category as Category
+from memory.knowledge.facts.rows import Fact as Fact
+from memory.knowledge.facts.rows import Source as Source
+from memory.knowledge.facts.rows import forget as forget
+from memory.knowledge.facts.rows import get as get
+from memory.knowledge.facts.rows import known_to as known_to
+from memory.knowledge.facts.rows import known_to_all as known_to_all
+from memory.knowledge.facts.rows import listing as listing
+from memory.knowledge.facts.rows import note_shown as note_shown
+from memory.knowledge.facts.rows import session_of as session_of
+from memory.knowledge.facts.rules import LONGEST as LONGEST
+from memory.knowledge.facts.rules import READ as READ
+from memory.knowledge.facts.rules import Statement as Statement
+from memory.knowledge.facts.rules import shortened as shortened
+from memory.knowledge.facts.rules import statements as statements
+from memory.knowledge.facts.similarity import Relation as Relation
+from memory.knowledge.facts.similarity import fingerprint as fingerprint
+from memory.knowledge.facts.similarity import jaccard as jaccard
+from memory.knowledge.facts.similarity import relation as relation
+from memory.knowledge.facts.similarity import words as words

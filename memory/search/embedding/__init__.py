@@ -1,47 +1,23 @@
 """Embedders, which make vectors of texts, here or behind HTTP; and vectors of questions, in time or not at all."""
 
-from memory.search.embedding.base import (
-    MAX_CHARACTERS,
-    Embedder,
-    EmbedderBusy,
-    EmbedderGarbage,
-    EmbedderMissing,
-    EmbedderRefused,
-    Embedding,
-    EmbeddingError,
-    TextRefused,
-    Tokens,
-    Vector,
-    dimension_of,
-    to_vector,
-)
-from memory.search.embedding.choice import EXPECTED, Choice, is_choice, make_embedder, missing
-from memory.search.embedding.guard import GuardedEmbedder, Health
-from memory.search.embedding.part_vectors import PartVectors
-from memory.search.embedding.questions import Asked, Questions
-
-__all__ = [
-    "EXPECTED",
-    "MAX_CHARACTERS",
-    "Asked",
-    "Choice",
-    "Embedder",
-    "EmbedderBusy",
-    "EmbedderGarbage",
-    "EmbedderMissing",
-    "EmbedderRefused",
-    "Embedding",
-    "EmbeddingError",
-    "GuardedEmbedder",
-    "Health",
-    "PartVectors",
-    "Questions",
-    "TextRefused",
-    "Tokens",
-    "Vector",
-    "dimension_of",
-    "is_choice",
-    "make_embedder",
-    "missing",
-    "to_vector",
-]
+from memory.search.embedding.base import Embedder as Embedder
+from memory.search.embedding.base import EmbedderBusy as EmbedderBusy
+from memory.search.embedding.base import EmbedderGarbage as EmbedderGarbage
+from memory.search.embedding.base import EmbedderMissing as EmbedderMissing
+from memory.search.embedding.base import EmbedderRefused as EmbedderRefused
+from memory.search.embedding.base import Embedding as Embedding
+from memory.search.embedding.base import EmbeddingError as EmbeddingError
+from memory.search.embedding.base import TextRefused as TextRefused
+from memory.search.embedding.base import Tokens as Tokens
+from memory.search.embedding.base import Vector as Vector
+from memory.search.embedding.base import dimension_of as dimension_of
+from memory.search.embedding.base import to_vector as to_vector
+from memory.search.embedding.choice import EXPECTED as EXPECTED
+from memory.search.embedding.choice import Choice as Choice
+from memory.search.embedding.choice import is_choice as is_choice
+from memory.search.embedding.choice import make_embedder as make_embedder
+from memory.search.embedding.choice import missing as missing
+from memory.search.embedding.guard import GuardedEmbedder as GuardedEmbedder
+from memory.search.embedding.guard import Health as Health
+from memory.search.embedding.part_vectors import PartVectors as PartVectors
+from memory.search.embedding.questions import Questions as Questions
