@@ -26,7 +26,7 @@ from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.late_indexes import index_waiting
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
 IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
@@ -100,22 +100,9 @@ class Event(NamedTuple):
 def note(tx: Tx, event: NewEvent, now: datetime) -> None:
     """Write an event."""
     words = storable(event.words)
-    values: dict[str, Value] = {
-        "id": snowflakes.next(),
-        "event_type": event.kind,
-        "agent_id": event.agent,
-        "person_id": event.person,
-        "place_id": event.place,
-        "turn_id": event.turn,
-        "message_id": event.message,
-        "words": words,
-        "details": _encode(dict(event.details)),
-        "importance": event.importance,
-        "audience": event.audience,
-        "trust": int(event.trust),
-        "at": to_text(now),
-        "search_text": index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}"),
-    }
+    values = {**_new.values(event), "id": snowflakes.next(), "words": words, "details": _encode(dict(event.details))}
+    values |= {"at": to_text(now)}
+    values["search_text"] = index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}")
     tx.insert("activity_events", values)
     tx.later(index_waiting)
 
@@ -255,7 +242,7 @@ def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     return " AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
-_event = RowReader(
+_event = RowMapper(
     Event,
     kind="event_type",
     place_name=lambda row: row["place_name"] or row["place_id"] or "",
@@ -275,3 +262,6 @@ def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
     """Remove events from before then, the oldest first; how many went."""
     sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT ?)"
     return tx.run(sql, (to_text(moment), limit))
+
+
+_new = RowMapper(NewEvent, kind="event_type")

@@ -17,7 +17,7 @@ from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, new_id
 from memory.store.migrations import unreadable_tables
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect, driver
 
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
@@ -283,7 +283,7 @@ def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> None:
     tx.run("UPDATE places SET group_id = ? WHERE id = ?", (group_id, place))
 
 
-_agent = RowReader(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
+_agent = RowMapper(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -22,7 +22,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, new_id
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
@@ -277,11 +277,11 @@ def notes(
     return [_note(row) for row in rows.all(sql, values)]
 
 
-_task = RowReader(Task, to="assigned_to")
+_task = RowMapper(Task, to="assigned_to")
 
 
-_handoff = RowReader(Handoff, id=lambda row: str(row["id"]), content="text")
+_handoff = RowMapper(Handoff, id=lambda row: str(row["id"]), content="text")
 
 
 # ------------------------------------------------------------------------------------------------------- people
-_note = RowReader(Note, id=lambda row: str(row["id"]), importance="key", at="created_at")
+_note = RowMapper(Note, id=lambda row: str(row["id"]), importance="key", at="created_at")

@@ -10,7 +10,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, new_id
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 DataSourceId = NewType("DataSourceId", str)
 SourceType: TypeAlias = Literal["feed", "calendar", "folder"]
@@ -139,4 +139,4 @@ def failed(tx: Tx, source: DataSourceId, why: str) -> int:
     return 0 if found is None else found.failures
 
 
-_source = RowReader(DataSource, type="source_type", synced_at="last_sync_at", error="last_error")
+_source = RowMapper(DataSource, type="source_type", synced_at="last_sync_at", error="last_error")

@@ -5,7 +5,6 @@ until it ends or is revoked. The record is append only: the database itself refu
 rows, and arguments stand in it as a digest alone.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,9 +13,9 @@ from typing import Any
 from memory.people.audience import Audience
 from memory.requests import Kind, Need, Request
 from memory.store.clock import to_text
-from memory.store.database import Rows, Tx, Value, as_dict
+from memory.store.database import Rows, Tx, as_dict
 from memory.store.ids import AgentId, GrantId, PersonId, RequestId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 
 @dataclass(frozen=True)
@@ -63,19 +62,7 @@ def add(tx: Tx, request: Request, by: PersonId, now: datetime, until: datetime |
 
 def give(tx: Tx, grant: Grant) -> None:
     """Store a grant: one that a request asked for, or one that nobody had to ask for."""
-    values: dict[str, Value] = {
-        "id": grant.id,
-        "scope": grant.kind,
-        "subject": grant.subject,
-        "agent_id": grant.agent,
-        "pattern": json.dumps(dict(grant.pattern), sort_keys=True),
-        "audience": grant.audience,
-        "person_id": grant.person,
-        "request_id": grant.request,
-        "created_at": to_text(grant.created_at),
-        "expires_at": None if grant.expires_at is None else to_text(grant.expires_at),
-    }
-    tx.insert("permission_grants", values)
+    tx.insert("permission_grants", _grant.values(grant))
 
 
 def matching(rows: Rows, need: Need, agent: AgentId, given: Given, audience: Audience, now: datetime) -> Grant | None:
@@ -131,20 +118,7 @@ class Entry:
 
 def note(tx: Tx, entry: Entry) -> None:
     """Write a line of the record."""
-    values: dict[str, Value] = {
-        "id": snowflakes.next(),
-        "event": entry.event,
-        "request_id": entry.request,
-        "grant_id": entry.grant,
-        "person_id": entry.person,
-        "agent_id": entry.agent,
-        "scope": entry.kind,
-        "digest": entry.digest,
-        "detail": entry.detail,
-        "audience": entry.audience,
-        "at": to_text(entry.at),
-    }
-    tx.insert("permission_audit", values)
+    tx.insert("permission_audit", {"id": snowflakes.next(), **_entry.values(entry)})
 
 
 def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
@@ -153,4 +127,5 @@ def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
     return [{**as_dict(row), "digest": row["digest"].hex() if row["digest"] else None} for row in found]
 
 
-_grant = RowReader(Grant, kind="scope")
+_grant = RowMapper(Grant, kind="scope")
+_entry = RowMapper(Entry, kind="scope")

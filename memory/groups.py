@@ -15,7 +15,7 @@ from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, TurnId
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task", "observe"]
 Status: TypeAlias = Literal["running", "done", "failed", "late"]
@@ -59,18 +59,8 @@ class Part:
 
 def begin(tx: Tx, run: Run, turn: Turn, now: datetime) -> None:
     """Write down that a group begins to answer; inside the transaction that begins the turn."""
-    values: dict[str, Value] = {
-        "turn_id": run.id,
-        "group_id": run.group,
-        "pattern": run.pattern,
-        "settings": _json(run.settings),
-        "conducted": int(run.conducted),
-        "plan": _json(run.plan),
-        "person_id": turn.person,
-        "audience": turn.scope.audience,
-        "started_at": to_text(now),
-    }
-    tx.insert("group_runs", values)
+    whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": to_text(now)}
+    tx.insert("group_runs", _run.values(run) | whose)
 
 
 def run(rows: Rows, identifier: TurnId) -> Run | None:
@@ -93,22 +83,8 @@ def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -
 
 def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:
     """Ask a member for something; inside the transaction that begins the member's turn."""
-    values: dict[str, Value] = {
-        "turn_id": part.turn,
-        "run_id": part.run,
-        "asked_by": part.asked_by,
-        "call_id": part.call,
-        "agent_id": part.agent,
-        "kind": part.kind,
-        "stage": part.stage,
-        "attempt": part.attempt,
-        "task": part.task,
-        "status": part.status,
-        "person_id": turn.person,
-        "audience": turn.scope.audience,
-        "started_at": to_text(now),
-    }
-    tx.insert("group_parts", values)
+    whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": to_text(now)}
+    tx.insert("group_parts", _part.values(part) | whose)
 
 
 def part(rows: Rows, turn: TurnId) -> Part | None:
@@ -213,7 +189,7 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(dict(value), ensure_ascii=False)
 
 
-_run = RowReader(Run, id="turn_id")
+_run = RowMapper(Run, id="turn_id")
 
 
-_part = RowReader(Part, asked_by="asked_by", call="call_id")
+_part = RowMapper(Part, asked_by="asked_by", call="call_id")

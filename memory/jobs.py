@@ -15,7 +15,7 @@ from memory.people.audience import OWNER, Audience
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ConstellationId, PersonId
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 
 class Status(StrEnum):
@@ -241,7 +241,7 @@ def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> No
 # ------------------------------------------------------------------------------------------------------ as a store
 
 
-_row = RowReader(
+_row = RowMapper(
     Job,
     trigger="trigger_json",
     grace=lambda row: None if row["grace_seconds"] is None else timedelta(seconds=row["grace_seconds"]),

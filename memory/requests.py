@@ -30,7 +30,7 @@ from memory.store.ids import (
     TurnId,
     snowflakes,
 )
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 CODE, SHORTEST = 6, 4
 """Digits of a request's number that are shown where it is typed, and of which an answer has at least so many."""
@@ -158,34 +158,7 @@ def new_request_id() -> RequestId:
 
 def ask(tx: Tx, request: Request) -> bool:
     """Write a question down; False when that call has asked before."""
-    values: dict[str, Value] = {
-        "id": request.id,
-        "scope": request.kind,
-        "subject": request.subject,
-        "agent_id": request.agent,
-        "group_id": request.group,
-        "turn_id": request.turn,
-        "call_id": request.call,
-        "tool": request.tool,
-        "arguments": request.arguments,
-        "digest": request.digest,
-        "covers": json.dumps(request.covers),
-        "pattern": json.dumps(dict(request.pattern), ensure_ascii=False),
-        "reason": request.reason,
-        "place_id": request.place,
-        "person_id": request.person,
-        "audience": request.hearers.audience,
-        "within": json.dumps(sorted(request.hearers.within)),
-        "trust": int(request.trust),
-        "approvers": json.dumps(request.approvers),
-        "quorum": request.quorum,
-        "once_only": int(request.once_only),
-        "status": Status.WAITING,
-        "created_at": to_text(request.created_at),
-        "expires_at": to_text(request.expires_at),
-        "shown": json.dumps(dict(request.shown)),
-    }
-    return tx.insert("permission_requests", values, ignore=True)
+    return tx.insert("permission_requests", _request.values(request), ignore=True)
 
 
 def get(rows: Rows, identifier: RequestId) -> Request | None:
@@ -320,4 +293,4 @@ def may_answer(request: Request, identities: Iterable[str]) -> bool:
     return not set(identities).isdisjoint(request.approvers)
 
 
-_request = RowReader(Request, kind="scope", call="call_id", hearers=RowReader(Scope))
+_request = RowMapper(Request, kind="scope", call="call_id", hearers=RowMapper(Scope))

@@ -9,6 +9,7 @@ from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, TurnId, snowflakes
+from memory.store.row_mapper import RowMapper
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,10 @@ def record_upkeep(tx: Tx, agent: AgentId, guild: Audience | None, spent: Spent, 
 
 
 def _add(tx: Tx, whose: dict[str, Value], spent: Spent, now: datetime) -> None:
-    values: dict[str, Value] = {
-        "id": snowflakes.next(),
-        **whose,
-        "model": spent.model,
-        "input_tokens": spent.input_tokens,
-        "output_tokens": spent.output_tokens,
-        "cache_read_tokens": spent.cache_read_tokens,
-        "cache_write_tokens": spent.cache_write_tokens,
-        "cost_usd": spent.cost_usd,
-        "at": to_text(now),
-    }
-    tx.insert("model_usage", values)
+    tx.insert("model_usage", {"id": snowflakes.next(), **whose, **_spent.values(spent), "at": to_text(now)})
+
+
+_spent = RowMapper(Spent)
 
 
 def of_turn(rows: Rows, turn: TurnId) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 LONGEST = 300
 _MOST = 1_000
@@ -97,4 +97,4 @@ def cancel(tx: Tx, event: Event, now: datetime) -> None:
     tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (to_text(now), event.id))
 
 
-_event = RowReader(Event, trigger="trigger_json", cancelled=lambda row: row["status"] == "cancelled")
+_event = RowMapper(Event, trigger="trigger_json", cancelled=lambda row: row["status"] == "cancelled")

@@ -13,7 +13,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 LONGEST = 1_000
 MOST_OPEN = 500
@@ -127,4 +127,4 @@ def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
     set_status(tx, reminder.id, status, now)
 
 
-_reminder = RowReader(Reminder, trigger="trigger_json")
+_reminder = RowMapper(Reminder, trigger="trigger_json")

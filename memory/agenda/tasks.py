@@ -10,7 +10,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, PersonId, TaskId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 from texts import _
 
 LONGEST_TITLE = 300
@@ -160,4 +160,4 @@ def _required(tx: Tx, identifier: TaskId) -> Task:
     return _task(row)
 
 
-_task = RowReader(Task)
+_task = RowMapper(Task)

@@ -18,7 +18,7 @@ from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 FolderKind: TypeAlias = Literal["local", "virtual"]
 Access: TypeAlias = Literal["read", "read_write"]
@@ -335,11 +335,11 @@ def _exported(row: Row) -> dict[str, Any]:
         return plain | {"content_hex": held.hex()}
 
 
-_folder = RowReader(Folder, kind="path_type", path="path_value")
+_folder = RowMapper(Folder, kind="path_type", path="path_value")
 
 
 def _access(text: str) -> Access:
     return "read_write" if text == "read_write" else "read"
 
 
-_file = RowReader(File, size="size_bytes")
+_file = RowMapper(File, size="size_bytes")

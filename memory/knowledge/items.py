@@ -19,7 +19,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 
 class Kind(StrEnum):
@@ -294,4 +294,4 @@ def messages_of(rows: Rows, identifier: int) -> set[MessageId]:
     return {MessageId(row["message_id"]) for row in found}
 
 
-_item = RowReader(Item, span=lambda row: (row["first_position"] or 0, row["last_position"] or 0))
+_item = RowMapper(Item, span=lambda row: (row["first_position"] or 0, row["last_position"] or 0))

@@ -16,7 +16,7 @@ from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value, as_dict
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 GAP = timedelta(minutes=30)
 """Without a turn for so long a session is over."""
@@ -136,7 +136,7 @@ def _list(found: list[str]) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-_session = RowReader(Session)
+_session = RowMapper(Session)
 
 
 def of_turn(rows: Rows, turn: Turn) -> SessionId:

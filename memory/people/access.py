@@ -13,7 +13,7 @@ from memory.people.audience import OWNER
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 CODE_LIFE = timedelta(hours=1)
 """How long a code can be used."""
@@ -121,5 +121,5 @@ def _count(rows: Rows) -> int:
     return 0 if row is None else int(row["n"])
 
 
-_ruled = RowReader(Ruled, by="decided_by", at="decided_at")
-_knock = RowReader(PairingRequest)
+_ruled = RowMapper(Ruled, by="decided_by", at="decided_at")
+_knock = RowMapper(PairingRequest)

@@ -16,7 +16,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.erasure_ledger import Entry
 from memory.store.ids import ErasureId, PersonId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 
 class Choice(StrEnum):
@@ -118,4 +118,4 @@ def count_person(rows: Rows, person: PersonId) -> int:
     return len(export_person(rows, person))
 
 
-_erasure = RowReader(Erasure, asked_by="asked_by")
+_erasure = RowMapper(Erasure, asked_by="asked_by")

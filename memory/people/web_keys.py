@@ -9,7 +9,7 @@ from enum import StrEnum
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import new_id
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 CODE_LIFE, SESSION_LIFE = timedelta(minutes=5), timedelta(days=30)
 _NOTED_EVERY = timedelta(hours=1)
@@ -109,4 +109,4 @@ def _digest(secret: str) -> bytes:
     return hashlib.blake2b(secret.encode("utf-8", "replace"), digest_size=32).digest()
 
 
-_key = RowReader(WebKey)
+_key = RowMapper(WebKey)

@@ -18,7 +18,7 @@ from memory.store.clock import to_text
 from memory.store.columns import Codec, Unreadable
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, MessageId, SessionId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 TRIES = 5
 WAITS = (timedelta(seconds=2), timedelta(seconds=20), timedelta(minutes=2), timedelta(minutes=20))
@@ -123,4 +123,4 @@ def given_up(rows: Rows) -> int:
     return 0 if row is None else int(row["n"])
 
 
-_of = RowReader(FollowUp, ask=lambda row: None if row["ask"] == "{}" else _ASK.read(row["ask"]))
+_of = RowMapper(FollowUp, ask=lambda row: None if row["ask"] == "{}" else _ASK.read(row["ask"]))

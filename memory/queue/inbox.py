@@ -20,7 +20,7 @@ from memory.store.clock import to_text
 from memory.store.columns import Unreadable, many
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 OVER_LIMIT = "over the rate limit"
 """Why a row waits that was put off by one."""
@@ -364,4 +364,4 @@ def counts(rows: Rows) -> dict[str, int]:
     return {"waiting": 0, "dead": 0} if row is None else {"waiting": row["waiting"], "dead": row["dead"]}
 
 
-_row = RowReader(InRow, payload=lambda row: PAYLOAD.read(row["payload"]))
+_row = RowMapper(InRow, payload=lambda row: PAYLOAD.read(row["payload"]))

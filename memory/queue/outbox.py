@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field
 from memory.people.audience import Audience
 from memory.store.clock import to_text
 from memory.store.columns import Codec, Unreadable, many, one_of
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.ids import (
     AgentId,
     EntryId,
@@ -32,7 +32,7 @@ from memory.store.ids import (
     TurnId,
     snowflakes,
 )
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 
 class Status(StrEnum):
@@ -173,22 +173,8 @@ class OutRow:
 def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
     """Queue something to say; None when a row of that key exists."""
     identifier = OutboxId(snowflakes.next())
-    values: dict[str, Value] = {
-        "id": identifier,
-        "key": new.key,
-        "place_id": new.place,
-        "source": new.source,
-        "turn_id": new.turn,
-        "message_id": new.message,
-        "person_id": new.person,
-        "agent_id": new.agent,
-        "kind": new.kind,
-        "content": new.content,
-        "detail": _DETAIL.dump(new.detail),
-        "audience": new.audience,
-        "status": Status.PENDING,
-        "created_at": to_text(now),
-    }
+    values = {**_new.values(new), "id": identifier, "detail": _DETAIL.dump(new.detail)}
+    values |= {"status": Status.PENDING, "created_at": to_text(now)}
     return identifier if tx.insert("outbox", values, ignore=True) else None
 
 
@@ -368,4 +354,5 @@ def count_open(rows: Rows) -> int:
     return 0 if row is None else int(row["n"])
 
 
-_row = RowReader(OutRow, detail=lambda row: _DETAIL.read(row["detail"]))
+_row = RowMapper(OutRow, detail=lambda row: _DETAIL.read(row["detail"]))
+_new = RowMapper(NewRow, detail=lambda row: _DETAIL.read(row["detail"]))

@@ -18,7 +18,7 @@ from memory.queue.steps import Joined, Step, StepBody
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, BlockId, EntryId, GroupId, MessageId, PersonId, PlaceId, TurnId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
 
@@ -50,24 +50,7 @@ class Turn:
 
 def begin(tx: Tx, turn: Turn) -> None:
     """Write a new turn down."""
-    tx.insert(
-        "turns",
-        {
-            "id": turn.id,
-            "parent_id": turn.parent,
-            "agent_id": turn.agent,
-            "group_id": turn.group,
-            "place_id": turn.place,
-            "person_id": turn.person,
-            "audience": turn.scope.audience,
-            "within": json.dumps(sorted(turn.scope.within)),
-            "trust": int(turn.trust),
-            "blocks": json.dumps(turn.blocks),
-            "status": "running",
-            "started_at": to_text(turn.started_at),
-            "away_since": None if turn.away_since is None else to_text(turn.away_since),
-        },
-    )
+    tx.insert("turns", _turn.values(turn))
 
 
 def new_turn_id() -> TurnId:
@@ -256,7 +239,7 @@ def caused(rows: Rows, turns: Sequence[TurnId]) -> list[TurnId]:
     return [TurnId(row["id"]) for row in rows.all(sql, (json.dumps(turns),))]
 
 
-_turn = RowReader(Turn, scope=RowReader(Scope))
+_turn = RowMapper(Turn, scope=RowMapper(Scope))
 
 
 def answered_last(rows: Rows, person: PersonId) -> AgentId | None:

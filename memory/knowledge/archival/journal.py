@@ -16,7 +16,7 @@ from memory.people.audience import Audience, Scope
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import EntryId, TurnId, snowflakes
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 Deed: TypeAlias = Literal["insert", "change", "delete"]
 _LEFT_OUT = ("n", "search_text")
@@ -124,7 +124,7 @@ def _digest(found: dict[str, Any]) -> str:
     return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
 
 
-_noted = RowReader(Noted, before=lambda row: json.loads(row["before"]) if row["before"] else None)
+_noted = RowMapper(Noted, before=lambda row: json.loads(row["before"]) if row["before"] else None)
 
 
 # ------------------------------------------------------------------------------------------------------- people

@@ -11,7 +11,7 @@ from memory.people.audience import Audience, Scope
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, new_id
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 WEEK = timedelta(days=7)
 KEPT = timedelta(days=90)
@@ -144,7 +144,7 @@ def newest_done(rows: Rows) -> Run | None:
     return None if row is None else _run(row)
 
 
-_run = RowReader(Run)
+_run = RowMapper(Run)
 
 
 def items_of(rows: Rows, run: str) -> list[Item]:
@@ -167,7 +167,7 @@ _ITEMS = """SELECT i.*, e.content, e.category, e.tags,
             FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id"""
 
 
-_item = RowReader(Item, of="pass")
+_item = RowMapper(Item, of="pass")
 
 
 def forget_runs(tx: Tx, before: datetime) -> int:

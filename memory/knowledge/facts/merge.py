@@ -28,7 +28,7 @@ from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, SessionId
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 
 KNOWN = Room(all=50, partner=40, other=10)
 """Facts of one agent in one audience. The partner's words have most of it, so that there is room for others too."""
@@ -154,7 +154,7 @@ def _held(tx: Tx, agent: AgentId, audience: Audience) -> list[Held]:
     return [_as_held(row) for row in found]
 
 
-_as_held = RowReader(
+_as_held = RowMapper(
     Held,
     worth="reinforcements",
     since="created_at",

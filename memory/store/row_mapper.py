@@ -1,4 +1,4 @@
-"""Rows as records: a dataclass or named tuple made of the columns that are named as its fields are."""
+"""Records and rows: a dataclass or named tuple whose fields are columns of the same names."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,20 +9,20 @@ from inspect import isclass
 from types import NoneType
 from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from memory.store.clock import from_text
-from memory.store.database import Row
+from memory.store.clock import from_text, to_text
+from memory.store.database import Row, Value
 
 T = TypeVar("T")
 _Convert: TypeAlias = Callable[[Any], Any]
 _WHOLE = ""  # in place of a column: a field that is made of the whole row
 
 
-class RowReader(Generic[T]):
-    """Makes records of one type out of rows.
+class RowMapper(Generic[T]):
+    """Makes records of one type out of rows, and the values of a row out of a record.
 
     A field has the value of the column of its name; one whose type is an id, such as `agent`, that of `agent_id`.
-    `columns` names other columns, or makes a field of the whole row. The field's type says how its column is read:
-    moments and JSON are parsed, and NULL is empty where text is required.
+    `columns` names other columns, or makes a field of the whole row: another mapper makes a record of several columns.
+    The field's type says how its column is read: moments and JSON are parsed, and NULL is empty where text is required.
     """
 
     def __init__(self, of: type[T], /, **columns: str | Callable[[Row], Any]) -> None:
@@ -36,6 +36,19 @@ class RowReader(Generic[T]):
                 for column, convert in self._fields
             ]
         )
+
+    def values(self, record: T) -> dict[str, Value]:
+        """The columns of a record, as they are stored; but for fields that a function makes of the whole row."""
+        found = {column: _stored(getattr(record, name)) for name, column in self._named}
+        for name, made in self._columns.items():
+            if isinstance(made, RowMapper):
+                found |= made.values(getattr(record, name))
+        return found
+
+    @cached_property
+    def _named(self) -> list[tuple[str, str]]:
+        names = get_type_hints(self._of)
+        return [(name, column) for name, (column, _) in zip(names, self._fields, strict=True) if column]
 
     @cached_property
     def _fields(self) -> list[tuple[str, _Convert | None]]:  # on first use: to look at types takes a while
@@ -63,9 +76,28 @@ def _conversion(hint: Any) -> _Convert | None:
     if isclass(kind) and issubclass(kind, bool | Enum):
         return kind
     if isclass(kind) and issubclass(kind, tuple | frozenset):
-        inner = get_args(get_args(hint)[0])
-        return lambda text: kind(map(tuple, json.loads(text)) if inner else json.loads(text))
+        pairs = get_origin(get_args(hint)[0]) is tuple
+        return lambda text: kind(map(tuple, json.loads(text)) if pairs else json.loads(text))
     return None
+
+
+def _stored(value: Any) -> Value:
+    match value:
+        case Enum():
+            return _stored(value.value)
+        case bool():
+            return int(value)
+        case datetime():
+            return to_text(value)
+        case Mapping():
+            return json.dumps(dict(value), ensure_ascii=False)
+        case frozenset():
+            return json.dumps(sorted(value), ensure_ascii=False)
+        case tuple() | list():
+            return json.dumps(value, ensure_ascii=False)
+        case str() | int() | float() | bytes() | None:
+            return value
+    raise TypeError(f"a column holds no {type(value).__name__}")
 
 
 def _text(value: str | None) -> str:

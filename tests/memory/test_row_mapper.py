@@ -1,4 +1,4 @@
-"""Rows become records by the names and types of the record's fields."""
+"""Rows become records, and records rows, by the names and types of the record's fields."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memory.people.audience import Audience, Scope, Trust
+from memory.store.database import as_dict
 from memory.store.ids import AgentId, PersonId
-from memory.store.row_reader import RowReader
+from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect
 
 
@@ -25,6 +26,7 @@ class Kept:
     due_at: datetime | None
     tags: tuple[str, ...]
     pairs: tuple[tuple[str, int], ...]
+    rules: tuple[Mapping[str, Any], ...]
     detail: Mapping[str, Any]
     hearers: Scope
     left: int = 0
@@ -36,14 +38,15 @@ class Named(NamedTuple):
 
 
 ROW = """SELECT 7 AS id, 'agt_1' AS agent_id, NULL AS person_id, NULL AS text, 2 AS trust, 1 AS urgent,
-    '2026-11-22T12:00:00.000Z' AS at, NULL AS due_at, '["a","b"]' AS tags, '[["x",1]]' AS pairs, '{"a": 1}' AS detail,
+    '2026-11-22T12:00:00.000Z' AS at, NULL AS due_at, '["a","b"]' AS tags, '[["x",1]]' AS pairs,
+    '[{"b":2}]' AS rules, '{"a": 1}' AS detail,
     'public' AS audience, '["guild:1"]' AS within"""
 
 
 def test_a_row_becomes_a_record(tmp_path: Path) -> None:
     with closing(connect(tmp_path / "rows.db")) as raw:
         row = raw.execute(ROW).fetchone()
-        read = RowReader(Kept, words="text", hearers=RowReader(Scope), left=lambda row: 10 - row["id"])
+        read = RowMapper(Kept, words="text", hearers=RowMapper(Scope), left=lambda row: 10 - row["id"])
         assert read(row) == Kept(
             id=7,
             agent=AgentId("agt_1"),
@@ -55,8 +58,17 @@ def test_a_row_becomes_a_record(tmp_path: Path) -> None:
             due_at=None,
             tags=("a", "b"),
             pairs=(("x", 1),),
+            rules=({"b": 2},),
             detail={"a": 1},
             hearers=Scope(Audience("public"), frozenset({Audience("guild:1")})),
             left=3,
         )
-        assert RowReader(Named, words="text")(row) == Named(7, "")
+        assert RowMapper(Named, words="text")(row) == Named(7, "")
+        kept = as_dict(row)
+        assert read.values(read(row)) == {
+            **kept,
+            "text": "",
+            "tags": '["a", "b"]',
+            "pairs": '[["x", 1]]',
+            "rules": '[{"b": 2}]',
+        }
