@@ -1,7 +1,8 @@
 """Collect every fixed text and compile its translations: `python -m docs.text_catalog`, part of `make generate`.
 
 `texts/carina.pot` holds all messages, `de.po` and `ja.po` their translations, and the `.mo` files what the program
-reads. A message is what stands in `_()`, `ngettext()` or `gettext_noop()`, or what the registry tells of an operation.
+reads. A message is what stands in `_()`, `ngettext()` or a function of their kind, or what the registry tells of an
+operation.
 """
 
 import ast
@@ -24,7 +25,7 @@ from texts import FOLDER, LANGUAGES
 ROOT = Path(__file__).parents[1]
 TEMPLATE = FOLDER / "carina.pot"
 PACKAGES = ("bot", "sources", "scheduler", "memory", "texts")
-_KEYWORDS = {"_": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_noop": 2}
+_KEYWORDS = {"_": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_noop": 2}
 """How many messages each function takes first."""
 _DATE = datetime(2026, 1, 1, tzinfo=UTC)  # a file changes only where a message does
 

@@ -235,6 +235,7 @@ class DeliveryFailed(Exception):
         self, reason: str, *, retry_after: float | None = None, reached: bool = True, withheld: bool = False
     ) -> None:
         super().__init__(reason)
+        self.reason = reason
         self.withheld = withheld
         self.retry_after = retry_after
         self.reached = reached

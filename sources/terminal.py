@@ -41,6 +41,7 @@ from sources.base import (
 )
 from sources.outgoing import seen
 from sources.text import flatten, sendable, visible
+from texts import _, gettext_lazy
 
 SOURCE = "terminal"
 PLACE = Place(PlaceId("terminal:local"), PlaceKind.TERMINAL, OWNER, name="the terminal", bindings=("terminal:local",))
@@ -282,17 +283,17 @@ class TerminalEndpoint:
 
     def _check(self, place: PlaceId) -> None:
         if place != PLACE.id:
-            raise DeliveryFailed(f"{place} is no place of the terminal")
+            raise DeliveryFailed(gettext_lazy("{place} is no place of the terminal", place=place))
         if not self._listeners:
-            raise DeliveryFailed("nobody is at the terminal", retry_after=_WAIT_SECONDS)
+            raise DeliveryFailed(gettext_lazy("nobody is at the terminal"), retry_after=_WAIT_SECONDS)
 
     async def _note(self, identifier: OutboxId) -> None:
         try:
             await outside(_JOURNAL, asyncio.to_thread(self._journal.add, identifier), _JOURNAL_SECONDS)
         except TimeoutError as error:
-            raise DeliveryUnclear("the terminal's journal does not answer") from error
+            raise DeliveryUnclear(gettext_lazy("the terminal's journal does not answer")) from error
         except OSError as error:
-            reason = f"the terminal's journal cannot be written: {error.strerror}"
+            reason = gettext_lazy("the terminal's journal cannot be written: {reason}", reason=error.strerror)
             raise DeliveryFailed(reason, retry_after=60) from error
 
     def _tell(self, shown: Shown) -> None:
@@ -309,10 +310,10 @@ def shown_as(delivery: Delivery) -> Said:
 def _answers(buttons: Buttons | None) -> str:
     """What is typed instead of pressing a button."""
     if buttons is not None and buttons.kind == "retry":
-        return f"\n`carina retry {buttons.request}` has it answered after all."
+        return "\n" + _("`carina retry {id}` tries again.", id=buttons.request)
     if buttons is None or buttons.kind != "permit":
         return ""
-    return f"\nAnswer with /approve {buttons.request} or /deny {buttons.request}"
+    return "\n" + _("Answer with /approve {id} or /deny {id}", id=buttons.request)
 
 
 def row_of(external_id: str) -> OutboxId:

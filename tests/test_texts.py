@@ -16,10 +16,11 @@ from bot.services import SERVICES, titles
 from bot.services.caller import Via
 from bot.services.registry import operations_of
 from docs import text_catalog
+from sources.base import DeliveryFailed
 from sources.discord.client import CatalogTranslator, mark
 from sources.discord.settings import DiscordSettings
 from tests.services.calling import registry
-from texts import _, language_of, ngettext, speaking
+from texts import _, gettext_lazy, language_of, ngettext, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]
 CODES = pytest.mark.parametrize("code", texts.LANGUAGES)
@@ -109,6 +110,17 @@ def test_nothing_is_translated_to_nothing(code: str) -> None:
     with speaking(code):
         assert _("") == ""
         assert _("A text of nobody's") == "A text of nobody's"
+
+
+def test_a_lazy_message_is_english_in_logs_and_translated_where_it_is_shown() -> None:
+    inner = gettext_lazy("Discord answered {status}", status=503)
+    reason = gettext_lazy("direct messages are not served there: {reason}", reason=inner)
+    error = DeliveryFailed(reason)
+    assert (str(error), _(reason)) == ("direct messages are not served there: Discord answered 503",) * 2
+    with speaking("de"):
+        assert _(error.reason) == "Direktnachrichten gehen dort nicht: Discord antwortete 503"
+        assert str(error) == "direct messages are not served there: Discord answered 503"
+        assert _("{braces} of somebody") == "{braces} of somebody", "what is no message of ours stays as it is"
 
 
 def test_numbers_agree_with_what_they_count() -> None:

@@ -57,6 +57,11 @@ def carried(work: Callable[[A], T]) -> Callable[[A], T]:
 
 def _(message: str, /, **values: object) -> str:
     """A message in the language of the reader, with values in place of its names in braces."""
+    if isinstance(message, _Lazy):
+        return _(
+            message.message,
+            **{name: _(each) if isinstance(each, _Lazy) else each for name, each in message.values.items()},
+        )
     spoken = _language.get()
     text = message if spoken == "en" or not message else _catalog(spoken).gettext(message)
     return text.format(**values) if values else text
@@ -70,6 +75,24 @@ def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
     return text.format(
         count=number.replace(",", ".") if spoken == "de" and isinstance(count, int) else number, **values
     )
+
+
+class _Lazy(str):
+    """A message in English that keeps what it is made of, so that it can be shown in another language."""
+
+    __slots__ = ("message", "values")
+    message: str
+    values: dict[str, object]
+
+    def __new__(cls, message: str, values: dict[str, object]) -> "_Lazy":
+        made = super().__new__(cls, message.format(**values) if values else message)
+        made.message, made.values = message, values
+        return made
+
+
+def gettext_lazy(message: str, /, **values: object) -> str:
+    """A message in English, as logs have it; `_` shows it in the language of a reader."""
+    return _Lazy(message, values)
 
 
 def gettext_noop(message: str, /) -> str:

@@ -33,6 +33,7 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.wiring import Act, Held, Wiring
+from texts import _
 
 T = TypeVar("T")
 
@@ -296,5 +297,5 @@ def _same(given: object, kind: type[Filters]) -> dict[str, Any]:
 
 def _words(source: BlueskySource) -> str:
     if source.trouble:
-        return f"not connected: {source.trouble}"
-    return f"connected as {source.session.handle}" if source.connected else "not connected"
+        return _("not connected: {reason}", reason=_(source.trouble))
+    return _("connected as {handle}", handle=source.session.handle) if source.connected else _("not connected")

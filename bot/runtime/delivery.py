@@ -285,7 +285,7 @@ class DeliveryWorker:
             outbox.drop_images(tx, row.id)
 
     async def _failed(self, row: OutRow, error: DeliveryFailed) -> None:
-        now, reason = self._clock(), str(error)
+        now, reason = self._clock(), error.reason
         if error.retry_after is not None and (row.attempts < MAX_ATTEMPTS or not error.reached):
             again = now + timedelta(seconds=max(error.retry_after, 0.05))
             counted = error.reached
@@ -311,7 +311,7 @@ class DeliveryWorker:
                 "An answer in {place_named} {words}: {reason}. {again}",
                 place_named=place_named(tx, row.place, Scope(OWNER)),
                 words=words,
-                reason=reason,
+                reason=_(reason),
                 again=again,
             )
             outbox.mark_closed(tx, row.id, status, reason)

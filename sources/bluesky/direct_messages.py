@@ -32,6 +32,7 @@ from sources.bluesky.wiring import Wiring
 from sources.outgoing import outgoing
 from sources.recent import Recent
 from sources.text import flatten, sendable, visible
+from texts import _, gettext_lazy
 
 log = Log(__name__)
 
@@ -95,12 +96,15 @@ class DirectMessages:
     def words(self) -> str:
         """How they stand, for the owner."""
         if not self._settings.direct:
-            return "direct messages are switched off (`direct_messages` in [bluesky])"
+            return _("direct messages are switched off (`direct_messages` in [bluesky])")
         if self.served:
-            return "direct messages are served"
-        why = self.trouble or "it was not asked yet"
-        hint = "the server has none, or the app password was made without access to them"
-        return f"direct messages are not served: {why} ({hint})"
+            return _("direct messages are served")
+        if not self.trouble:
+            return _("direct messages: not asked yet")
+        return _(
+            "direct messages are not served: {reason} (the server has none, or the app password has no access to them)",
+            reason=_(self.trouble),
+        )
 
     @property
     def known_to_be_missing(self) -> bool:
@@ -151,7 +155,7 @@ class DirectMessages:
         """The messages of a conversation since then, the oldest first."""
         found: list[Said] = []
         cursor = ""
-        for _ in range(_MOST_PAGES):
+        for _page in range(_MOST_PAGES):
             asked = {"convoId": last.convo, "limit": _PAGE, "cursor": cursor}
             page = await self._ask("chat.bsky.convo.getMessages", asked)
             views = items(page.get("messages"))
@@ -248,7 +252,7 @@ class DirectMessages:
         """Say it, unless it was said before. Raises CallFailed, DeliveryFailed."""
         text = _fitting(outgoing(delivery.text).strip(), delivery)
         if not visible(text):
-            raise DeliveryFailed("there is nothing to say")
+            raise DeliveryFailed(gettext_lazy("there is nothing to say"))
         convo = await self._convo_with(did)
         if delivery.again and (there := await self._there(convo, delivery.id, text, delivery.created_at)):
             return there
@@ -301,10 +305,10 @@ def _fitting(text: str, delivery: Delivery) -> str:
         names = {verdict.value: word for word, verdict in _VERDICTS.items()}
         number = code(int(delivery.buttons.request))
         offers = ", ".join(f"{names[each]} {number}" for each in delivery.buttons.offers)
-        how = f"\n\nAnswer with one of: {offers}"
+        how = "\n\n" + _("Answer with one of: {offers}", offers=offers)
     room = _MOST_GRAPHEMES - richtext.graphemes(how)
     if richtext.graphemes(text) > room:
-        cut = "… (cut off: `carina permits show` has the whole)" if how else "…"
+        cut = "… " + _("(cut off: `carina permits show` has the whole)") if how else "…"
         text = richtext.shortened(text, room - len(cut)) + cut
     return text + how
 

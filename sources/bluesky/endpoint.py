@@ -37,6 +37,7 @@ from sources.bluesky.write_budget import CREATE, DELETE, Budget
 from sources.outgoing import outgoing
 from sources.recent import Recent
 from sources.text import visible
+from texts import gettext_lazy
 
 log = Log(__name__)
 
@@ -108,20 +109,22 @@ class BlueskyEndpoint:
             raise as_delivery(why) from why
         except DeliveryFailed as why:
             if delivery.act and why.withheld:  # somebody was asked for it, and is told
-                raise DeliveryFailed(str(why)) from why
+                raise DeliveryFailed(why.reason) from why
             raise
         return self._done.put(delivery.id, said)
 
     async def _say(self, delivery: Delivery, did: str) -> str:
         """A direct message."""
         if not self._settings.direct:
-            raise DeliveryFailed("direct messages on Bluesky are switched off")
+            raise DeliveryFailed(gettext_lazy("direct messages on Bluesky are switched off"))
         self._check_person(Account(did))
         try:
             return await self._direct.send(delivery, did)
         except NoAnswer as why:
             if self._direct.known_to_be_missing:
-                raise DeliveryFailed(f"direct messages are not served there: {why.reason}") from why
+                raise DeliveryFailed(
+                    gettext_lazy("direct messages are not served there: {reason}", reason=why.reason)
+                ) from why
             raise
 
     async def _reply(self, delivery: Delivery) -> str:
@@ -146,7 +149,7 @@ class BlueskyEndpoint:
             return standing or await self._create(delivery, {**made, "subject": delivery.target})
         found = (await self._watched.posts([delivery.target])).get(delivery.target)
         if found is None:
-            raise DeliveryFailed("the post was deleted, or cannot be seen by us")
+            raise DeliveryFailed(gettext_lazy("the post was deleted, or cannot be seen by us"))
         if delivery.act == "reply":
             return await self._create(delivery, await self._elsewhere(delivery, found))
         self._check_person(found.author)
@@ -195,7 +198,7 @@ class BlueskyEndpoint:
         self._check(found)
         filters = self._settings.filters
         if found.author.is_bot and found.author.did not in filters.friends and not self._settings.bot_answers_per_day:
-            raise DeliveryFailed("the person is a bot by its own word, and `bot_answers_per_day` is 0")
+            raise DeliveryFailed(gettext_lazy("the person is a bot by its own word, and `bot_answers_per_day` is 0"))
         record = await self._record(delivery, _languages(found))
         parent = Reference(found.uri, found.cid)
         return {**record, "reply": {"root": found.root.data(), "parent": parent.data()}}
@@ -210,41 +213,43 @@ class BlueskyEndpoint:
         uri, _ = uri_and_cid(delivery.reply_to)
         if delivery.turn is not None and delivery.later and not uri:
             # The thread's first author may never have spoken to us.
-            raise DeliveryFailed("the post that it goes on from was not delivered")
+            raise DeliveryFailed(gettext_lazy("the post that it goes on from was not delivered"))
         if not root:
-            raise DeliveryFailed(f"{delivery.place} is no thread on Bluesky")
+            raise DeliveryFailed(gettext_lazy("{place} is no thread on Bluesky", place=delivery.place))
         found = (await self._watched.posts([uri or root])).get(uri or root)
         if found is None:
             self._watched.gone(delivery.reply_to)
-            raise DeliveryFailed("the post that it would answer was deleted, or cannot be seen by us", withheld=True)
+            raise DeliveryFailed(
+                gettext_lazy("the post that it would answer was deleted, or cannot be seen by us"), withheld=True
+            )
         self._check(found)
         return found.root, Reference(found.uri, found.cid), _languages(found)
 
     def _check(self, found: Post) -> None:
         """Raise DeliveryFailed where an answer is not wanted."""
         if found.author.did == self._session.did:
-            raise DeliveryFailed("it would answer a post of our own", withheld=True)
+            raise DeliveryFailed(gettext_lazy("it would answer a post of our own"), withheld=True)
         self._check_person(found.author)
         if found.replies_closed:
-            raise DeliveryFailed("the thread's author lets only others reply", withheld=True)
+            raise DeliveryFailed(gettext_lazy("the thread's author lets only others reply"), withheld=True)
 
     def _check_person(self, who: Account) -> None:
         """Raise DeliveryFailed for somebody with whom we have nothing to do, by their choice or by ours."""
         if self._us().withheld(person_id(who.did)):
-            raise DeliveryFailed("the person wants nothing of us (opted out)", withheld=True)
+            raise DeliveryFailed(gettext_lazy("the person wants nothing of us (opted out)"), withheld=True)
         if who.did in self._settings.filters.exclude_dids:
-            raise DeliveryFailed("the person is excluded by the configuration", withheld=True)
+            raise DeliveryFailed(gettext_lazy("the person is excluded by the configuration"), withheld=True)
         if self._us().denied(person_id(who.did)):
-            raise DeliveryFailed("the person was shut out (`carina people deny`)", withheld=True)
+            raise DeliveryFailed(gettext_lazy("the person was shut out (`carina people deny`)"), withheld=True)
         if who.blocked:
-            raise DeliveryFailed("one of the two accounts has blocked the other", withheld=True)
+            raise DeliveryFailed(gettext_lazy("one of the two accounts has blocked the other"), withheld=True)
         if who.muted:
-            raise DeliveryFailed("our account has muted the person", withheld=True)
+            raise DeliveryFailed(gettext_lazy("our account has muted the person"), withheld=True)
 
     async def _followed(self, did: str) -> Account:
         """Somebody of whom no post is at hand, with the same checks."""
         if did == self._session.did:
-            raise DeliveryFailed("the account cannot follow itself")
+            raise DeliveryFailed(gettext_lazy("the account cannot follow itself"))
         self._check_person(Account(did))
         who = account(await self._session.query("app.bsky.actor.getProfile", {"actor": did}))
         self._check_person(who)
@@ -258,7 +263,7 @@ class BlueskyEndpoint:
             found = await self._get(uri)
             own = post({**found, "record": found.get("value")})
             if own is None:
-                raise DeliveryFailed("the post that it goes on from was deleted")
+                raise DeliveryFailed(gettext_lazy("the post that it goes on from was deleted"))
             known = own.root, own.languages
         return known[0], Reference(uri, cid), known[1]
 
@@ -268,9 +273,11 @@ class BlueskyEndpoint:
         """The post; the same for every try, down to its time."""
         text = outgoing(delivery.text).strip()
         if not visible(text):
-            raise DeliveryFailed("there is nothing to say")
+            raise DeliveryFailed(gettext_lazy("there is nothing to say"))
         if not richtext.fits(text):
-            raise DeliveryFailed(f"the text has {richtext.graphemes(text)} characters, and a post takes 300")
+            raise DeliveryFailed(
+                gettext_lazy("the text has {count} characters, and a post takes 300", count=richtext.graphemes(text))
+            )
         record: dict[str, Any] = {
             "$type": POSTS,
             "text": text,
@@ -387,7 +394,7 @@ class BlueskyEndpoint:
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         uri, _ = uri_and_cid(external_id)
         if author_of(uri) != self._session.did:
-            raise DeliveryFailed(f"{external_id} in {place} is no post of ours")
+            raise DeliveryFailed(gettext_lazy("{post} in {place} is no post of ours", post=external_id, place=place))
         try:
             await self._remove(uri)
         except CallFailed as why:
@@ -406,5 +413,5 @@ def _message(record: Mapping[str, Any]) -> str:
     """What a server says of a record, as a message of ours."""
     uri, cid = record.get("uri"), record.get("cid")
     if not isinstance(uri, str) or not isinstance(cid, str):
-        raise NoAnswer("Bluesky's answer names no record")
+        raise NoAnswer(gettext_lazy("Bluesky's answer names no record"))
     return message_id(uri, cid)

@@ -1,7 +1,7 @@
 """What a call to Bluesky fails with, as types that say what may be done next."""
 
-from memory.store.plurals import many
 from sources.base import DeliveryFailed, DeliveryUnclear, SourceRefused
+from texts import _, gettext_lazy
 
 SOON = 5.0
 
@@ -26,14 +26,20 @@ class NoLogin(NoAnswer):
     """The server gave no answer to a login that a Bluesky server would give; it may pass."""
 
     def __init__(self, service: str, what: str) -> None:
-        super().__init__(f"{service} gives no session ({what}): if that stays, is BLUESKY_SERVICE right?")
+        super().__init__(
+            gettext_lazy(
+                "{service} opens no session ({what}). If this continues, check BLUESKY_SERVICE.",
+                service=service,
+                what=what,
+            )
+        )
 
 
 class RateLimited(CallFailed):
     """The server asks to wait so many seconds. Nothing was done."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"Bluesky asks to wait {many(round(seconds), 'second')}")
+        super().__init__(gettext_lazy("Bluesky asks to wait {seconds} s", seconds=round(seconds)))
         self.seconds = seconds
 
 
@@ -41,7 +47,11 @@ class Refused(CallFailed):
     """The server does not do it. `error` is its name of the reason, such as "ExpiredToken"."""
 
     def __init__(self, status: int, error: str, message: str) -> None:
-        super().__init__(f"Bluesky refuses it ({status} {error}: {message})"[:300])
+        super().__init__(
+            gettext_lazy(
+                "Bluesky refuses it ({status} {error}: {message})", status=status, error=error, message=message[:200]
+            )
+        )
         self.status = status
         self.error = error
         self.message = message
@@ -52,8 +62,12 @@ class WrongPassword(SourceRefused):
 
     def __init__(self, handle: str, service: str) -> None:
         super().__init__(
-            f"{service} refuses the login of {handle}: check BLUESKY_HANDLE, and make a new app password in the "
-            "settings of the account under Privacy and security, App passwords, for BLUESKY_APP_PASSWORD"
+            _(
+                "{service} refuses the login of {handle}. Check BLUESKY_HANDLE, and make a new app password for "
+                "BLUESKY_APP_PASSWORD in the settings of the account, under Privacy and security, App passwords.",
+                service=service,
+                handle=handle,
+            )
         )
 
 
@@ -62,8 +76,12 @@ class AccountGone(SourceRefused):
 
     def __init__(self, handle: str, service: str) -> None:
         super().__init__(
-            f"{service} says that the account {handle} was taken down: ask those who run the server why, or set "
-            "BLUESKY_HANDLE to another account"
+            _(
+                "{service} says that the account {handle} was taken down. Ask its operators why, or set BLUESKY_HANDLE "
+                "to another account.",
+                service=service,
+                handle=handle,
+            )
         )
 
 

@@ -40,6 +40,7 @@ from sources.bluesky.failures import (
     WrongPassword,
 )
 from sources.bluesky.settings import BlueskySettings
+from texts import gettext_lazy
 
 _LOGIN = call_point("bluesky.login")
 _ASK = call_point("bluesky.ask")
@@ -253,18 +254,22 @@ def translated(why: Exception) -> CallFailed:
     """What an exception of the library means."""
     cause = why if isinstance(why, httpx.HTTPError) else why.__cause__
     if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout):
-        return Unreachable(f"{_server(cause)} cannot be reached: is the network up, and BLUESKY_SERVICE right?")
+        return Unreachable(
+            gettext_lazy("{server} cannot be reached. Check the network and BLUESKY_SERVICE.", server=_server(cause))
+        )
     if isinstance(why, RateLimitExceededError):
         return RateLimited(_wait(why))
     response = why.response if isinstance(why, RequestErrorBase) else None
     if response is None:
-        return NoAnswer("Bluesky did not answer in time" if isinstance(why, TimeoutError) else _words(why))
+        return NoAnswer(
+            gettext_lazy("Bluesky did not answer in time") if isinstance(why, TimeoutError) else _words(why)
+        )
     error, message = _named(response)
     if isinstance(why, BadRequestError | UnauthorizedError) or 400 <= response.status_code < 500:
         return Refused(response.status_code, error, message)
     if isinstance(why, NetworkError) and response.status_code in (409, 413):
         return Refused(response.status_code, error, message)
-    return NoAnswer(f"Bluesky answered {response.status_code} {error}".rstrip())
+    return NoAnswer(gettext_lazy("Bluesky answered {status} {error}", status=response.status_code, error=error))
 
 
 def _named(response: Response) -> tuple[str, str]:
@@ -274,8 +279,9 @@ def _named(response: Response) -> tuple[str, str]:
 
 def _words(why: Exception) -> str:
     broke = isinstance(why, httpx.HTTPError | NetworkError) or isinstance(why.__cause__, httpx.HTTPError)
-    what = "the connection to Bluesky broke" if broke else "what came back is not what Bluesky answers"
-    return f"{what} ({type(why).__name__})"
+    if broke:
+        return gettext_lazy("the connection to Bluesky broke ({error})", error=type(why).__name__)
+    return gettext_lazy("what came back is not what Bluesky answers ({error})", error=type(why).__name__)
 
 
 def _wait(why: RateLimitExceededError) -> float:

@@ -35,6 +35,7 @@ from sources.bluesky.thread_reader import read_thread
 from sources.bluesky.threads import MOST_SHOWN_ABOVE, Thread, shown_siblings
 from sources.bluesky.wiring import Held, Wiring
 from sources.recent import Recent
+from texts import _
 
 log = Log(__name__)
 
@@ -101,7 +102,8 @@ class BlueskySource:
     @property
     def readiness(self) -> Readiness:
         """Whether people are heard there at the moment."""
-        return Readiness(self.connected and not self.trouble, self.trouble or ("" if self.connected else "connecting"))
+        words = _(self.trouble) if self.trouble else "" if self.connected else _("connecting")
+        return Readiness(self.connected and not self.trouble, words)
 
     def pause(self) -> None:
         """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read at the next start."""
@@ -221,7 +223,7 @@ class BlueskySource:
         back = from_text(self._low) - MARGIN if self._low is not None else None
         found: dict[str, Notified] = {}
         cursor = ""
-        for _ in range(MOST_PAGES):
+        for _page in range(MOST_PAGES):
             page = await self._page(PAGE, cursor)
             self._first = self._first if cursor else _top(page)
             views = [each for each in map(notified, _listed(page)) if each is not None]

@@ -18,7 +18,6 @@ import aiohttp
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from memory.store.plurals import many
 from sources.base import SourceRefused
 from sources.bluesky.failures import CallFailed
 from sources.bluesky.filters import Us, answers, contains, passed_over
@@ -27,6 +26,7 @@ from sources.bluesky.records import Notified, items, mapping, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.wiring import Wiring
+from texts import _, gettext_lazy, ngettext
 
 log = Log(__name__)
 
@@ -77,16 +77,19 @@ class Subscription:
         self._people: frozenset[str] = frozenset()
         self._failures = 0
         self._dropped = 0
-        self.trouble = "not connected yet"
+        self.trouble = gettext_lazy("not connected yet")
         """Why nothing comes; empty while the stream is read."""
 
     @property
     def words(self) -> str:
         """How it stands, for the owner."""
         if not self._settings.jetstream:
-            return "no subscription (`jetstream` in [bluesky])"
-        dropped = f", {many(self._dropped, 'post')} dropped, too many in a minute" if self._dropped else ""
-        return f"subscription: {self.trouble or 'connected'}{dropped}"
+            return _("no subscription (`jetstream` in [bluesky])")
+        state = _(self.trouble) if self.trouble else _("connected")
+        if not self._dropped:
+            return _("subscription: {state}", state=state)
+        dropped = ngettext("{count} post dropped", "{count} posts dropped", self._dropped)
+        return _("subscription: {state}; {dropped}, too many in a minute", state=state, dropped=dropped)
 
     # ------------------------------------------------------------------ what waits
 
@@ -122,7 +125,7 @@ class Subscription:
             try:
                 await self._session.open()
                 await self._connected()
-                why = "the server closed the connection"
+                why = gettext_lazy("the server closed the connection")
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
                 why = self._not_connected(error)
             except CallFailed as error:
@@ -131,7 +134,7 @@ class Subscription:
                 return  # the source ends with that, and says so
             except Exception as error:  # a border: what a server sends must not end it
                 log.exception("bluesky_subscription_failed")
-                why = f"an unexpected error ({type(error).__name__}), which the log has"
+                why = gettext_lazy("an unexpected error ({error}); see the log", error=type(error).__name__)
             if not self.trouble:
                 log.warning("bluesky_subscription_lost", reason=why)
             self.trouble = why
@@ -143,11 +146,17 @@ class Subscription:
         server = self._settings.jetstream
         match error:
             case aiohttp.WSServerHandshakeError():
-                return f"{server} answered {error.status}: is `jetstream` in [bluesky] right?"
+                return gettext_lazy(
+                    "{server} answered {status}. Check `jetstream` in [bluesky].", server=server, status=error.status
+                )
             case aiohttp.ClientConnectorError() | TimeoutError():
-                return f"{server} cannot be reached: is the network up, and `jetstream` in [bluesky] right?"
+                return gettext_lazy(
+                    "{server} cannot be reached. Check the network and `jetstream` in [bluesky].", server=server
+                )
             case _:
-                return f"the connection to {server} broke ({type(error).__name__})"
+                return gettext_lazy(
+                    "the connection to {server} broke ({error})", server=server, error=type(error).__name__
+                )
 
     async def _connected(self) -> None:
         """One connection, until it ends or the lists are to be read again."""

@@ -15,7 +15,7 @@ from discord.gateway import ReconnectWebSocket
 from memory.store.clock import Clock
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from texts import _
+from texts import _, gettext_lazy, ngettext
 
 log = Log("sources.discord")
 
@@ -58,19 +58,19 @@ class State:
                 return ""
             case Stage.INTERRUPTED:
                 return _(
-                    "not connected since {clock}: {reason}; resuming", clock=_clock(self.since), reason=self.reason
+                    "not connected since {clock}: {reason}; resuming", clock=_clock(self.since), reason=_(self.reason)
                 )
             case Stage.WAITING if self.until is not None:
-                count = f"{self.tries} tries" if self.tries > 1 else "1 try"
+                count = ngettext("{count} try", "{count} tries", self.tries)
                 return _(
                     "not connected: {reason}; next try at {clock} ({count} so far)",
-                    reason=self.reason,
+                    reason=_(self.reason),
                     clock=_clock(self.until),
                     count=count,
                 )
             case _:
                 return (
-                    _("not connected: {reason}; trying again", reason=self.reason)
+                    _("not connected: {reason}; trying again", reason=_(self.reason))
                     if self.reason
                     else _("not connected: connecting")
                 )
@@ -185,7 +185,10 @@ class StartsUsedUp(Exception):
     """Discord's allowance of session starts is used up; `seconds` until it is whole again."""
 
     def __init__(self, total: int, seconds: float) -> None:
-        super().__init__(f"Discord allows the bot {total} connections a day, and they are used up")
+        self.reason = gettext_lazy(
+            "Discord allows the bot {total} connections a day, and they are used up", total=total
+        )
+        super().__init__(self.reason)
         self.seconds = seconds
 
 
@@ -200,21 +203,27 @@ def reason_of(why: BaseException | None, client: discord.Client) -> str:
     """Why a connection ended or did not come about, in words for the operator."""
     match why:
         case ReconnectWebSocket(resume=False):
-            return "Discord declared the session invalid (op 9)"
+            return gettext_lazy("Discord declared the session invalid (op 9)")
         case ReconnectWebSocket() if isinstance(why.__context__, TimeoutError):
-            return "nothing came from Discord for a minute"
+            return gettext_lazy("nothing came from Discord for a minute")
         case ReconnectWebSocket() if why.__context__ is None:
-            return "Discord asked the bot to reconnect (op 7)"
+            return gettext_lazy("Discord asked the bot to reconnect (op 7)")
         case ReconnectWebSocket():
             code = None if client.ws is None else client.ws.socket.close_code
-            return f"Discord's gateway closed the connection (code {code})" if code else "the connection broke"
+            if code:
+                return gettext_lazy("Discord's gateway closed the connection (code {code})", code=code)
+            return gettext_lazy("the connection broke")
         case aiohttp.WSServerHandshakeError():
-            return f"Discord's gateway answered {why.status} instead of opening the connection"
+            return gettext_lazy(
+                "Discord's gateway answered {status} instead of opening the connection", status=why.status
+            )
         case discord.GatewayNotFound():
-            return "Discord does not say where its gateway is"
+            return gettext_lazy("Discord does not say where its gateway is")
         case TimeoutError():
-            return "Discord did not answer in time"
+            return gettext_lazy("Discord did not answer in time")
         case None:
-            return "the connection ended"
+            return gettext_lazy("the connection ended")
+        case StartsUsedUp():
+            return why.reason
         case _:
             return str(why) or type(why).__name__

@@ -22,6 +22,7 @@ from sources.discord.webhooks import Webhooks, Words, shown_name
 from sources.outgoing import outgoing, seen
 from sources.recent import Pace, Recent
 from sources.text import split_text, visible
+from texts import gettext_lazy
 
 log = Log(__name__)
 
@@ -92,7 +93,7 @@ class DiscordEndpoint:
         if (already := self._done.get(delivery.id)) is not None:
             return already
         if not visible(outgoing(delivery.text)) and not delivery.files:
-            raise DeliveryFailed("there is nothing to say")
+            raise DeliveryFailed(gettext_lazy("there is nothing to say"))
         try:
             said = await self._deliver(delivery)
         except outcomes.Unreachable as why:
@@ -184,7 +185,7 @@ class DiscordEndpoint:
         if channel is None:
             channel = await outside(LOOK_UP, client.fetch_channel(partial.id), SECONDS)
         if not history_readable(channel):
-            raise HistoryUnreadable("the bot may not read the channel's history")
+            raise HistoryUnreadable(gettext_lazy("the bot may not read the channel's history"))
         return channel
 
     async def _said(self, channel: Any, deliveries: tuple[Delivery, ...]) -> list[Said]:
@@ -259,9 +260,9 @@ class DiscordEndpoint:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._link.usable.wait()
         except TimeoutError as why:
-            raise outcomes.Unreachable("not connected to Discord") from why
+            raise outcomes.Unreachable(gettext_lazy("not connected to Discord")) from why
         if self._link.client is None or self._link.client.is_closed():
-            raise outcomes.Unreachable("the connection to Discord is being closed")
+            raise outcomes.Unreachable(gettext_lazy("the connection to Discord is being closed"))
         return self._link.client
 
     async def _ready(self, client: discord.Client) -> None:
@@ -270,7 +271,7 @@ class DiscordEndpoint:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await client.wait_until_ready()
         except TimeoutError as why:
-            raise outcomes.Unreachable("the connection to Discord is not ready") from why
+            raise outcomes.Unreachable(gettext_lazy("the connection to Discord is not ready")) from why
 
     async def _channel(self, client: discord.Client, place: PlaceId) -> Any:
         """Where to speak; a person's direct messages are opened."""
@@ -278,11 +279,11 @@ class DiscordEndpoint:
         if number is not None:
             channel = client.get_channel(number) or client.get_partial_messageable(number)
             if not isinstance(channel, discord.abc.Messageable):
-                raise DeliveryFailed("messages cannot be sent in that channel")
+                raise DeliveryFailed(gettext_lazy("messages cannot be sent in that channel"))
             return channel
         person = user_number(place)
         if person is None:
-            raise DeliveryFailed(f"{place!r} is not a place on Discord")
+            raise DeliveryFailed(gettext_lazy("{place} is not a place on Discord", place=place))
         return await outside(OPEN, client.create_dm(discord.Object(person)), SECONDS)
 
 
@@ -297,7 +298,7 @@ def _shown(text: str, buttons: Buttons | None) -> str:
 
 def _message(channel: Any, external_id: str) -> discord.PartialMessage:
     if not external_id.isdecimal():
-        raise DeliveryFailed("the message does not exist any more")
+        raise DeliveryFailed(gettext_lazy("the message does not exist any more"))
     message: discord.PartialMessage = channel.get_partial_message(int(external_id))
     return message
 

@@ -4,6 +4,7 @@ import aiohttp
 import discord
 
 from sources.base import DeliveryFailed, DeliveryUnclear
+from texts import gettext_lazy
 
 REPEATED_AND_DELETED = 10008
 NOT_OUR_MESSAGE = 50005
@@ -12,15 +13,15 @@ SECOND_TRY = 0.9
 """discord.py waits at least a second before it tries again: a failure sooner than that was its first try's."""
 
 _WORDS = {
-    10003: "the channel does not exist any more, or the bot cannot see it",
-    10008: "the message does not exist any more",
-    50001: "the bot cannot see that channel",
-    50006: "there is nothing in the message",
-    50007: "this person does not take direct messages from the bot",
-    50008: "messages cannot be sent in that channel",
-    50013: "the bot has no permission to do that there",
-    50083: "the thread is archived and locked",
-    40005: "the files are too large",
+    10003: gettext_lazy("the channel does not exist any more, or the bot cannot see it"),
+    10008: gettext_lazy("the message does not exist any more"),
+    50001: gettext_lazy("the bot cannot see that channel"),
+    50006: gettext_lazy("there is nothing in the message"),
+    50007: gettext_lazy("this person does not take direct messages from the bot"),
+    50008: gettext_lazy("messages cannot be sent in that channel"),
+    50013: gettext_lazy("the bot has no permission to do that there"),
+    50083: gettext_lazy("the thread is archived and locked"),
+    40005: gettext_lazy("the files are too large"),
 }
 
 
@@ -35,26 +36,29 @@ def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
     """Whether a message was certainly not sent, or nobody knows; `elapsed` seconds after the call began."""
     match why:
         case discord.RateLimited():
-            return DeliveryFailed("Discord asks to wait", retry_after=why.retry_after)
+            return DeliveryFailed(gettext_lazy("Discord asks to wait"), retry_after=why.retry_after)
         case discord.HTTPException() if why.status < 500:
             return refusal(why.status, why.code, why.text, why.response.headers.get("Retry-After"))
         case discord.HTTPException():
-            return DeliveryUnclear(f"Discord answered {why.status}")
+            return DeliveryUnclear(gettext_lazy("Discord answered {status}", status=why.status))
         case aiohttp.ClientConnectorError() if elapsed < SECOND_TRY:
-            return Unreachable("Discord cannot be reached")
+            return Unreachable(gettext_lazy("Discord cannot be reached"))
         case RuntimeError():
-            return Unreachable("the connection to Discord is being closed")
+            return Unreachable(gettext_lazy("the connection to Discord is being closed"))
         case TimeoutError():
-            return DeliveryUnclear("Discord did not answer in time")
+            return DeliveryUnclear(gettext_lazy("Discord did not answer in time"))
         case _:
-            return DeliveryUnclear("the connection broke before Discord answered")
+            return DeliveryUnclear(gettext_lazy("the connection broke before Discord answered"))
 
 
 def refusal(status: int, code: int, text: str, retry_after: str | None = None) -> DeliveryFailed:
     """An answer below 500: nothing was done."""
     if status == 429:
-        return DeliveryFailed("Discord asks to wait", retry_after=_seconds(retry_after))
-    return DeliveryFailed(_WORDS.get(code) or f"Discord refuses it ({status} {code}: {text})"[:300])
+        return DeliveryFailed(gettext_lazy("Discord asks to wait"), retry_after=_seconds(retry_after))
+    return DeliveryFailed(
+        _WORDS.get(code)
+        or gettext_lazy("Discord refuses it ({status} {code}: {text})", status=status, code=code, text=text[:200])
+    )
 
 
 def _seconds(text: str | None) -> float:

@@ -44,6 +44,7 @@ from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
 from sources.discord.watchdog import Watch
 from sources.fetch import Fetcher
+from texts import gettext_lazy
 
 log = Log(__name__)
 
@@ -226,7 +227,7 @@ class DiscordSource:
                 except Exception:
                     # Discord's answers, the library and what hears them are many; none of it may end the service.
                     log.exception("discord_session_failed")
-                    await self._pause(_Ending(reason="an unexpected error, which the log has"))
+                    await self._pause(_Ending(reason=gettext_lazy("an unexpected error; see the log")))
                 else:
                     if ending.fatal is not None:
                         raise ending.fatal
@@ -388,7 +389,7 @@ class DiscordSource:
         except discord.ConnectionClosed as why:
             return await self._closed(client, why.code)
         except StartsUsedUp as why:
-            return _Ending(reason=str(why), at_least=why.seconds)
+            return _Ending(reason=why.reason, at_least=why.seconds)
         except (*REFUSED, discord.GatewayNotFound) as why:
             return _Ending(reason=reason_of(why, client))
 
@@ -398,7 +399,8 @@ class DiscordSource:
             async with asyncio.timeout(self._settings.handshake_seconds) as self._standing.deadline:
                 await client.connect()
         except TimeoutError:
-            silent = f"Discord's gateway did not answer within {self._settings.handshake_seconds:g} s"
+            seconds = f"{self._settings.handshake_seconds:g}"
+            silent = gettext_lazy("Discord's gateway did not answer within {seconds} s", seconds=seconds)
             return _Ending(reason=self._standing.why or silent)
         except AttributeError as why:
             if client.ws is not None:
@@ -406,7 +408,7 @@ class DiscordSource:
             return _Ending(reason=reason_of(why.__context__, client))
         finally:
             self._standing.deadline, self._standing.why = None, ""
-        return _Ending(reason="the connection was closed")
+        return _Ending(reason=gettext_lazy("the connection was closed"))
 
     async def _closed(self, client: discord.Client, code: int) -> _Ending:
         match code:

@@ -22,6 +22,7 @@ from sources.discord.shared_state import REFUSED, Link
 from sources.outgoing import seen
 from sources.recent import Recent
 from sources.text import flatten
+from texts import gettext_lazy
 
 log = Log(__name__)
 
@@ -134,7 +135,7 @@ class Webhooks:
                 return int(body["id"])
             case 401 | 404 if body.get("code") in (UNKNOWN_WEBHOOK, INVALID_WEBHOOK_TOKEN):
                 self._hooks.put(hook.channel, (time.monotonic() - 2 * NONE_FOR, None))
-                raise DeliveryFailed("the webhook is gone", retry_after=1.0)
+                raise DeliveryFailed(gettext_lazy("the webhook is gone"), retry_after=1.0)
             case 400 | 403:
                 log.info("the webhook may not say this", channel=hook.channel, answer=body)
                 return None
@@ -143,7 +144,7 @@ class Webhooks:
             case _ if status < 500:
                 raise outcomes.refusal(status, int(body.get("code") or 0), str(body.get("message") or ""))
             case _:
-                raise DeliveryUnclear(f"Discord answered {status}")
+                raise DeliveryUnclear(gettext_lazy("Discord answered {status}", status=status))
 
     async def edit(self, hook: Hook, message: int, text: str) -> None:
         await self._change(hook, "PATCH", message, json.dumps({"content": text, "allowed_mentions": NO_MENTIONS}))
@@ -158,7 +159,9 @@ class Webhooks:
         except DeliveryUnclear as why:
             raise DeliveryFailed(str(why), retry_after=outcomes.SOON, reached=False) from why
         if status >= 500:
-            raise DeliveryFailed(f"Discord answered {status}", retry_after=outcomes.SOON, reached=False)
+            raise DeliveryFailed(
+                gettext_lazy("Discord answered {status}", status=status), retry_after=outcomes.SOON, reached=False
+            )
         if status >= 400 and not (method == "DELETE" and status == 404):
             waiting = str(body.get("retry_after") or "")
             raise outcomes.refusal(status, int(body.get("code") or 0), str(body.get("message") or ""), waiting)

@@ -11,6 +11,7 @@ from icalendar import Calendar
 
 from sources.feeds.items import Item, SourceUnreadable
 from sources.text import one_line
+from texts import _
 
 _MOST_EVENTS = 20_000
 _SECONDS = 30.0
@@ -26,7 +27,7 @@ def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
         calendar = Calendar.from_ical(body)
         events = list(calendar.walk("VEVENT"))[:_MOST_EVENTS]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise SourceUnreadable(f"it is no calendar: {one_line(str(error))[:200]}") from error
+        raise SourceUnreadable(_("it is no calendar: {reason}", reason=one_line(str(error))[:200])) from error
     deadline = clocks.monotonic() + _SECONDS
     found = (each for event in events for each in _upcoming(event, now, now + ahead, deadline))
     return sorted(found, key=lambda item: (item.at or now, item.key))
@@ -61,7 +62,7 @@ def _again(begins: datetime, rule: str, now: datetime, deadline: float) -> datet
             moment: datetime = found.replace(tzinfo=UTC)
             return moment
     if clocks.monotonic() > deadline:
-        raise SourceUnreadable("its events take too long to be worked out")
+        raise SourceUnreadable(_("its events take too long to work out"))
     return None
 
 

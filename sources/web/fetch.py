@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 import httpcore
 
 from sources.web.pages import Page, WebRefused
+from texts import _
 
 _SECONDS = 20.0
 _CONNECT_SECONDS = 8.0
@@ -104,8 +105,11 @@ class Reader:
             return
         if not all(map(self._vet, addresses)):
             raise WebRefused(
-                f"{host} is on this computer or in a private network. To allow it, add it to `private_hosts` in "
-                "[web] of carina.toml."
+                _(
+                    "{host} is on this computer or in a private network. To allow it, add it to `private_hosts` in "
+                    "[web] of carina.toml.",
+                    host=host,
+                )
             )
 
     async def fetch(self, url: str, accept: str = "text/html, text/*;q=0.9, application/json;q=0.8") -> Page:

@@ -650,7 +650,7 @@ async def test_a_server_that_is_none_of_blueskys_is_named_and_no_password_blamed
     app.router.add_route("*", "/{path:.*}", any_answer)
     async with TestServer(app) as other:
         url = f"http://127.0.0.1:{other.port}"
-        with pytest.raises(NoAnswer, match=rf"^{re.escape(url)} gives no session .*is BLUESKY_SERVICE right\?$"):
+        with pytest.raises(NoAnswer, match=rf"^{re.escape(url)} opens no session .*check BLUESKY_SERVICE\.$"):
             await here.look(here.source(service=url))
 
 
@@ -658,7 +658,7 @@ async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
     await here.look(here.source())
     away = here.source(service="http://127.0.0.1:9")
     (here.folder / "bluesky.session").unlink()
-    with pytest.raises(Unreachable, match=r"^http://127\.0\.0\.1:9 cannot be reached: .*BLUESKY_SERVICE"):
+    with pytest.raises(Unreachable, match=r"^http://127\.0\.0\.1:9 cannot be reached\. .*BLUESKY_SERVICE"):
         await here.look(away)
     for number in range(3):
         here.mention(f"meanwhile {number}")
