@@ -18,14 +18,10 @@ _TELLING_KEYS = words("place time name colour age")
 """Kinds of answers that tell statements about the same thing apart."""
 _NEGATED = {"like": "dislike", "dislike": "like", "eat": "diet", "drink": "abstain"}
 """What an idea becomes under a negation: what is not eaten is a diet."""
-_LONG_NUMBER = 3
-"""Digits of a number that says what a question is about; "what is 2+2?" is not about everything with a 2."""
 _POLAR = {"like": words("dislike"), "dislike": words("like")}
 """Ideas that answer each other where a yes or a no is wanted."""
 _TELLING, _TOLD_BY_IDEAS = words("home origin birthday age name"), words("place time name age")
 """Ideas that answer "where", "when", "who" or "how old" by themselves."""
-_SOFT = words("eat diet drink abstain")
-"""Ideas that a question may name as a sort ("what food do I like"), where an answer often does not."""
 
 
 class Term(NamedTuple):
@@ -50,8 +46,6 @@ class Question:
     """Whether it names the speaker."""
     other: bool
     """Whether it is about somebody else, whom a word like "she" stands for."""
-    topic: frozenset[str]
-    """Without spaces: stems of what it is about."""
     names: frozenset[str]
     """Stems of names that it mentions, where writing shows them."""
 
@@ -151,15 +145,12 @@ def _kind(text: str, terms: tuple[Term, ...], language: Language) -> tuple[str, 
 def read_question(text: str, language: Language, *, plain: bool = False) -> Question:
     """What a question asks about. `plain` takes every word as it stands ("my dentist's address" is about both)."""
     terms = _terms(text, language)
-    if all(term.word.isdigit() and len(term.word) < _LONG_NUMBER for term in terms):
-        terms = ()
     kind, terms = ("", terms) if plain else _kind(text, terms, language)
     kept = frozenset(term.stem for term in terms)
     required = _joined((*_grouped(text, language, "mine"), *_grouped(text, language, "owners")))
-    names = frozenset() if text.isupper() else _joined(_grouped(text, language, "names"))
+    names = _joined(_grouped(text, language, "names"))
     asks, own = language.search("asks", text) is not None, language.search("speaker", text) is not None
     numbers = frozenset(term.stem for term in terms if term.word.isdigit()) if asks else frozenset()
-    about = None if language.spaced else language.begins("subject", text)
     return Question(
         language=language,
         terms=terms,
@@ -168,7 +159,6 @@ def read_question(text: str, language: Language, *, plain: bool = False) -> Ques
         open=asks,
         own=own,
         other=not own and language.search("others", text) is not None,
-        topic=_stems((about["subject"],), language) & kept if about else frozenset(),
         names=names,
     )
 
@@ -195,7 +185,7 @@ def read_fact(text: str, fallback: Language) -> Fact:
         about, rest = found["subject"], found["rest"]
         subject = _stems((about,), language)
     elif not own and language.spaced:
-        subject = frozenset(language.stem(word) for word in content_words(text, language)[:1])
+        subject = frozenset()
     owners = _grouped(text, language, "owners")
     plain = frozenset(ideas(text, language, asked=False))
     stated = _turned_over(plain, negated=language.search("negated", text) is not None)
@@ -222,13 +212,12 @@ def read_fact(text: str, fallback: Language) -> Fact:
 
 
 class Fit(NamedTuple):
-    """How well a fact answers; bigger is better. `aside` is minus the words its subject has beyond the question."""
+    """How well a fact answers; bigger is better."""
 
     full: bool
     kind: bool
     present: bool
     covered: float
-    aside: int
 
 
 def _same(one: str, other: str, language: Language) -> bool:
@@ -301,17 +290,13 @@ def fit(question: Question, fact: Fact) -> Fit | None:
         not question.kind
         or question.kind in fact.kinds
         or (question.kind in _TOLD_BY_IDEAS and bool(fact.concepts & question.concepts & _TELLING))
-        or (question.kind == "name" and _names_value(question, fact))
     )
-    beyond = 0 if fact.subject is None else len(fact.subject) - len(topical)
     enough = 2 / 3 if question.open else 1
-    return Fit(covered >= enough and kind, kind, not fact.past, covered, -max(beyond, 0))
+    return Fit(covered >= enough and kind, kind, not fact.past, covered)
 
 
 def _of_others(question: Question, matched: list[Term]) -> bool:
     """Whether a question is about somebody or something else than the speaker, of whom a fact is."""
-    if not question.language.spaced:
-        return question.other or bool(question.topic - {term.stem for term in matched})
     return question.other or (not question.own and len(matched) < len(question.terms))
 
 
@@ -322,8 +307,7 @@ def _near(question: Question, fact: Fact, matched: list[Term], topical: list[Ter
         return True
     if fact.subject is not None or 2 * len(matched) < len(question.terms):
         return False
-    sorts = all(term.concepts and term.concepts <= _SOFT for term in question.terms if term not in matched)
-    return sorts or any(term.stem and not term.concepts for term in matched)
+    return any(term.stem and not term.concepts for term in matched)
 
 
 def names_all(question: Question, fact: Fact) -> bool:

@@ -139,18 +139,13 @@ def _compose(said: list[Lines], speaks: Language) -> str:
 
 
 def _said_today(request: Request, now: datetime, reasons: set[str]) -> bool:
-    """Whether the person of this turn was told one of these today; an answer without a time counts as of today."""
-    people = [each for each in request.messages if isinstance(each, UserMessage) and not each.answer]
-    speakers = [message.speaker for message in people if message.speaker]
-    answered = ""
-    for message in request.messages:
-        if isinstance(message, UserMessage) and not message.answer:
-            answered = message.speaker or answered
-        elif isinstance(message, UserMessage | AssistantMessage) and speakers and answered == speakers[-1]:
-            today = message.at is None or message.at.astimezone(now.tzinfo).date() == now.date()
-            if today and any(reason in message.text for reason in reasons):
-                return True
-    return False
+    """Whether one of these was said here today; an answer without a time counts as of today."""
+    return any(
+        (message.at is None or message.at.astimezone(now.tzinfo).date() == now.date())
+        and any(reason in message.text for reason in reasons)
+        for message in request.messages
+        if isinstance(message, AssistantMessage) or (isinstance(message, UserMessage) and message.answer)
+    )
 
 
 def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
