@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from bot.agents.context.quotes import Quoted
 from bot.agents.permissions.policy import Caution
@@ -37,6 +37,17 @@ class Arguments(BaseModel):
     """The arguments of a call; unknown ones are errors, so that a misspelt one is not ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """By operation, the arguments that it cannot do without."""
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> Self:
+        given = dict(self)
+        operation = given.get("operation", "")
+        missing = [name for name in self.needs.get(operation, ()) if not str(given[name] or "").strip()]
+        if missing:
+            raise ValueError(f"{operation} needs {' and '.join(missing)}")
+        return self
 
     def question(self) -> str:
         """What the call looks for by meaning too; empty when it looks for nothing."""

@@ -1,10 +1,10 @@
 """`events`: what happens when, in the person's calendar."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bot.agents.agenda import calendar
 from bot.agents.agenda.reminders import Wanted
@@ -33,14 +33,7 @@ class EventArguments(Arguments):
     )
     days: int = Field(default=31, ge=1, le=3_660, description="list: how many days ahead")
     which: str = Field(default="", description="cancel: its number, or words of its title")
-
-    @model_validator(mode="after")
-    def _complete(self) -> "EventArguments":
-        if self.operation == "add" and not (self.title.strip() and self.when.strip()):
-            raise ValueError("add needs title and when")
-        if self.operation == "cancel" and not self.which.strip():
-            raise ValueError("cancel needs which")
-        return self
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"add": ("title", "when"), "cancel": ("which",)}
 
 
 class EventsTool(StoreTool[EventArguments]):

@@ -5,10 +5,11 @@ wrote it nobody knows: whoever was shown some of it has the trust of the web fro
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bot.agents.context.quotes import Quoted, joined, line, passage, quotation, say
 from bot.agents.folder_access import Filing, Located, Matches, Shown
@@ -34,16 +35,12 @@ class FileArguments(Arguments):
     count: int = Field(default=WINDOW_LINES, ge=1, le=MOST_LINES, description="open, read: lines to show")
     pattern: str = Field(default="", description="grep: a regular expression")
     query: str = Field(default="", description="search: words or a question")
-
-    @model_validator(mode="after")
-    def _complete(self) -> "FileArguments":
-        if self.operation in ("open", "read") and not self.path:
-            raise ValueError(f"{self.operation} needs the path of a file; list shows them")
-        if self.operation == "grep" and not self.pattern:
-            raise ValueError("grep needs a pattern")
-        if self.operation == "search" and not self.query.strip():
-            raise ValueError("search needs a query")
-        return self
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "open": ("path",),
+        "read": ("path",),
+        "grep": ("pattern",),
+        "search": ("query",),
+    }
 
     def question(self) -> str:
         return self.query if self.operation == "search" else ""

@@ -1,8 +1,9 @@
 """`projects`: what reviews find, what somebody wants for projects, which are done and how they were rated."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bot.agents.context.known_facts import project_line
 from bot.agents.context.quotes import Quoted, joined, say
@@ -29,14 +30,10 @@ class ProjectArguments(Arguments):
     ratings: dict[Literal["creativity", "visual", "interaction", "completeness", "engagement"], int] = Field(
         default_factory=dict, description="rate: 1 to 5 on one or more axes, for their newest project"
     )
-
-    @model_validator(mode="after")
-    def _complete(self) -> "ProjectArguments":
-        if self.operation in ("review", "prefer", "done") and not self.text.strip():
-            raise ValueError(f"{self.operation} needs text")
-        if self.operation == "rate" and not self.ratings:
-            raise ValueError("rate needs ratings")
-        return self
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **dict.fromkeys(("review", "prefer", "done"), ("text",)),
+        "rate": ("ratings",),
+    }
 
 
 class ProjectsTool(StoreTool[ProjectArguments]):

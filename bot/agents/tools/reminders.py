@@ -1,10 +1,10 @@
 """`reminders`: telling somebody something at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.reminders import on_clocks
@@ -34,14 +34,10 @@ class ReminderArguments(Arguments):
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
     which: str = Field(default="", description="done, snooze, cancel: its number, or words that stand in it")
     minutes: int = Field(default=reminding.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long")
-
-    @model_validator(mode="after")
-    def _complete(self) -> "ReminderArguments":
-        if self.operation == "set" and not (self.text.strip() and self.when.strip()):
-            raise ValueError("set needs text and when")
-        if self.operation in ("done", "snooze", "cancel") and not self.which.strip():
-            raise ValueError(f"{self.operation} needs which")
-        return self
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "set": ("text", "when"),
+        **dict.fromkeys(("done", "snooze", "cancel"), ("which",)),
+    }
 
 
 class RemindersTool(StoreTool[ReminderArguments]):

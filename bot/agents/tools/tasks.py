@@ -1,9 +1,9 @@
 """`tasks`: what the person wants to do."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bot.agents.agenda.reminders import on_clocks
 from bot.agents.context.quotes import Quoted, joined, say
@@ -31,14 +31,10 @@ class TaskArguments(Arguments):
     due: str = Field(default="", max_length=200, description='add, update: until when, as "friday at 18:00"')
     under: str = Field(default="", description="add: the task that this one is a step of, by number or words of it")
     which: str = Field(default="", description="update, start, done, cancel: its number, or words that stand in it")
-
-    @model_validator(mode="after")
-    def _complete(self) -> "TaskArguments":
-        if self.operation == "add" and not self.title.strip():
-            raise ValueError("add needs a title")
-        if self.operation in ("update", "start", "done", "cancel") and not self.which.strip():
-            raise ValueError(f"{self.operation} needs which")
-        return self
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "add": ("title",),
+        **dict.fromkeys(("update", "start", "done", "cancel"), ("which",)),
+    }
 
 
 class TasksTool(StoreTool[TaskArguments]):

@@ -1,9 +1,10 @@
 """`working_memory`: what an agent keeps for a while, between calls and turns, and hands to others."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bot.agents.context.quotes import Quoted, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
@@ -29,14 +30,7 @@ class WorkingMemoryArguments(Arguments):
     ttl_minutes: float = 5
     category: str = Field(default="", description="save, search")
     tags: tuple[str, ...] = Field(default=(), description="save, search")
-
-    @model_validator(mode="after")
-    def _complete(self) -> "WorkingMemoryArguments":
-        if self.operation in ("save", "get", "delete") and not self.key.strip():
-            raise ValueError(f"{self.operation} needs a key")
-        if self.operation == "save" and not self.content.strip():
-            raise ValueError("save needs content")
-        return self
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"save": ("key", "content"), "get": ("key",), "delete": ("key",)}
 
 
 class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
