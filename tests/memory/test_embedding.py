@@ -162,18 +162,18 @@ asyncio.run(main())
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="others keep what was freed")
 def test_what_loading_takes_is_given_back() -> None:
     done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 145, "MiB; 150 with the table of words as floats, 200 to 260 when all is kept"
+    assert float(done.stdout) < 115, "MiB; 140 with matrices as floats, 200 to 260 when all is kept"
 
 
 @installed
-async def test_rows_picked_before_they_are_computed_are_the_same() -> None:
+async def test_weights_that_stay_int8_give_nearly_the_same_vectors() -> None:
     model = packaged._Model()
     onnx = importlib.import_module("onnxruntime")
     plain = onnx.InferenceSession(str(packaged._located(packaged._MODEL, "model.onnx")))
     encoded = model.words.encode("Where did we moor the boat last summer?", packaged.MAX_TOKENS)
     given = {"input_ids": [encoded], "attention_mask": [[1] * len(encoded)], "token_type_ids": [[0] * len(encoded)]}
     ((hidden,),) = plain.run(["last_hidden_state"], given)
-    assert cosine(model.run([encoded])[0].vector, to_vector(hidden.mean(axis=0).tolist())) > 1 - 1e-6
+    assert cosine(model.run([encoded])[0].vector, to_vector(hidden.mean(axis=0).tolist())) > 1 - 1e-3
 
 
 @pytest.mark.parametrize("model", [b"", b"\x3a\x00", b"\x3a\x7f", b"\xff", b"<html>", b"\x3a\x02\x0a\x00"])

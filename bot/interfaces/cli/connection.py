@@ -130,7 +130,9 @@ async def connect(config: Config, constellation: str = "") -> AsyncIterator[Line
 
 @asynccontextmanager
 async def own_service(config: Config) -> AsyncIterator[App]:
-    """A service in this process, without front ends, that ends with the context."""
+    """A service in this process, without front ends and dashboard, that ends with the context."""
+    alone = config.web.model_copy(update={"server": config.web.server.model_copy(update={"listen": ""})})
+    config = config.model_copy(update={"web": alone})
     async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
         ended = asyncio.Event()
 
