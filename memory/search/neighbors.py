@@ -27,6 +27,16 @@ _TIME = UnicodePattern(
     januar|februar|märz|mai|juni|juli|oktober|dezember|(?:19|20)\d\d)\b""",
     regex.VERBOSE | regex.IGNORECASE,
 )
+_QUESTION = UnicodePattern(r"[^.!?。！？\n]*[?？]+")
+_GREETING = 20  # characters beside a question that state nothing: a mention, a hello
+_NO_ANSWER = UnicodePattern(
+    r"""\bi\s(?:(?:do|did|could|can)(?:n['’]t|\snot)|cannot)\s(?:\w+\s){0,2}(?:know|find|recall|remember|have)\b|
+    \bi(?:\sam|['’]m)\snot\s(?:\w+\s)?(?:sure|aware)\b|\bi\s(?:have|found|know|see)\s(?:no|nothing)\b|
+    \bich\s(?:\w+\s)?wei(?:ß|ss)\s(?:\w+\s){0,3}nicht\b|\bwei(?:ß|ss)\sich\s(?:\w+\s){0,2}nicht\b|\bich\shabe\s(?:\w+\s)?
+    (?:nichts|keine)\b|(?:わか|分か|知)りません|(?:わから|分から|知ら)ない|覚えて(?:い)?ません|見つかりません""",
+    regex.VERBOSE | regex.IGNORECASE,
+)
+_SHORT = 160  # characters; a longer answer says more than that it is none
 _NAME = UnicodePattern(r"(?<=[\p{Ll}\p{Nd},]\s)(?!I\b)\p{Lu}\p{Ll}+")  # a capital letter inside a sentence
 
 
@@ -44,6 +54,10 @@ class Spoken:
     by_person: bool
     length: int
     asks: bool
+    only_asks: bool
+    """Whether it says nothing beside its question."""
+    no_answer: bool
+    """Whether it is ours and says that we do not know."""
     tells_time: bool
     tells_name: bool
 
@@ -153,11 +167,17 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
             by_person=role == "user",
             length=length,
             asks="?" in text,
+            only_asks=_only_asks(text),
+            no_answer=role == "assistant" and len(text) <= _SHORT and _NO_ANSWER.search(text) is not None,
             tells_time=time and _TIME.search(text) is not None,
             tells_name=name and _NAME.search(text) is not None,
         )
         for number, speaker, role, length, text in found
     }
+
+
+def _only_asks(text: str) -> bool:
+    return ("?" in text or "？" in text) and len(_QUESTION.sub("", text).strip()) <= _GREETING
 
 
 def speakers(rows: Rows, numbers: Iterable[int]) -> set[tuple[str, bool]]:

@@ -19,6 +19,9 @@ WINDOW = 2  # rows to each side that are read as one text with a row
 WIDE = 6  # rows to each side that tell what the talk is about, the nearer the more
 
 
+_ECHO = 0.6  # of the weight of a query's words, from which on a question is the same one
+_LAST = 100.0  # how much of a question an echo is: it stands below all that states anything
+
 _DECAY = [1 - abs(distance) / (WIDE + 1) for distance in range(-WIDE, WIDE + 1)]
 
 
@@ -107,9 +110,10 @@ def signs(
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
     lengths: dict[int, float] = {}
+    echoes, empty = _echoes(words, talk)
     for word in words:
         fewer, more = sorted((word.rows, places), key=len)
-        found = [number for number in fewer if number in more]
+        found = [number for number in fewer if number in more and number not in empty]
         for number in found:
             turn[number] = turn.get(number, 0.0) + word.weight * share(1, word.rows[number])
         _spread(word.weight, [places[number] for number in found], lengths, window, wide)
@@ -128,11 +132,22 @@ def signs(
             length=min(math.log1p(row.length) / 7, 1.0),
             when=float(asked.when and row.tells_time),
             name=float(asked.name and row.tells_name),
-            asks=float(row.asks),
+            asks=_LAST if number in echoes or number in empty else float(row.asks),
             own=_first(similar.own, usual.own),
             around=_first(similar.window, similar.own, usual.own),
         )
     return told
+
+
+def _echoes(words: Sequence[Word], talk: Talk) -> tuple[set[int], set[int]]:
+    """Where the same was asked before; and the rows without anything in them for an answer: that we did not know, and
+    the same question where nobody answered it."""
+    least = _ECHO * sum(word.weight for word in words)
+    held = {n: sum(word.weight for word in words if n in word.rows) for n in talk.pool if talk.rows[n].only_asks}
+    echoes = {number for number, weight in held.items() if weight >= least > 0}
+    empty = {number for number in talk.pool if talk.rows[number].no_answer}
+    after = {stretch.numbers[at]: number for stretch in talk.stretches for at, number in enumerate(stretch.numbers[1:])}
+    return echoes, empty | {each for each in echoes if after.get(each, each) in (each, *empty)}
 
 
 def total(signs: Signs) -> float:

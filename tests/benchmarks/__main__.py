@@ -22,6 +22,7 @@ BENCHMARKS = {
     "constellations": "constellations",
     "search": "searching",
     "locomo": "recalls",
+    "echo": "echo",
     "embedding": "embedding",
     "prompt": "prompts",
     "jobs": "jobs",

@@ -159,3 +159,38 @@ def _shown(world: World, question: str, scope: Scope) -> list[tuple[Any, ...]]:
         )
         for hit in look(world, question, scope, limit=50).hits
     ]
+
+
+@pytest.mark.parametrize(
+    "none",
+    [
+        "I don't know, nobody told me.",
+        "Sorry, I couldn't find anything about a hamster's name.",
+        "I'm not sure about its name.",
+        "Das weiß ich leider nicht.",
+        "Ich habe nichts zum Namen von deinem hamster gefunden.",
+        "すみません、hamsterの名前はわかりません。",
+    ],
+)
+def test_what_was_asked_before_and_not_answered_stands_below_the_answer(world: World, none: str) -> None:
+    evidence = world.hear("We called him Bolt because he runs like a sprinter", person=BOB, speaker="Bob", **at(1))
+    world.hear("my hamster got a wheel", **at(0))
+    for later in (500, 1_000):
+        world.hear(f"@Star {QUESTION}", **at(later))
+        world.say(none, **at(later + 1))
+    world.hear(QUESTION, **at(1_500))
+    found = ids(look(world, QUESTION))
+    assert found.index(evidence) < 2, "only what was said beside it may stand above"
+
+
+def test_a_question_that_was_answered_still_leads_to_its_answer(world: World) -> None:
+    world.hear(QUESTION, **at(0))
+    answer = world.say("After the sprinter", **at(1))
+    world.hear(QUESTION, **at(500))
+    assert ids(look(world, QUESTION))[0] == answer
+
+
+def test_who_states_something_beside_a_question_is_no_echo(world: World) -> None:
+    stated = world.hear("The hamster got its name from the sprinter Bolt. How did yours?", **at(0))
+    world.hear("so what did the vet do with the hamster", **at(500))
+    assert ids(look(world, QUESTION))[0] == stated
