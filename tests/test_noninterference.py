@@ -70,11 +70,11 @@ def _anything(_scope: Scope, _row: Audience) -> bool:
     ("what", "leak", "told"),
     [
         ("memory.people.audience.Scope.sql", _everything, ("remember",)),
-        ("memory.people.audience.Scope.sql", _everything, ("arrange",)),
-        ("memory.people.audience.Scope.sql", _everything, ("keep",)),
-        ("memory.people.audience.Scope.sql", _everything, ("I love",)),
+        pytest.param("memory.people.audience.Scope.sql", _everything, ("arrange",), marks=pytest.mark.slow),
+        pytest.param("memory.people.audience.Scope.sql", _everything, ("keep",), marks=pytest.mark.slow),
+        pytest.param("memory.people.audience.Scope.sql", _everything, ("I love",), marks=pytest.mark.slow),
         ("memory.people.audience.Scope.may_use", _anything, ("tell",)),
-        ("memory.people.audience.Scope.may_use", _anything, ("fail",)),
+        pytest.param("memory.people.audience.Scope.may_use", _anything, ("fail",), marks=pytest.mark.slow),
     ],
 )
 def test_a_leak_is_found(monkeypatch: pytest.MonkeyPatch, what: str, leak: object, told: tuple[str, ...]) -> None:

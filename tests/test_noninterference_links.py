@@ -18,10 +18,10 @@ PARTED = [
     (ANNAS, Ground(aside=(ANNAS,), linked=True, parted="before")),
     (ANNS, Ground(aside=(ANNS,), linked=True, parted="after")),
 ]
-CASES = pytest.mark.parametrize(("place", "ground"), [*TOGETHER, *PARTED])
+CASES = [*TOGETHER, *PARTED]
 
 
-@CASES
+@pytest.mark.parametrize(("place", "ground"), CASES)
 @random_worlds(2)
 @given(data=st.data())
 def test_a_secret_is_used_for_its_person_alone(place: Place, ground: Ground, data: st.DataObject) -> None:
@@ -29,7 +29,9 @@ def test_a_secret_is_used_for_its_person_alone(place: Place, ground: Ground, dat
     assert one.elsewhere == other.elsewhere
 
 
-@CASES
+@pytest.mark.parametrize(
+    ("place", "ground"), [*CASES[::2], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1::2])]
+)
 def test_whatever_is_done_with_it_nobody_else_finds_a_trace(place: Place, ground: Ground) -> None:
     one, other = compared(world_of([place], ("remember", "label", "note", "set", "tell"), "find", "list"), ground)
     assert one.elsewhere == other.elsewhere

@@ -71,13 +71,14 @@ def test_what_to_look_at(more: dict[str, Any], about: str, state: State, words: 
     assert found.remedy
 
 
-async def test_an_embedder_that_hangs_is_given_up_soon(tmp_path: Path) -> None:
+async def test_an_embedder_that_hangs_is_given_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.interfaces.diagnostics.model_checks._EMBEDDER_SECONDS", 1.0)
     async with serving() as embeddings:
         embeddings.usual = None
         own = {"EMBEDDING_MODEL": "openai:small", "EMBEDDING_BASE_URL": embeddings.url, "EMBEDDING_API_KEY": "k"}
         async with asyncio.timeout(15):
             found = await examine_embedder(load_config(own, tmp_path), str)
-    assert (found.state, found.words) == (State.PROBLEM, "openai:small gave no answer in 10 s")
+    assert (found.state, found.words) == (State.PROBLEM, "openai:small gave no answer in 1 s")
 
 
 ADMINS = '[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
