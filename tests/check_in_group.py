@@ -1,4 +1,4 @@
-"""A sleeptime group that speaks to who has had no break for 90 minutes, as the file of a house says it."""
+"""A sleeptime group that speaks to who has had no break for 90 minutes, as the file of a constellation says it."""
 
 
 def check_in(usual: str, looking: str, place: str, minutes: float = 5) -> str:

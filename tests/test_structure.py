@@ -1,4 +1,4 @@
-"""What keeps the house in order: who may import whom, sizes, locked dependencies, a fault point for every write."""
+"""What keeps the code in order: who may import whom, sizes, locked dependencies, a fault point for every write."""
 
 import ast
 import json
@@ -142,7 +142,7 @@ def at(module: Module, line: int) -> str:
 # -------------------------------------------------------------------------------- directions
 
 
-def test_the_walk_sees_the_house() -> None:
+def test_the_walk_sees_the_packages() -> None:
     assert {module.path.split("/")[0] for module in modules()} >= {"bot", "sources", "memory"}
     assert len(modules()) > 20
 

@@ -300,7 +300,7 @@ class Run:
                 graph.put(tx, "drm_world", entry, (triple,), self.service.clock())
 
     async def tell(self) -> None:
-        """Agents, days and weeks are told in short, as the house's own jobs do."""
+        """Agents, days and weeks are told in short, as the service's own jobs do."""
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
         turn_deps = service.runtime.turn_deps
         await service.write(lambda tx: presence.deactivate_idle(tx, NOON + timedelta(hours=3)))

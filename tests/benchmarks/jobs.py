@@ -35,7 +35,7 @@ def _fill(tx: Tx, count: int) -> None:
 
 async def _round(folder: Path, count: int) -> tuple[float, float, float]:
     async with Constellations.open(folder, utc_now) as constellations:
-        house = (await constellations.ensure("bench", PersonId("terminal:owner"))).id
+        constellation = (await constellations.ensure("bench", PersonId("terminal:owner"))).id
         kinds = Kinds()
         runner = Runner(constellations, alike(constellations, kinds), utc_now, lambda _id: None, str)
         fired: list[str] = []
@@ -45,9 +45,9 @@ async def _round(folder: Path, count: int) -> tuple[float, float, float]:
             return Done()
 
         kinds.add(Queueing("note", note))
-        async with constellations.use(house) as database:
+        async with constellations.use(constellation) as database:
             await database.write(_FILL, lambda tx: _fill(tx, count))
-            runner.changed(house)
+            runner.changed(constellation)
             await runner.tick()
             idle = await _timed(runner)
             due = NewJob("now", "note", dump(Every(timedelta(days=1), utc_now())), utc_now())

@@ -41,7 +41,7 @@ _BATCH, _LENGTH = 200, 5_000
 _LOOK = 0.001  # seconds
 
 
-async def _fill(constellations: Constellations, house: ConstellationId, count: int) -> None:
+async def _fill(constellations: Constellations, constellation: ConstellationId, count: int) -> None:
     """An agent and a job in turn write and replace lines of one block, which keeps about the same length."""
     words, drawn = Words(5), random.Random(7)
     made = NewBlock(
@@ -49,7 +49,7 @@ async def _fill(constellations: Constellations, house: ConstellationId, count: i
         content="".join(f"{_line(words)}\n" for _ in range(_LENGTH // 70)),
     )  # fmt: skip
     begun = utc_now() - timedelta(days=30)
-    async with constellations.use(house) as database:
+    async with constellations.use(constellation) as database:
 
         def make(tx: Tx) -> None:
             seed_agent(tx, Agent(_AGENT, "Bench", "", "", "", ()), begun)
@@ -109,9 +109,9 @@ def _acts(count: int) -> dict[str, tuple[str, dict[str, Any]]]:
 async def _round(folder: Path, count: int) -> dict[str, tuple[float, float]]:
     found = {}
     async with Constellations.open(folder, utc_now) as constellations:
-        house = (await constellations.ensure("bench", PERSON)).id
-        await _fill(constellations, house, count)
-        async with constellations.use(house) as database:
+        constellation = (await constellations.ensure("bench", PERSON)).id
+        await _fill(constellations, constellation, count)
+        async with constellations.use(constellation) as database:
             memory = registry(Blocks(database, People((PERSON,)), utc_now))
             for name, (operation, given) in _acts(count).items():
                 async with _held() as longest:

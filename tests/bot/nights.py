@@ -76,7 +76,7 @@ class Teller(ScriptedModel):
 
 
 @dataclass
-class House:
+class Living:
     """The service, and what runs its jobs."""
 
     service: Service
@@ -123,8 +123,8 @@ async def living(
     zone: str = "UTC",
     upkeep_model: str = "",
     jobs: Sequence[str] = (OF_AGENTS, OF_DAYS),
-) -> AsyncIterator[House]:
-    """The service in a folder with some of the house's own jobs."""
+) -> AsyncIterator[Living]:
+    """The service in a folder with some of the service's own jobs."""
     async with running(folder, setting) as service:
         clock = service.clock
         kinds = Kinds()
@@ -137,7 +137,7 @@ async def living(
         await schedule.prepare()
         idling = IdleMonitor(service.database, clock, None, schedule.changed)
         try:
-            yield House(service, runner, schedule, idling)
+            yield Living(service, runner, schedule, idling)
         finally:
             await runner.settled()
 

@@ -184,7 +184,7 @@ EXEMPT = {
 
 
 BY_CLOCK = frozenset({"job.queue", "job.claim", "job.complete", "database.later", "constellation.index"})
-"""Reached whenever a job of the house comes due or something is to be indexed, whatever is played."""
+"""Reached whenever a job of the service comes due or something is to be indexed, whatever is played."""
 
 
 @cache

@@ -109,13 +109,13 @@ async def test_where_a_restore_fails_no_copy_is_left_and_it_says_what_it_changed
     await lived(tmp_path, "before")
     made = backups.create(tmp_path, NOW)
     await lived(tmp_path, "after")
-    house = next(name for name in made.files if name != "global.db")
-    (tmp_path / house).unlink()
-    (tmp_path / house).mkdir()
+    file = next(name for name in made.files if name != "global.db")
+    (tmp_path / file).unlink()
+    (tmp_path / file).mkdir()
     with pytest.raises(BackupFailed, match="in part only"):
         backups.restore(tmp_path, made)
     assert not list(tmp_path.glob(".restoring-*"))
-    (tmp_path / house).rmdir()
+    (tmp_path / file).rmdir()
     assert backups.restore(tmp_path, made) == 0
     assert position(tmp_path) == "before"
 

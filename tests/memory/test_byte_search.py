@@ -28,13 +28,13 @@ def read_elsewhere(path: Path) -> str:
 
 async def test_a_search_leaves_the_locks_of_an_open_database_alone(tmp_path: Path) -> None:
     """Without them whoever closes the database next takes its log away, and the process dies of it."""
-    path = tmp_path / "house.db"
+    path = tmp_path / "home.db"
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA journal_mode = wal")
         raw.execute("CREATE TABLE said (words TEXT)")
     async with Database.open(path) as database:
         await database.write(_WRITE, lambda tx: tx.run("INSERT INTO said VALUES ('a quokka')"))
-        log = path.with_name("house.db-wal")
+        log = path.with_name("home.db-wal")
         before = log.stat().st_ino
         assert (await byte_search.search_apart(tmp_path, ["quokka"])).left != ()
         assert read_elsewhere(path) == "[('a quokka',)]"

@@ -134,13 +134,13 @@ async def test_it_is_indexed_at_the_end(path: Path, monkeypatch: pytest.MonkeyPa
 
 
 async def test_what_a_death_left_is_indexed_at_the_start(tmp_path: Path) -> None:
-    async with Constellations.open(tmp_path, lambda: NOW) as houses:
-        home = await houses.ensure("home", ANN)
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        home = await constellations.ensure("home", ANN)
     with elsewhere(home.path) as tx:
         seed(tx)
         add("the walrus")(tx)
         tell("saw a narwhal")(tx)
-    async with Constellations.open(tmp_path, lambda: NOW) as houses, houses.use(home.id) as store:
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations, constellations.use(home.id) as store:
         assert await store.read(hits("walrus")) == await store.read(hits("narwhal", "activity")) == 1
 
 

@@ -30,7 +30,7 @@ def spread(t: Live, minutes: int) -> None:
 
 
 async def look(t: Live) -> None:
-    """Have the house's own job look now, and see that it did."""
+    """Have the service's own job look now, and see that it did."""
     before = last(t)
     code, _, error = await t.service.run("jobs", "run", "sleeptime")
     assert code == 0, error

@@ -27,7 +27,7 @@ permission = "append"
 audience = "public"
 content = "Be kind."
 """
-HOUSE = """
+AGENTS = """
 [[agents]]
 name = "Ada"
 [[agents]]
@@ -52,7 +52,7 @@ def later(service: Service, run: int) -> Scene:
     return scene
 
 
-def setting(toml: str = COMMON + HOUSE) -> Setting:
+def setting(toml: str = COMMON + AGENTS) -> Setting:
     return Setting(ScriptedModel(), toml=toml)
 
 
@@ -115,13 +115,13 @@ async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_
     changed = COMMON.replace('Ada = "read_write"', 'Bea = "append", Ada = "append"').replace(
         '"append"\naud', '"admin"\naud'
     )
-    async with running(tmp_path, setting(changed + HOUSE)) as service:
+    async with running(tmp_path, setting(changed + AGENTS)) as service:
         assert [tuple(row) for row in await service.rows(given)] == [("Ada", "append"), ("Bea", "append")]
         assert await service.column("SELECT permission FROM memory_blocks WHERE label = 'rules'") == ["admin"]
         scene = later(service, 2)
         assert only(await scene.do(NAMED, place=HERS))[1] is False
         assert "name: Ann" in await scene.system(HERS), "what stands stays"
-    async with running(tmp_path, setting(HOUSE)) as service:
+    async with running(tmp_path, setting(AGENTS)) as service:
         scene = later(service, 3)
         assert "Be kind." in await scene.system(HERS), "also when it is not wanted any more"
         await scene.system(direct(OLGA))
@@ -131,7 +131,7 @@ async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_
 
 async def test_one_that_lies_away_is_listed_by_its_address(tmp_path: Path) -> None:
     attic = '[[constellation.blocks]]\nlabel = "attic"\ndescription = "What lies away"\naudience = "public"\n'
-    toml = f'{attic}type = "archival"\ncontent = "one"\n{HOUSE}'
+    toml = f'{attic}type = "archival"\ncontent = "one"\n{AGENTS}'
     async with running(tmp_path, setting(toml)) as service:
         shown = await Scene(service).system(HERS)
     assert "not shown (owner/label): _constellation_/attic" in shown
@@ -141,7 +141,7 @@ def test_they_are_reached_by_hand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = '[[agents.blocks]]\nlabel = "rules"\ndescription = "Her own"\naudience = "public"\n'
-    (tmp_path / "carina.toml").write_text(COMMON + HOUSE.replace('name = "Bea"\n', f'name = "Bea"\n{own}'), "utf-8")
+    (tmp_path / "carina.toml").write_text(COMMON + AGENTS.replace('name = "Bea"\n', f'name = "Bea"\n{own}'), "utf-8")
     here = front_door(tmp_path, monkeypatch, capsys)
     assert here("chat --once hello").returncode == 0
     for name in ("everybody/rules", "_constellation_/rules"):
@@ -158,7 +158,7 @@ def test_what_cannot_be_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def problem(toml: str) -> str:
-        (tmp_path / "carina.toml").write_text(toml + HOUSE, "utf-8")
+        (tmp_path / "carina.toml").write_text(toml + AGENTS, "utf-8")
         with pytest.raises(ConfigError) as raised:
             load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
         return str(raised.value)
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_told(
     assert 'constellation.blocks: found two labelled "rules"' in problem(COMMON + COMMON.partition("\n\n")[0] * 2)
     wrong = problem(COMMON.replace('Ada = "read_write"', 'Ada = "admin"'))
     assert 'constellation.blocks[1].permissions.Ada: found "admin"; expected' in wrong
-    (tmp_path / "carina.toml").write_text(COMMON.replace("Ada", "Eve") + HOUSE, "utf-8")
+    (tmp_path / "carina.toml").write_text(COMMON.replace("Ada", "Eve") + AGENTS, "utf-8")
     done = front_door(tmp_path, monkeypatch, capsys)("chat --once hello")
     assert done.returncode == 2
     assert (
@@ -187,7 +187,7 @@ async def test_those_of_several_servers_are_told_apart_in_direct_messages(tmp_pa
     def heads(system: str) -> list[str]:
         return re.findall(r"<block:\S*board [^\n]*>", system)
 
-    async with running(tmp_path, setting(board + HOUSE)) as service:
+    async with running(tmp_path, setting(board + AGENTS)) as service:
         scene = Scene(service)
         assert heads(await scene.system(home)) == ['<block:board permission="append" readers="this server">']
         for place, sees in ((away, ("guild", "away")), (twin, ("guild", "away", "twin"))):

@@ -236,8 +236,8 @@ async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
 ) -> None:
     async with running(tmp_path) as service:
         await service.heard(said("the red ferry", 1))
-        house = replace(desk(service), zone=zone)
-        assert bool((await found(house, "ferry", **conditions)).hits) is there
+        elsewhere = replace(desk(service), zone=zone)
+        assert bool((await found(elsewhere, "ferry", **conditions)).hits) is there
 
         def moved(tx: Tx) -> None:
             quiet_hours.put(tx, (PERSON,), quiet_hours.Times(zone=zone), service.clock())

@@ -44,7 +44,7 @@ def waiting(tmp_path: Path) -> tuple[RequestId, RequestId, RequestId]:
         first, second, third = (asked(tx, agent, answering.default, number) for number in range(3))
         return first, second, third
 
-    return asyncio.run(_in_house(tmp_path, work))
+    return asyncio.run(_in_constellation(tmp_path, work))
 
 
 @pytest.fixture
@@ -72,10 +72,10 @@ def dead(tmp_path: Path) -> InboxId:
         tx.run("UPDATE inbox SET status = 'dead'", ())
         return accepted.id
 
-    return asyncio.run(_in_house(tmp_path, work))
+    return asyncio.run(_in_constellation(tmp_path, work))
 
 
-async def _in_house(folder: Path, work: Callable[[Tx, RoutingTable], T]) -> T:
+async def _in_constellation(folder: Path, work: Callable[[Tx, RoutingTable], T]) -> T:
     config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
     async with Constellations.open(config.home, utc_now) as constellations:
         home, answering = await seeded(config, constellations)

@@ -72,8 +72,8 @@ async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_ti
         held.free.set()
         await service.settled()
         found = [
-            [row["content"] for row in await service.rows("SELECT content FROM messages ORDER BY id", of=house)]
-            for house in (home, abroad)
+            [row["content"] for row in await service.rows("SELECT content FROM messages ORDER BY id", of=constellation)]
+            for constellation in (home, abroad)
         ]
     assert found == [["here", "At home."], ["there", "Abroad."]]
     assert texts(model.requests[1]) == ["there"]

@@ -355,8 +355,8 @@ async def test_what_fails_in_one_constellation_is_done_in_another(
     async with running(tmp_path, Setting(more={"abroad": ["discord:guild:abroad"]})) as service:
         home, abroad = service.ids
         row = outbox.NewRow("pair/1", HALL.id, SOURCE, "Hello.", HALL.audience)
-        for house in (home, abroad):
-            await service.write(lambda tx: outbox.add(tx, row, service.clock()), house)
+        for constellation in (home, abroad):
+            await service.write(lambda tx: outbox.add(tx, row, service.clock()), constellation)
         service.router.resume(home)
         await until(lambda: _true(bool(failed)))
         service.router.resume(abroad)

@@ -49,7 +49,7 @@ EVA = person("Eva")
 
 
 class Siren(OutsideTool[RingArguments]):
-    """Leaves the house: `waits` is called in the middle."""
+    """Leaves the program: `waits` is called in the middle."""
 
     name = "siren"
     description = "Sounds the siren."
@@ -338,7 +338,7 @@ async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
             check_calls(each)
 
 
-async def test_a_call_that_leaves_the_house_runs_at_most_once(tmp_path: Path) -> None:
+async def test_a_call_that_leaves_the_program_runs_at_most_once(tmp_path: Path) -> None:
     siren = Siren()
 
     def fail() -> None:

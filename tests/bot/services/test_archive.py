@@ -34,8 +34,8 @@ ADA, BEE = (Agent(AgentId(f"agt_{name.lower()}"), name, "", "", "", ()) for name
 @asynccontextmanager
 async def archive(folder: Path) -> AsyncIterator["Entries"]:
     async with Constellations.open(folder, MovableClock()) as constellations:
-        house = (await constellations.ensure("home", PERSON)).id
-        async with constellations.use(house) as database:
+        constellation = (await constellations.ensure("home", PERSON)).id
+        async with constellations.use(constellation) as database:
             for agent in (ADA, BEE):
                 await database.write(SETUP, partial(_seed, agent))
             yield Entries(database)

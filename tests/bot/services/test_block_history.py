@@ -73,13 +73,13 @@ async def interrupted(
     folder: Path, setup: Callable[[Tx], None], meanwhile: Callable[[Tx], None]
 ) -> AsyncIterator[Memory]:
     async with Constellations.open(folder, MovableClock()) as constellations:
-        house = (await constellations.ensure("home", PERSON)).id
+        constellation = (await constellations.ensure("home", PERSON)).id
 
         def work(tx: Tx) -> None:
             seed_agent(tx, Agent(STAR, "Star", "", "", "", ()), NOON)
             setup(tx)
 
-        async with constellations.use(house) as database:
+        async with constellations.use(constellation) as database:
             await database.write(SETUP, work)
             yield Memory(database, meanwhile)
 
@@ -179,8 +179,8 @@ async def test_what_others_write_while_going_back_is_thought_out_can_be_gone_bac
         done = await memory("rollback", "notes", version=version)
         assert (done["text"], done["version"]) == (text, 5)
     async with Constellations.open(tmp_path, MovableClock()) as constellations:
-        house = (await constellations.ensure("home", PERSON)).id
-        async with constellations.use(house) as database:
+        constellation = (await constellations.ensure("home", PERSON)).id
+        async with constellations.use(constellation) as database:
             undisturbed = Memory(database, lambda _tx: None)
             assert (await undisturbed("show", "notes", version=4))["text"] == later
             assert (await undisturbed("rollback", "notes", version=4))["text"] == later

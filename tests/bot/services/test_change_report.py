@@ -22,7 +22,7 @@ from memory.people.audience import OWNER, Scope, Trust
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.ids import AgentId, PlaceId
-from tests.bot.nights import House, Teller, living, setting
+from tests.bot.nights import Living, Teller, living, setting
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
 from tests.services.calling import registry, somebody
 
@@ -73,33 +73,33 @@ BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, Spoken(PlaceId("discord:
 
 @dataclass
 class Dark:
-    """A house at night, and who asks about it."""
+    """A service at night, and who asks about it."""
 
-    house: House
+    live: Living
     nights: "Nights"
     calls: list[Answer]
 
     async def acts(self, *calls: Any) -> None:
         """Somebody says what wakes the agent of the night, which then does that."""
         self.calls += [says("", each) for each in calls]
-        await self.house.say("I lost track of it", DEN, ANN)
-        await self.house.pass_by(minutes=25)
+        await self.live.say("I lost track of it", DEN, ANN)
+        await self.live.pass_by(minutes=25)
         assert not self.calls, "the agent did what it was to do"
 
     async def bee(self) -> AgentId:
-        return AgentId((await self.house.service.column("SELECT id FROM agents WHERE name = 'Bee'"))[0])
+        return AgentId((await self.live.service.column("SELECT id FROM agents WHERE name = 'Bee'"))[0])
 
     async def keep(self, content: str, label: str | None = None) -> str:
         """An entry from before the night."""
-        bee, now = await self.bee(), self.house.service.clock()
+        bee, now = await self.bee(), self.live.service.clock()
         new = NewEntry(content, Origin(SCOPE, Trust.OWNER), label)
-        return (await self.house.service.write(lambda tx: archival.insert(tx, bee, new, now))).id
+        return (await self.live.service.write(lambda tx: archival.insert(tx, bee, new, now))).id
 
     async def entries(self) -> list[str]:
-        return await self.house.service.column("SELECT content FROM archival_entries ORDER BY n")
+        return await self.live.service.column("SELECT content FROM archival_entries ORDER BY n")
 
     async def block(self, label: str) -> str:
-        (text,) = await self.house.service.column("SELECT content FROM memory_blocks WHERE label = ?", label)
+        (text,) = await self.live.service.column("SELECT content FROM memory_blocks WHERE label = ?", label)
         return str(text)
 
 
@@ -129,12 +129,12 @@ async def dark(folder: Path) -> AsyncIterator[Dark]:
         return calls.pop(0) if calls else says("")
 
     made = setting(Teller(talk), EVENING, toml=NIGHT)
-    async with living(folder, made, jobs=("sleeptime",)) as house:
-        service = house.service
+    async with living(folder, made, jobs=("sleeptime",)) as live:
+        service = live.service
         store = service.database, service.approvals.people
-        await house.say("good evening", direct(OLGA), OLGA)
-        await house.pass_by(minutes=6)  # the first look only notes the time
-        yield Dark(house, Nights(*store, service.clock), calls)
+        await live.say("good evening", direct(OLGA), OLGA)
+        await live.pass_by(minutes=6)  # the first look only notes the time
+        yield Dark(live, Nights(*store, service.clock), calls)
 
 
 def states(done: list[dict[str, Any]]) -> dict[str, str]:
@@ -153,9 +153,9 @@ async def test_what_was_done_at_night_is_told_with_why(tmp_path: Path) -> None:
         assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
         assert turn["wrote"][0] == "in block notes (1 change): Tuesday: lost track twice."
         assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
-        at.house.service.clock.now = NOON.replace(day=23, hour=9)
+        at.live.service.clock.now = NOON.replace(day=23, hour=9)
         assert await at.nights.report(BY_OLGA) == [turn], "last night"
-        at.house.service.clock.now = NOON.replace(day=24, hour=13)
+        at.live.service.clock.now = NOON.replace(day=24, hour=13)
         assert await at.nights.report(BY_OLGA) == []
         assert await at.nights.known(BY_OLGA) == ["2026-11-22"]
         assert await at.nights.known(ANN_IN_DEN) == [], "she may not know of it"
@@ -185,16 +185,16 @@ async def test_a_night_is_undone_as_one(tmp_path: Path) -> None:
         after = await at.block("notes"), await at.block("state"), await at.entries()
         assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
         bee = await at.bee()
-        boat = await at.house.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
+        boat = await at.live.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
         assert boat.content == "Ann has a boat called Ada."
-        events = await at.house.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
+        events = await at.live.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
         assert events == ["took back what was written in the night of 2026-11-22: 5 of 5"]
         told = [row["text"] for row in await at.nights.report(BY_OLGA, "2026-11-22")]
         assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
         again = await at.nights.undo(BY_OLGA, "2026-11-22")
         assert {item["state"] for item in again} == {"left"}
-        store = at.house.service.database, at.house.service.approvals.people
-        await registry(Blocks(*store, at.house.service.clock)).call("memory.undo", BY_OLGA, {"label": "notes"})
+        store = at.live.service.database, at.live.service.approvals.people
+        await registry(Blocks(*store, at.live.service.clock)).call("memory.undo", BY_OLGA, {"label": "notes"})
         assert "lost track twice." in await at.block("notes"), "an undo is a change like any other"
 
 
@@ -208,13 +208,13 @@ async def test_what_somebody_changed_since_stays_and_is_named(tmp_path: Path) ->
             call("recall", "a", operation="append", label="dog", content="It is called Ben."),
             call("recall", "d", operation="delete", label="boat"),
         )
-        store = at.house.service.database, at.house.service.approvals.people
+        store = at.live.service.database, at.live.service.approvals.people
         edit = {"label": "notes", "text": "Monday: busy and very late."}
-        await registry(Blocks(*store, at.house.service.clock)).call(
+        await registry(Blocks(*store, at.live.service.clock)).call(
             "memory.edit", replace(BY_OLGA, via=Via.TERMINAL), edit
         )
-        bee, now = await at.bee(), at.house.service.clock()
-        await at.house.service.write(
+        bee, now = await at.bee(), at.live.service.clock()
+        await at.live.service.write(
             lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now)
         )
         await at.keep("Another boat.", "boat")
@@ -246,7 +246,7 @@ TOLD = (
 
 async def test_what_agents_arranged_at_night_is_taken_back_too(tmp_path: Path) -> None:
     async with dark(tmp_path) as at:
-        service = at.house.service
+        service = at.live.service
         ant = AgentId((await service.column("SELECT id FROM agents WHERE name = 'Ant'"))[0])
 
         def assign(tx: Tx) -> str:
@@ -273,7 +273,7 @@ async def test_what_agents_arranged_at_night_is_taken_back_too(tmp_path: Path) -
 
 async def test_what_was_arranged_at_night_and_done_since_stays_done(tmp_path: Path) -> None:
     async with dark(tmp_path) as at:
-        service = at.house.service
+        service = at.live.service
         await at.acts(ARRANGED[0])
         (task,) = await service.column("SELECT id FROM coordination_tasks")
         by = By(SCOPE, Trust.OWNER, service.clock())
@@ -290,7 +290,7 @@ async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at
         await at.acts(NOTE)
         with pytest.raises(UserError, match="Only an admin may undo what agents wrote on their own overnight"):
             await at.nights.undo(somebody(BOB.id), "2026-11-22")
-        await at.house.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
+        await at.live.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
         with pytest.raises(UserError, match="still working"):
             await at.nights.undo(BY_OLGA, "2026-11-22")
         assert "lost track twice." in await at.block("notes")
@@ -301,21 +301,21 @@ async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_
         entry = await at.keep("Ann has a dog.", "dog")
         await at.acts(call("recall", "a", operation="append", label="dog", content="It is called Ben."))
         kept = "SELECT before FROM archival_journal"
-        assert len(await at.house.service.column(kept)) == 1, "not what the owner kept by day"
+        assert len(await at.live.service.column(kept)) == 1, "not what the owner kept by day"
         bee = await at.bee()
-        await at.house.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
-        assert await at.house.service.column(kept) == []
+        await at.live.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
+        assert await at.live.service.column(kept) == []
 
 
 async def test_words_that_are_taken_back_are_not_kept_for_an_undo_either(tmp_path: Path) -> None:
     async with dark(tmp_path) as at:
-        number = await at.house.say("my dog is called Ben", DEN, BOB)
-        (message,) = await at.house.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
-        bee, now = await at.bee(), at.house.service.clock()
+        number = await at.live.say("my dog is called Ben", DEN, BOB)
+        (message,) = await at.live.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
+        bee, now = await at.bee(), at.live.service.clock()
         origin = Origin(Scope(OWNER), Trust.APPROVED, BOB.id, message)
         new = NewEntry("Bob's dog is called Ben.", origin, "dog")
-        await at.house.service.write(lambda tx: archival.insert(tx, bee, new, now))
+        await at.live.service.write(lambda tx: archival.insert(tx, bee, new, now))
         await at.acts(call("recall", "d", operation="delete", label="dog"))
-        assert len(await at.house.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
-        await at.house.service.heard(deleted(number, DEN))
-        assert await at.house.service.column("SELECT before FROM archival_journal") == []
+        assert len(await at.live.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
+        await at.live.service.heard(deleted(number, DEN))
+        assert await at.live.service.column("SELECT before FROM archival_journal") == []

@@ -80,8 +80,8 @@ async def lived(service: Service) -> None:
     await service.heard(said("the tortoise sleeps", 3, speaker=BOB))
 
 
-async def messages_of(service: Service, house: ConstellationId | None = None) -> list[str]:
-    rows = await service.rows("SELECT content FROM messages ORDER BY id", of=house)
+async def messages_of(service: Service, constellation: ConstellationId | None = None) -> list[str]:
+    rows = await service.rows("SELECT content FROM messages ORDER BY id", of=constellation)
     return [row["content"] for row in rows if row["content"]]
 
 
@@ -237,7 +237,7 @@ async def test_a_choice_holds_in_every_constellation(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
         await told(service, "pause")
         await service.heard(said("here", 1), said("there", 2, far))
-        assert [await messages_of(service, house) for house in service.ids] == [[], []]
+        assert [await messages_of(service, constellation) for constellation in service.ids] == [[], []]
 
 
 def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Path) -> None:
@@ -279,11 +279,11 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(tmp_path: 
     async with running(tmp_path) as service:
         await lived(service)
         service.model.replies.append(says("I see."))
-        house = service.constellations.all()[0]
-        copy = house.path.with_name("carina.db.before-9-2026")
-        async with service.constellations.use(house.id) as database:
+        constellation = service.constellations.all()[0]
+        copy = constellation.path.with_name("carina.db.before-9-2026")
+        async with service.constellations.use(constellation.id) as database:
             await database.maintain(lambda raw: raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
-        copy.write_bytes(house.path.read_bytes())
+        copy.write_bytes(constellation.path.read_bytes())
 
         def shared_note(tx: Tx) -> None:
             tx.run("UPDATE agents SET description = ?", (f"who once said: my llama is called {WORD}",))

@@ -27,9 +27,9 @@ MANY = " ".join(f"word{number}" for number in range(20_000))
 @asynccontextmanager
 async def archive(folder: Path) -> AsyncIterator[Registry]:
     async with Constellations.open(folder, MovableClock()) as constellations:
-        house = (await constellations.ensure("home", PERSON)).id
+        constellation = (await constellations.ensure("home", PERSON)).id
         star = Agent(AgentId("agt_star"), "Star", "", "", "", ())
-        async with constellations.use(house) as database:
+        async with constellations.use(constellation) as database:
             await database.write(SETUP, lambda tx: seed_agent(tx, star, NOON))
             store = database, People((PERSON,)), MovableClock()
             made = registry(Archive(*store), Search(*store))

@@ -1,4 +1,4 @@
-"""Which night a moment belongs to: from noon to noon on the clocks of the house, also when they are put forward."""
+"""Which night a moment belongs to: from noon to noon on the clocks of the service, also when they are put forward."""
 
 from datetime import datetime, timedelta
 

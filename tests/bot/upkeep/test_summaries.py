@@ -16,7 +16,7 @@ from memory.budgets import Limit
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope
-from tests.bot.nights import House, Teller, living, of_agent, of_day, of_week, setting, shown, tells
+from tests.bot.nights import Living, Teller, living, of_agent, of_day, of_week, setting, shown, tells
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -39,9 +39,9 @@ ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
 SQUARE = thread_in_public("square")
 
 
-async def of_agents(house: House) -> list[AgentSummary]:
-    found = await house.service.column("SELECT DISTINCT audience FROM items WHERE kind = 'agent' ORDER BY audience")
-    return [one for each in found for one in await house.service.read(_exactly(each))]
+async def of_agents(live: Living) -> list[AgentSummary]:
+    found = await live.service.column("SELECT DISTINCT audience FROM items WHERE kind = 'agent' ORDER BY audience")
+    return [one for each in found for one in await live.service.read(_exactly(each))]
 
 
 def _exactly(audience: Any) -> Any:
@@ -51,11 +51,11 @@ def _exactly(audience: Any) -> Any:
     return read
 
 
-async def of_days(house: House, span: str = "day") -> list[ConstellationSummary]:
+async def of_days(live: Living, span: str = "day") -> list[ConstellationSummary]:
     def read(rows: Any) -> list[ConstellationSummary]:
         return [each for each in summaries.constellation_summaries(rows, Scope(OWNER), 100) if each.span == span]
 
-    return (await house.service.read(read))[::-1]
+    return (await live.service.read(read))[::-1]
 
 
 # --------------------------------------------------------------------------------------------------------- agents
@@ -65,26 +65,26 @@ async def test_an_agent_is_told_of_when_it_is_not_active_any_more_and_not_again_
     tmp_path: Path,
 ) -> None:
     model = Teller()
-    async with living(tmp_path, setting(model)) as house:
-        await house.say("the boat is called Ada")
-        await house.pass_by(minutes=29)
-        assert await of_agents(house) == []
-        await house.pass_by(minutes=2)
-        (made,) = await of_agents(house)
+    async with living(tmp_path, setting(model)) as live:
+        await live.say("the boat is called Ada")
+        await live.pass_by(minutes=29)
+        assert await of_agents(live) == []
+        await live.pass_by(minutes=2)
+        (made,) = await of_agents(live)
         assert (made.agent_name, made.summary, made.messages, made.model) == ("Carina", "Did 1.", 2, "scripted:one")
         assert (made.audience, made.trust) == (HALL.audience, ANN.trust)
         assert "the boat is called Ada" in shown(model.told[0])
-        await house.pass_by(hours=5)
+        await live.pass_by(hours=5)
         assert [of_agent(request) for request in model.told] == [True], "nothing new, so nothing is asked or written"
-        assert "nothing happened" in (await house.job(OF_AGENTS)).last_detail
+        assert "nothing happened" in (await live.job(OF_AGENTS)).last_detail
 
 
 async def test_an_agent_that_is_active_is_told_of_every_hour_in_which_five_messages_came(tmp_path: Path) -> None:
     model = Teller()
-    async with living(tmp_path, setting(model)) as house:
+    async with living(tmp_path, setting(model)) as live:
         for number in range(12):  # every 20 minutes: never idle; 6 messages an hour
-            await house.say(f"number {number}")
-            await house.pass_by(minutes=20)
+            await live.say(f"number {number}")
+            await live.pass_by(minutes=20)
         assert 3 <= len(model.told) <= 4
         assert "number 11" not in shown(model.told[0])
         assert "number 0" in shown(model.told[-1]), "what was said lately, not only what is new"
@@ -93,19 +93,19 @@ async def test_an_agent_that_is_active_is_told_of_every_hour_in_which_five_messa
 async def test_no_summary_mixes_audiences_and_none_is_seen_where_its_words_may_not_be(tmp_path: Path) -> None:
     model = Teller()
     places = {HALL: ANN, PORT: BOB, ATTIC: BOB, ANNS: ANN, OLGAS: OLGA, SQUARE: BOB}
-    async with living(tmp_path, setting(model, NOON - timedelta(hours=9))) as house:
+    async with living(tmp_path, setting(model, NOON - timedelta(hours=9))) as live:
         for place, speaker in places.items():
-            await house.say(f"a word for {place.id}", place, speaker)
-        await house.pass_by(hours=26)
-        told = {each.audience for each in await of_agents(house)}
+            await live.say(f"a word for {place.id}", place, speaker)
+        await live.pass_by(hours=26)
+        told = {each.audience for each in await of_agents(live)}
         assert told == {place.audience for place in places}
         for request in model.told:
             assert sum(f"a word for {place.id}" in shown(request) for place in places) == 1
-        assert len(await house.service.rows("SELECT * FROM items WHERE kind = 'agent'")) == len(places)
-        assert len(await house.service.rows("SELECT * FROM items WHERE kind = 'day'")) == len(places)
-        seen = await house.service.read(lambda rows: summaries.agent_summaries(rows, Scope(HALL.audience)))
+        assert len(await live.service.rows("SELECT * FROM items WHERE kind = 'agent'")) == len(places)
+        assert len(await live.service.rows("SELECT * FROM items WHERE kind = 'day'")) == len(places)
+        seen = await live.service.read(lambda rows: summaries.agent_summaries(rows, Scope(HALL.audience)))
         assert {each.audience for each in seen} == {HALL.audience, PUBLIC}
-        owner = await house.service.read(lambda rows: summaries.constellation_summaries(rows, Scope(OWNER), 100))
+        owner = await live.service.read(lambda rows: summaries.constellation_summaries(rows, Scope(OWNER), 100))
         assert ANNS.audience not in {each.audience for each in owner}
 
 
@@ -114,20 +114,20 @@ async def test_words_that_are_taken_back_take_the_summary_away_and_it_is_made_ag
     tmp_path: Path, how: str
 ) -> None:
     model = Teller()
-    async with living(tmp_path, setting(model)) as house:
-        number = await house.say("the code is 4711")
-        await house.say("good morning")
-        await house.pass_by(hours=17)
+    async with living(tmp_path, setting(model)) as live:
+        number = await live.say("the code is 4711")
+        await live.say("good morning")
+        await live.pass_by(hours=17)
         assert "4711" in shown(model.told[0])
-        assert len(await of_agents(house)) == len(await of_days(house)) == 1
+        assert len(await of_agents(live)) == len(await of_days(live)) == 1
         change = edited("the code is gone", number) if how == "edited" else deleted(number)
-        await house.service.heard(change)
-        assert not await of_agents(house)
-        assert not await of_days(house)
+        await live.service.heard(change)
+        assert not await of_agents(live)
+        assert not await of_days(live)
         before = len(model.told)
-        await house.pass_by(hours=24)
+        await live.pass_by(hours=24)
         assert not any("4711" in shown(request) for request in model.told[before:])
-        assert len(await of_days(house)) == 1
+        assert len(await of_days(live)) == 1
 
 
 @pytest.mark.parametrize(
@@ -144,22 +144,22 @@ async def test_words_that_are_taken_back_take_the_summary_away_and_it_is_made_ag
 )
 async def test_what_a_model_does_not_give_changes_nothing_and_the_job_says_so(tmp_path: Path, trouble: Any) -> None:
     model = Teller()
-    async with living(tmp_path, setting(model)) as house:
-        await house.say("the boat is called Ada")
-        await house.pass_by(hours=17)
-        before = await of_agents(house), await of_days(house)
-        await house.say("and the dog Ben")
+    async with living(tmp_path, setting(model)) as live:
+        await live.say("the boat is called Ada")
+        await live.pass_by(hours=17)
+        before = await of_agents(live), await of_days(live)
+        await live.say("and the dog Ben")
         model.instead, asked = trouble, len(model.told)
-        await house.pass_by(hours=24)
-        assert (await of_agents(house), await of_days(house)) == before
-        detail = (await house.job(OF_DAYS)).last_detail
+        await live.pass_by(hours=24)
+        assert (await of_agents(live), await of_days(live)) == before
+        detail = (await live.job(OF_DAYS)).last_detail
         assert detail.startswith("1 not made: ")
         assert "Ada" not in detail
         repairs = [request for request in model.told[asked:] if len(request.messages) > 1]
         assert bool(repairs) is (isinstance(trouble, Answer) and bool(trouble.text) and trouble.model != "offline")
         model.instead = None
-        await house.pass_by(hours=24)
-        assert len(await of_days(house)) == 2, "it is made when a model answers again"
+        await live.pass_by(hours=24)
+        assert len(await of_days(live)) == 2, "it is made when a model answers again"
 
 
 async def test_an_answer_in_the_wrong_form_is_asked_for_once_more(tmp_path: Path) -> None:
@@ -167,10 +167,10 @@ async def test_an_answer_in_the_wrong_form_is_asked_for_once_more(tmp_path: Path
     model.instead = lambda request: (
         tells("They talked.") if len(request.messages) > 1 else Answer("Of course.", (), Usage(), "scripted:one")
     )
-    async with living(tmp_path, setting(model)) as house:
-        await house.say("the boat is called Ada")
-        await house.pass_by(hours=1)
-        assert [each.summary for each in await of_agents(house)] == ["They talked."]
+    async with living(tmp_path, setting(model)) as live:
+        await live.say("the boat is called Ada")
+        await live.pass_by(hours=1)
+        assert [each.summary for each in await of_agents(live)] == ["They talked."]
         assert [len(request.messages) for request in model.told] == [1, 3]
 
 
@@ -183,16 +183,16 @@ async def test_a_message_that_changes_while_it_is_told_is_not_kept(tmp_path: Pat
         return tells("The code is 4711.")
 
     model.instead = slowly
-    async with living(tmp_path, setting(model, NOON - timedelta(minutes=28))) as house:
-        number = await house.say("the code is 4711")
-        house.service.clock.forward(31 * 60)  # not yet five past twelve
-        looking = asyncio.create_task(house.look())
+    async with living(tmp_path, setting(model, NOON - timedelta(minutes=28))) as live:
+        number = await live.say("the code is 4711")
+        live.service.clock.forward(31 * 60)  # not yet five past twelve
+        looking = asyncio.create_task(live.look())
         await begun.wait()
-        await house.service.heard(edited("the code is gone", number))
+        await live.service.heard(edited("the code is gone", number))
         free.set()
         await looking
-        assert await of_agents(house) == []
-        assert "1 not kept" in (await house.job(OF_AGENTS)).last_detail
+        assert await of_agents(live) == []
+        assert "1 not kept" in (await live.job(OF_AGENTS)).last_detail
 
 
 class Offline(Teller):
@@ -204,11 +204,11 @@ class Offline(Teller):
 async def test_without_a_language_model_there_is_an_extract_that_says_so(tmp_path: Path) -> None:
     assert OfflineModel.name == Offline.name
     model = Offline()
-    async with living(tmp_path, setting(model)) as house:
-        await house.say("the boat is called Ada")
-        await house.say("where is it?", speaker=BOB)
-        await house.pass_by(hours=17)
-        (did,), (day,) = await of_agents(house), await of_days(house)
+    async with living(tmp_path, setting(model)) as live:
+        await live.say("the boat is called Ada")
+        await live.say("where is it?", speaker=BOB)
+        await live.pass_by(hours=17)
+        (did,), (day,) = await of_agents(live), await of_days(live)
         assert did.summary == "Gave 2 answers to 2 messages of Ann, Bob. Newest: “where is it?”."
         assert day.summary == (
             "2 messages of Ann, Bob in hall. Carina gave 2 answers. First: “the boat is called Ada”. "
@@ -223,19 +223,19 @@ async def test_without_a_language_model_there_is_an_extract_that_says_so(tmp_pat
 
 async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tmp_path: Path) -> None:
     model = Teller()
-    async with living(tmp_path, setting(model, NOON.replace(day=16))) as house:  # a Monday
-        await house.say("let us paint the gate")
-        await house.pass_by(hours=26)  # until Tuesday, 14:00
-        (day,) = await of_days(house)
+    async with living(tmp_path, setting(model, NOON.replace(day=16))) as live:  # a Monday
+        await live.say("let us paint the gate")
+        await live.pass_by(hours=26)  # until Tuesday, 14:00
+        (day,) = await of_days(live)
         assert (day.summary, day.decisions, day.threads) == ("Day 2.", ("decided 2",), ("the gate",))
         assert (day.start, day.end) == (NOON.replace(day=16, hour=4), NOON.replace(day=17, hour=4))
         assert (day.messages, day.audience, day.trust) == (2, HALL.audience, ANN.trust)
-        await house.pass_by(hours=24)
-        assert len(await of_days(house)) == 1
-        await house.say("the gate is green")
-        await house.pass_by(days=5)
-        first, second = await of_days(house)
-        (week,) = await of_days(house, "week")
+        await live.pass_by(hours=24)
+        assert len(await of_days(live)) == 1
+        await live.say("the gate is green")
+        await live.pass_by(days=5)
+        first, second = await of_days(live)
+        (week,) = await of_days(live, "week")
         assert (week.start, week.end) == (NOON.replace(day=16, hour=4), NOON.replace(day=23, hour=4))
         assert (week.covers, week.messages) == ((first.covers[0], second.covers[1]), 4)
         (asked,) = [request for request in model.told if of_week(request)]
@@ -247,45 +247,45 @@ async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tm
 async def test_a_day_begins_at_four_on_the_clocks_of_the_house(tmp_path: Path) -> None:
     model = Teller()
     late = NOON.replace(hour=2, minute=30)  # half past three in Vienna: still yesterday
-    async with living(tmp_path, setting(model, late), zone="Europe/Vienna") as house:
-        await house.say("good night")
-        await house.pass_by(hours=1)
-        (day,) = await of_days(house)
+    async with living(tmp_path, setting(model, late), zone="Europe/Vienna") as live:
+        await live.say("good night")
+        await live.pass_by(hours=1)
+        (day,) = await of_days(live)
         assert day.end == NOON.replace(hour=3)
 
 
 async def test_after_three_days_down_what_is_missing_is_told_once_and_the_job_says_how_late(tmp_path: Path) -> None:
     model = Teller()
     made = setting(model, NOON.replace(day=16))
-    async with living(tmp_path, made) as house:
-        await house.say("let us paint the gate")
-        await house.pass_by(minutes=1)
-        house.service.crash()
+    async with living(tmp_path, made) as live:
+        await live.say("let us paint the gate")
+        await live.pass_by(minutes=1)
+        live.service.crash()
     made.clock.forward(3 * 24 * 3600)
-    async with living(tmp_path, made) as house:
-        await house.look()
-        job = await house.job(OF_DAYS)
+    async with living(tmp_path, made) as live:
+        await live.look()
+        job = await live.job(OF_DAYS)
         assert job.last_outcome == "late"
         assert job.last_detail == "late by 8 h 1 min, for 3 due times; 1 made (2026-11-16)"
-        assert [day.start.day for day in await of_days(house)] == [16]
+        assert [day.start.day for day in await of_days(live)] == [16]
         told = len(model.told)
-        await house.say("and who said this late?")
-        await house.pass_by(hours=20)
+        await live.say("and who said this late?")
+        await live.pass_by(hours=20)
         assert sum(map(of_day, model.told[told:])) == 1
 
 
 async def test_words_that_are_known_late_are_told_with_their_day(tmp_path: Path) -> None:
     """As after an outage, when what was missed is read back."""
     model = Teller()
-    async with living(tmp_path, setting(model, NOON.replace(day=16))) as house:
-        await house.say("let us paint the gate")
-        await house.pass_by(hours=20)
-        now = house.service.clock.now
-        house.service.clock.now = NOON.replace(day=16, hour=13)
-        await house.say("in green")
-        house.service.clock.now = now
-        await house.pass_by(hours=24)
-        (day,) = await of_days(house)
+    async with living(tmp_path, setting(model, NOON.replace(day=16))) as live:
+        await live.say("let us paint the gate")
+        await live.pass_by(hours=20)
+        now = live.service.clock.now
+        live.service.clock.now = NOON.replace(day=16, hour=13)
+        await live.say("in green")
+        live.service.clock.now = now
+        await live.pass_by(hours=24)
+        (day,) = await of_days(live)
         assert day.messages == 4
         assert "in green" in shown([request for request in model.told if of_day(request)][-1])
 
@@ -294,28 +294,28 @@ async def test_words_that_are_known_late_are_told_with_their_day(tmp_path: Path)
 async def test_a_summary_that_could_not_be_stored_is_made_later_and_once(tmp_path: Path, kind: str) -> None:
     model = Teller()
     made = setting(model, NOON.replace(day=16))
-    async with living(tmp_path, made) as house:
-        await house.say("let us paint the gate")
-        await house.pass_by(hours=15)
+    async with living(tmp_path, made) as live:
+        await live.say("let us paint the gate")
+        await live.pass_by(hours=15)
         sql = f"""CREATE TEMP TRIGGER broken BEFORE INSERT ON items WHEN new.kind = '{kind}'
                   BEGIN SELECT raise(ABORT, 'disk gone'); END"""
-        await house.service.write(lambda tx: tx.run(sql))
+        await live.service.write(lambda tx: tx.run(sql))
         made.clock.forward(3600 * 2)
-        await house.look()
-        house.service.crash()
-    async with living(tmp_path, made) as house:
-        await house.pass_by(hours=3)
-        assert len(await of_agents(house)) == len(await of_days(house)) == 1
+        await live.look()
+        live.service.crash()
+    async with living(tmp_path, made) as live:
+        await live.pass_by(hours=3)
+        assert len(await of_agents(live)) == len(await of_days(live)) == 1
 
 
 async def test_upkeep_has_a_model_of_its_own(tmp_path: Path) -> None:
     model = Teller()
     made: Setting = setting(model)
-    async with living(tmp_path, made, upkeep_model="openai:small") as house:
-        await house.say("the boat is called Ada")
-        await house.pass_by(hours=17)
+    async with living(tmp_path, made, upkeep_model="openai:small") as live:
+        await live.say("the boat is called Ada")
+        await live.pass_by(hours=17)
         assert [agent.model for agent in made.asked if agent.model] == ["openai:small"] * 4  # known, then asked
-        cost = await house.service.rows("SELECT agent_id, person_id FROM model_usage WHERE cost_usd = 0.5")
+        cost = await live.service.rows("SELECT agent_id, person_id FROM model_usage WHERE cost_usd = 0.5")
         assert [row["person_id"] for row in cost] == [None, None]
         assert cost[1]["agent_id"] == "_constellation_"
 
@@ -339,15 +339,15 @@ places = ["discord:77"]
 
 async def test_who_was_away_is_told_what_others_did_and_what_is_open(tmp_path: Path) -> None:
     model, garden = Teller(), channel("77")
-    async with living(tmp_path, setting(model, toml=TWO)) as house:
-        await house.say("hello Flux", garden)
-        await house.pass_by(hours=2)
-        await house.say("let us paint the gate")
-        await house.say("between us: it is pink", ANNS)
-        await house.pass_by(hours=24)
-        await house.say("what did I miss?", garden)
+    async with living(tmp_path, setting(model, toml=TWO)) as live:
+        await live.say("hello Flux", garden)
+        await live.pass_by(hours=2)
+        await live.say("let us paint the gate")
+        await live.say("between us: it is pink", ANNS)
+        await live.pass_by(hours=24)
+        await live.say("what did I miss?", garden)
         (*_, newest) = model.requests[-1].messages
-        did = {each.audience: each.summary for each in await of_agents(house)}
+        did = {each.audience: each.summary for each in await of_agents(live)}
     assert "### Open Threads\n- the gate\n" in newest.text
     told = [each for each in model.told if of_agent(each) and "paint the gate" in shown(each)]
     number = model.told.index(told[-1]) + 1
@@ -360,27 +360,27 @@ async def test_a_budget_leaves_summaries_out_before_it_leaves_people_out(tmp_pat
     kept = Budgets(
         {("constellation", "day"): Limit("constellation", "day", tokens=100_000)}, Ladder(), "openai:unknown"
     )
-    async with living(tmp_path, setting(model, budgets=kept)) as house:
+    async with living(tmp_path, setting(model, budgets=kept)) as live:
         model.talk = lambda _request: Answer("Yes.", (), Usage(input_tokens=95_000), "scripted:one")
-        await house.say("the boat is called Ada")
+        await live.say("the boat is called Ada")
         model.talk = lambda _request: says("yes")
-        await house.pass_by(minutes=40)
+        await live.pass_by(minutes=40)
         assert model.told == []
-        assert (await house.job(OF_AGENTS)).last_detail == (
+        assert (await live.job(OF_AGENTS)).last_detail == (
             "1 not made: what is left of a budget is kept for answers to people"
         )
-        await house.say("is anybody there?")
+        await live.say("is anybody there?")
         assert len(model.requests) == 2, "a person is answered"
-        await house.pass_by(hours=24)
-        assert [each.summary for each in await of_agents(house)], "the next day it is made"
-        assert await house.service.column("SELECT count(*) FROM budget_reservations") == [0]
+        await live.pass_by(hours=24)
+        assert [each.summary for each in await of_agents(live)], "the next day it is made"
+        assert await live.service.column("SELECT count(*) FROM budget_reservations") == [0]
 
 
 async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> None:
     model, busy = Teller(), [True, True, False]
-    async with living(tmp_path, setting(model)) as house:
-        await house.say("the boat is called Ada")
-        turn_deps = house.service.runtime.turn_deps
+    async with living(tmp_path, setting(model)) as live:
+        await live.say("the boat is called Ada")
+        turn_deps = live.service.runtime.turn_deps
         asked: list[bool] = []
 
         def is_busy() -> bool:
@@ -388,8 +388,8 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
             return busy.pop(0) if busy else False
 
         telling = SummaryJob(Background.of(turn_deps), "UTC", busy=is_busy)
-        await house.service.write(lambda tx: tx.run("UPDATE agent_presence SET active = 0"))
-        assert await telling.agents(house.service.database, house.service.clock()) == "1 made (Carina)"
+        await live.service.write(lambda tx: tx.run("UPDATE agent_presence SET active = 0"))
+        assert await telling.agents(live.service.database, live.service.clock()) == "1 made (Carina)"
         assert asked == [False] * 3
         switched_off = SummaryJob(Background.of(turn_deps), "UTC", enabled=False)
-        assert "switched off" in await switched_off.days(house.service.database, house.service.clock())
+        assert "switched off" in await switched_off.days(live.service.database, live.service.clock())

@@ -146,14 +146,14 @@ def test_a_number_is_read_from_the_lines_of_a_block() -> None:
 
 
 async def ticked(service: Service) -> list[str]:
-    """What fires at one look of the house's own job; what follows is done then."""
+    """What fires at one look of the service's own job; what follows is done then."""
     fired = await service.write(lambda tx: look_all(tx, service.clock()))
     service.resume()
     await service.settled()
     return fired
 
 
-async def test_the_house_s_own_job_looks_every_five_minutes(tmp_path: Path) -> None:
+async def test_the_service_s_own_job_looks_every_five_minutes(tmp_path: Path) -> None:
     clock = MovableClock()
     setting = Setting(Cast(), clock, Platform(clock), toml=agents("Ant", "Bee") + NIGHT)
     async with running(tmp_path, setting) as service:
