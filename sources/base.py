@@ -1,8 +1,8 @@
 """The seam between the outside and the agents: what a source hears and what an endpoint says.
 
 A *source* turns traffic into `Notification`s and gives them to the function it was started with, in the order
-of arrival and before it awaits anything. An *endpoint* delivers one `Delivery` at a time. Both raise typed
-errors; neither retries: the outbox does, in one place.
+of arrival in each place. An *endpoint* delivers one `Delivery` at a time. Both raise typed errors; neither
+retries: the outbox does, in one place.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping

@@ -88,14 +88,12 @@ def from_discord(url: str) -> bool:
 
 async def fetched(plan: Plan, fetcher: Fetcher) -> tuple[Attachment, ...]:
     """The attachments with their texts; whatever cannot be had says so."""
-    return tuple(await asyncio.gather(*(_read(one, fetcher) if wanted else _keep(one) for one, wanted in plan)))
+    return tuple(await asyncio.gather(*(_read(one, fetcher, wanted=wanted) for one, wanted in plan)))
 
 
-async def _keep(one: Attachment) -> Attachment:
-    return one
-
-
-async def _read(one: Attachment, fetcher: Fetcher) -> Attachment:
+async def _read(one: Attachment, fetcher: Fetcher, *, wanted: bool) -> Attachment:
+    if not wanted:
+        return one
     try:
         body = await outside(ATTACHMENT, fetcher.get(one.url, MAX_TEXT), SECONDS)
     except TimeoutError:

@@ -311,8 +311,8 @@ class Readback:
         for message in messages:
             if message.id > int(span.after) and said_by_a_person(message):
                 try:
-                    author = await self._author(message)
-                    await _now(None if author is None else self._ears.hear(message, author))
+                    if (author := await self._author(message)) is not None:
+                        await self._ears.hear(message, author)
                 except Exception:
                     log.exception("missed_message_left_out", channel=channel, message=message.id)
         if len(found) > limit and found[0].id > int(span.after):
@@ -327,11 +327,11 @@ class Readback:
             message = standing.get(one)
             if message is None:
                 if one >= since:
-                    await _now(self._ears.hear_deletion(one, channel, None))
+                    await self._ears.hear_deletion(one, channel, None)
             elif message.edited_at and text_mark(readable(heard_of(message, self._link), self._link.me)) != mark:
                 author = await self._author(message)
                 if author is not None:
-                    await _now(self._ears.hear_edit(message, author))
+                    await self._ears.hear_edit(message, author)
 
     async def _author(self, message: discord.Message) -> Author | None:
         """History does not say which roles people have; ask where the cache does not know.
@@ -359,11 +359,6 @@ async def _asked(asking: Awaitable[Any]) -> Any:
     except Exception as why:
         log.exception("discord_answer_not_understood")
         raise Unreadable("Discord's answer is not understood, as the log has it", for_good=False) from why
-
-
-async def _now(waiting: Awaitable[None] | None) -> None:
-    if waiting is not None:
-        await waiting
 
 
 def _unavailable(place: Any) -> bool:

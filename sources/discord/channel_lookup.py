@@ -1,9 +1,8 @@
 """What has to be looked up before something heard is understood: channels, memberships, recent lines."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import discord
 
@@ -34,8 +33,6 @@ ALREADY_A_THREAD = 160004
 
 UNREAD_LINES = "(what was said here before could not be read)"
 
-Then: TypeAlias = Callable[[Spot, tuple[int, ...]], Awaitable[None] | None]
-
 
 class ChannelLookup:
     """Answers from the cache at once; what the cache does not know is fetched, and then remembered for a minute."""
@@ -50,15 +47,11 @@ class ChannelLookup:
     def partial(self, channel: int, guild: int | None) -> Any:
         return self._client.get_channel(channel) or self._client.get_partial_messageable(channel, guild_id=guild)
 
-    def locate(self, channel: Any, person: int | None, then: Then) -> Awaitable[None] | None:
-        """Call `then` with the channel as it is now and the guilds shared with its person: at once if possible."""
-        known = self._known(channel)
-        if known is not None:
-            spot = self._spot(known, person)
-            shared = self._shared(spot)
-            if shared is not None and (not spot.direct or spot.person is not None):
-                return then(spot, shared)
-        return self._locate(channel, person, then)
+    async def locate(self, channel: Any, person: int | None) -> tuple[Spot, tuple[int, ...]]:
+        """The channel as it is now, and the guilds shared with its person."""
+        spot = self._spot(self._known(channel) or await self._fetch(channel), person)
+        shared = self._shared(spot)
+        return spot, await self._fetch_shared(spot) if shared is None else shared
 
     async def resolve(self, channel: int, guild: int | None = None) -> Any:
         """A channel by its id. Raises what asking Discord for it raises."""
@@ -77,15 +70,6 @@ class ChannelLookup:
         if shared is None:
             shared = await self._fetch_shared(spot)
         return shared if admitted(author_of(user), spot, self._settings, shares_guild=bool(shared)) else ()
-
-    async def _locate(self, channel: Any, person: int | None, then: Then) -> None:
-        spot = self._spot(self._known(channel) or await self._fetch(channel), person)
-        shared = self._shared(spot)
-        if shared is None:
-            shared = await self._fetch_shared(spot)
-        waiting = then(spot, shared)
-        if waiting is not None:
-            await waiting
 
     def _spot(self, channel: Any, person: int | None) -> Spot:
         """The channel as plain values; a thread has the id of the message it was begun on, and that may be ours."""

@@ -1,7 +1,6 @@
-"""One ordered queue per channel: what needs no waiting happens at once, what follows a wait waits its turn."""
+"""One ordered queue per channel: what a job has to wait for, the later ones of its channel wait for too."""
 
 import asyncio
-import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeAlias
@@ -10,11 +9,7 @@ from memory.store.logs import Log
 
 log = Log(__name__)
 
-Job: TypeAlias = Callable[[], Awaitable[None] | None]
-"""Does its work at once and gives None, or gives what to wait for until it is done."""
-
-Begun: TypeAlias = Awaitable[None] | bool
-"""What a job that was begun waits for; True where it is done already, False where it failed."""
+Job: TypeAlias = Callable[[], Awaitable[None]]
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
@@ -68,58 +63,29 @@ class ChannelQueues:
     def _enter(self, channel: int, job: Job) -> None:
         if (queue := self._queues.get(channel)) is not None:
             queue.append(job)
-            return
-        begun = _begin(job, channel)
-        if begun is not True:
-            self._queues[channel] = deque()
-            # a task that is cancelled before its first step never comes to what it was to wait for
-            self._spawn(self._drain(channel, job, begun)).add_done_callback(lambda _: _let_go(begun))
+        else:
+            self._queues[channel] = deque([job])
+            self._spawn(self._drain(channel))
 
-    async def _drain(self, channel: int, job: Job, begun: Begun) -> None:
+    async def _drain(self, channel: int) -> None:
         queue = self._queues[channel]
         try:
-            while True:
-                if not await _finished(begun, channel) and not await _done_again(job, channel):
+            while queue:
+                if not await _done(queue.popleft(), channel):
                     await self._gave_up(channel)
-                if not queue:
-                    return
-                job = queue.popleft()
-                begun = _begin(job, channel)
         finally:
-            if self._queues.get(channel) is queue:
-                del self._queues[channel]
+            del self._queues[channel]
 
 
-def _begin(job: Job, channel: int) -> Begun:
-    try:
-        result = job()
-    except Exception:
-        log.exception("event_not_handled", channel=channel)
-        return False
-    return True if result is None else result
-
-
-def _let_go(begun: Begun) -> None:
-    if inspect.iscoroutine(begun):
-        begun.close()
-
-
-async def _finished(begun: Begun, channel: int) -> bool:
-    """Wait for what was begun; whether it came to its end."""
-    if isinstance(begun, bool):
-        return begun
-    try:
-        await begun
-    except Exception:
-        log.exception("event_not_handled", channel=channel)
-        return False
-    return True
-
-
-async def _done_again(job: Job, channel: int) -> bool:
-    """Do it again after a while, some times; whether it was done at last."""
-    for pause in AGAIN:
-        await asyncio.sleep(pause)
-        if await _finished(_begin(job, channel), channel):
+async def _done(job: Job, channel: int) -> bool:
+    """Do it, some times over where it fails; whether it was done at last."""
+    for pause in (0.0, *AGAIN):
+        if pause:
+            await asyncio.sleep(pause)
+        try:
+            await job()
+        except Exception:
+            log.exception("event_not_handled", channel=channel)
+        else:
             return True
     return False

@@ -1,15 +1,14 @@
 """What comes through the gateway, turned into notifications in the order of arrival.
 
 discord.py starts event handlers as tasks, so an edit can overtake its message there. `GatewayListener.on` is called
-from `Client.dispatch` instead, synchronously, while the event is being parsed; what has to wait for something (a
-download, recent lines, a lookup) waits in its channel's queue, and the later events of the channel behind it.
+from `Client.dispatch` instead, synchronously, while the event is being parsed, and puts it into its channel's queue:
+what it has to wait for (a download, recent lines, a lookup), the later events of the channel wait for too.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import discord
 
@@ -28,9 +27,6 @@ from sources.fetch import Fetcher
 from sources.recent import Recent
 
 log = Log(__name__)
-
-Waiting: TypeAlias = Awaitable[None] | None
-Where: TypeAlias = Callable[[Spot, tuple[int, ...]], Waiting]
 
 KEEP_PEOPLE = 10
 
@@ -107,31 +103,32 @@ class GatewayListener:
         """Give again what is heard again: some of it was not taken. What was, is known to the inbox."""
         self._given.clear()
 
-    def hear(self, message: discord.Message, author: Author | None = None) -> Waiting:
+    async def hear(self, message: discord.Message, author: Author | None = None) -> None:
         """A person's message, live or read back; `author` when more is known of them than it tells."""
         if self._link.deaf():
-            return None
+            return
         heard = heard_of(message, self._link, author)
-        return self._with.lookout.locate(message.channel, message.author.id, partial(self._weigh, message, heard))
-
-    def _weigh(self, message: discord.Message, heard: Heard, spot: Spot, shared: tuple[int, ...]) -> Waiting:
+        spot, shared = await self._with.lookout.locate(message.channel, message.author.id)
         if not notifications.admitted(heard.author, spot, self._settings, shares_guild=bool(shared)):
             self._knock(heard.author, spot)
-            return None
+            return
         outcome = notifications.hearing(heard, spot, self._settings)
         offered = offered_of(message)
         if not outcome.heard or not (heard.addressed or spot.direct or heard.content or heard.extras or offered):
-            return None
+            return
         idle = self._idle(spot, heard)
-        notification = notifications.to_notification(
-            heard, self._around(spot, shared, heard.author), answer=outcome.answer
-        )
+        around = self._around(spot, shared, heard.author)
+        lines = await self._with.lookout.recent_lines(message) if idle else ()
+        if self._wants_thread(message, heard, spot):
+            thread = await self._with.lookout.open_thread(message, heard.author.shown)
+            if thread is None:
+                lines = (*lines, "(a thread was wanted for this answer, but could not be opened)")
+            else:
+                around = self._around(spot_of(thread), (), heard.author)
+        notification = notifications.to_notification(heard, around, answer=outcome.answer)
         files = attachments.plan(offered, attachments.from_discord)
-        threads = self._wants_thread(message, heard, spot)
-        if not threads and not idle and not any(wanted for _, wanted in files):
-            self._give(notifications.with_files(notification, (one for one, _ in files)))
-            return None
-        return self._complete(message, heard, notification, files, idle=idle, threads=threads)
+        fetched = await attachments.fetched(files, self._with.fetcher)
+        self._give(replace(notification, background=lines, attachments=fetched))
 
     def _knock(self, author: Author, spot: Spot) -> None:
         """Somebody who is not let in wrote: that is all that is passed on of it."""
@@ -143,69 +140,36 @@ class GatewayListener:
         withheld = self._link.withheld(person_id(heard.author.id))
         return self._settings.auto_thread and heard.calls_us and public and not withheld
 
-    async def _complete(
-        self,
-        message: discord.Message,
-        heard: Heard,
-        notification: Notification,
-        files: attachments.Plan,
-        *,
-        idle: bool,
-        threads: bool,
-    ) -> None:
-        """Fetch what belongs to it, each within its time, then give it."""
-        lines = await self._with.lookout.recent_lines(message) if idle else ()
-        if threads:
-            thread = await self._with.lookout.open_thread(message, heard.author.shown)
-            if thread is None:
-                lines = (*lines, "(a thread was wanted for this answer, but could not be opened)")
-            else:
-                around = self._around(spot_of(thread), (), heard.author)
-                notification = notifications.to_notification(heard, around, answer=notification.answer)
-        notification = notifications.with_background(notification, lines)
-        self._give(notifications.with_files(notification, await attachments.fetched(files, self._with.fetcher)))
-
-    def hear_edit(self, message: discord.Message, author: Author | None = None) -> Waiting:
+    async def hear_edit(self, message: discord.Message, author: Author | None = None) -> None:
         """The new text of a person's message. It is followed through in every mode: it may replace what was heard."""
         heard = heard_of(message, self._link, author)
+        spot, shared = await self._with.lookout.locate(message.channel, message.author.id)
+        if heard.edited_at is None or not notifications.admitted(
+            heard.author, spot, self._settings, shares_guild=bool(shared)
+        ):
+            return
+        answer = notifications.hearing(heard, spot, self._settings).answer
+        around = self._around(spot, shared, heard.author)
+        self._give(notifications.to_edit(heard, heard.edited_at, around, answer=answer))
 
-        def weigh(spot: Spot, shared: tuple[int, ...]) -> Waiting:
-            if heard.edited_at is None or not notifications.admitted(
-                heard.author, spot, self._settings, shares_guild=bool(shared)
-            ):
-                return None
-            answer = notifications.hearing(heard, spot, self._settings).answer
-            around = self._around(spot, shared, heard.author)
-            self._give(notifications.to_edit(heard, heard.edited_at, around, answer=answer))
-            return None
+    async def hear_deletion(self, message: int, channel: int, guild: int | None) -> None:
+        spot, shared = await self._with.lookout.locate(self._with.lookout.partial(channel, guild), None)
+        self._give(notifications.to_deletion(message, place_of(spot, self._settings, shared), self._with.clock()))
 
-        return self._with.lookout.locate(message.channel, message.author.id, weigh)
-
-    def hear_deletion(self, message: int, channel: int, guild: int | None) -> Waiting:
-        def tell(spot: Spot, shared: tuple[int, ...]) -> Waiting:
-            self._give(notifications.to_deletion(message, place_of(spot, self._settings, shared), self._with.clock()))
-            return None
-
-        return self._with.lookout.locate(self._with.lookout.partial(channel, guild), None, tell)
-
-    def _hear_reaction(self, event: discord.RawReactionActionEvent) -> Waiting:
+    async def _hear_reaction(self, event: discord.RawReactionActionEvent) -> None:
         if self._link.deaf():
-            return None
+            return
         user = event.member or (self._link.client.get_user(event.user_id) if self._link.client else None)
         author = author_of(user) if user else Author(event.user_id, "")
-
-        def weigh(spot: Spot, shared: tuple[int, ...]) -> Waiting:
-            off = not spot.direct and self._settings.mode(spot.chain) is Mode.OFF
-            if off or not notifications.admitted(author, spot, self._settings, shares_guild=bool(shared)):
-                return None
-            key = (event.message_id, event.user_id, str(event.emoji))
-            count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)
-            reaction = Reaction(event.message_id, author, str(event.emoji), count, self._with.clock())
-            self._give(notifications.to_reaction(reaction, self._around(spot, shared, author)))
-            return None
-
         channel = self._with.lookout.partial(event.channel_id, event.guild_id)
-        return self._with.lookout.locate(channel, event.user_id, weigh)
+        spot, shared = await self._with.lookout.locate(channel, event.user_id)
+        off = not spot.direct and self._settings.mode(spot.chain) is Mode.OFF
+        if off or not notifications.admitted(author, spot, self._settings, shares_guild=bool(shared)):
+            return
+        key = (event.message_id, event.user_id, str(event.emoji))
+        count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)
+        reaction = Reaction(event.message_id, author, str(event.emoji), count, self._with.clock())
+        self._give(notifications.to_reaction(reaction, self._around(spot, shared, author)))
 
     def _around(self, spot: Spot, shared: tuple[int, ...], author: Author) -> Surroundings:
         people = self._people.get(spot.id) or self._people.put(spot.id, Recent(KEEP_PEOPLE))

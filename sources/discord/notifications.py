@@ -9,7 +9,7 @@ from datetime import datetime
 from memory.people.access import Rule
 from memory.people.audience import Trust
 from memory.store.ids import PersonId
-from sources.base import Attachment, BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
+from sources.base import BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
 from sources.discord.places import NAME, Spot, person_id
 from sources.discord.settings import Direct, DiscordSettings, Mode
 from sources.text import flatten, one_line, without_call_behind
@@ -249,14 +249,6 @@ def to_reaction(reaction: Reaction, around: Surroundings) -> Notification:
         answer=False,
         blocks=blocks(reaction.author, around),
     )
-
-
-def with_files(notification: Notification, attachments: Iterable[Attachment]) -> Notification:
-    return replace(notification, attachments=tuple(attachments))
-
-
-def with_background(notification: Notification, lines: Iterable[str]) -> Notification:
-    return replace(notification, background=tuple(lines))
 
 
 def speaker_of(author: Author, settings: DiscordSettings) -> Speaker:

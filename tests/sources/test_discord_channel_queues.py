@@ -1,10 +1,7 @@
 """Order within a channel, whatever each event has to wait for."""
 
 import asyncio
-import gc
-import warnings
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import pytest
 from hypothesis import given, settings
@@ -14,27 +11,19 @@ from structlog.testing import capture_logs
 from sources.discord import channel_queues
 from sources.discord.channel_queues import ChannelQueues, Job
 
-# (queue, waits this many rounds of the loop or not at all, raises)
-EVENTS = st.lists(st.tuples(st.integers(0, 2), st.one_of(st.none(), st.integers(0, 4)), st.booleans()), max_size=30)
+# (queue, waits this many rounds of the loop, raises)
+EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.booleans()), max_size=30)
 
 
-def job(done: list[int], number: int, rounds: int | None, *, fails: bool = False) -> Job:
+def job(done: list[int], number: int, rounds: int, *, fails: bool = False) -> Job:
     async def wait() -> None:
-        for _ in range(rounds or 0):
+        for _ in range(rounds):
             await asyncio.sleep(0)
         done.append(number)
         if fails:
             raise RuntimeError("this one is broken")
 
-    def at_once() -> Awaitable[None] | None:
-        if rounds is not None:
-            return wait()
-        done.append(number)
-        if fails:
-            raise RuntimeError("this one is broken")
-        return None
-
-    return at_once
+    return wait
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +44,7 @@ async def through(act: Callable[[ChannelQueues], Awaitable[None]]) -> None:
 @settings(max_examples=50, deadline=None)
 @given(EVENTS, st.integers(0, 30), st.integers(0, 30))
 async def test_each_conversation_keeps_its_order(
-    events: list[tuple[int, int | None, bool]], held_at: int, released_at: int
+    events: list[tuple[int, int, bool]], held_at: int, released_at: int
 ) -> None:
     done: list[int] = []
 
@@ -81,16 +70,12 @@ async def test_each_conversation_keeps_its_order(
         assert all(done.index(-1) < done.index(number) for number in behind)
 
 
-async def test_what_needs_no_waiting_happens_at_once() -> None:
+async def test_queues_do_not_wait_for_each_other() -> None:
     done: list[int] = []
 
     async def act(queues: ChannelQueues) -> None:
-        queues.put(1, job(done, 1, None))
-        assert done == [1]
-        queues.put(1, job(done, 2, 3))
-        queues.put(1, job(done, 3, None))
-        queues.put(2, job(done, 4, None))
-        assert done == [1, 4]
+        for number, (queue, rounds) in enumerate([(1, 0), (1, 3), (1, 0), (2, 0)], 1):
+            queues.put(queue, job(done, number, rounds))
 
     await through(act)
     assert done == [1, 4, 2, 3]
@@ -102,54 +87,32 @@ async def test_a_hold_is_ended_only_by_its_own_release() -> None:
     async def act(queues: ChannelQueues) -> None:
         queues.hold()
         first = queues.held
-        queues.put(1, job(done, 1, None))
+        queues.put(1, job(done, 1, 0))
         queues.hold()
-        queues.release({1: job(done, 0, None)}, first)
+        queues.release({1: job(done, 0, 0)}, first)
         assert queues.held
         assert done == []
-        queues.release({1: job(done, 0, None)}, queues.held)
-        assert done == [0, 1]
+        queues.release({1: job(done, 0, 0)}, queues.held)
 
     await through(act)
+    assert done == [0, 1]
 
 
-async def test_what_is_cancelled_before_its_first_step_leaves_no_warning_behind() -> None:
-    spawned: list[asyncio.Task[None]] = []
-
-    def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        spawned.append(asyncio.create_task(work))
-        return spawned[-1]
-
-    done: list[int] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        ChannelQueues(spawn, nobody).put(0, job(done, 1, 1))
-        spawned[0].cancel()
-        await asyncio.gather(*spawned, return_exceptions=True)
-        await asyncio.sleep(0)  # for what is called when a task is done
-        spawned.clear()
-        gc.collect()
-    assert not done
-    assert not [str(one.message) for one in caught]
-
-
-@pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize(("failures", "done", "told"), [(1, ["first", "second"], []), (9, ["second"], [7])])
 async def test_what_fails_is_tried_again_before_the_next_and_given_up_with_a_word(
-    failures: int, done: list[str], told: list[int], waits: bool, monkeypatch: pytest.MonkeyPatch
+    failures: int, done: list[str], told: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(channel_queues, "AGAIN", (0.001, 0.001))
     found, lost, failed = list[str](), list[int](), list[int]()
 
-    def work() -> None:
+    async def work() -> None:
         if len(failed) < failures:
             failed.append(1)
             raise KeyError("odd")
         found.append("first")
 
-    async def late() -> None:
-        await asyncio.sleep(0)
-        work()
+    async def second() -> None:
+        found.append("second")
 
     async def gave_up(channel: int) -> None:
         lost.append(channel)
@@ -157,6 +120,6 @@ async def test_what_fails_is_tried_again_before_the_next_and_given_up_with_a_wor
     with capture_logs():
         async with asyncio.TaskGroup() as group:
             queues = ChannelQueues(group.create_task, gave_up)
-            queues.put(7, late if waits else work)
-            queues.put(7, lambda: found.append("second"))
+            queues.put(7, work)
+            queues.put(7, second)
     assert (found, lost, len(failed)) == (done, told, min(failures, 3))
