@@ -91,7 +91,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Filing:
+class FolderAccess:
     """The folders of a turn's agent, as far as those who hear the turn may know of them."""
 
     database: Database

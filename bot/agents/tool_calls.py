@@ -22,12 +22,12 @@ from bot.agents.rules import Rules
 from bot.agents.steps import CallTool, versions_shown
 from bot.agents.tools.base import (
     Arguments,
-    Handed,
+    Assignment,
+    DirectReply,
     MemberTool,
     Outcome,
     ReadTool,
     StoreTool,
-    Told,
     Tool,
     ToolContext,
 )
@@ -161,13 +161,13 @@ class Caller:
         outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._deps.limits.tool_seconds)
         await self._store(outcome, use, about, effect=effect, spend=False)
 
-    async def _hand(self, hand: Callable[[Tx], Handed | Told], use: CallTool, about: ToolContext) -> None:
+    async def _hand(self, hand: Callable[[Tx], Assignment | DirectReply], use: CallTool, about: ToolContext) -> None:
         """Let another agent do it, and store what it gave as the result."""
         turn, call = about.turn, use.call
 
-        def begin(tx: Tx) -> Handed | Told:
+        def begin(tx: Tx) -> Assignment | DirectReply:
             handed = hand(tx)
-            if isinstance(handed, Told):
+            if isinstance(handed, DirectReply):
                 self._spend(tx, call, about)
                 self._add_result(tx, about, call, Outcome(passage(handed.text)), effect=handed.ok, ok=handed.ok)
             elif not use.begun:
@@ -175,7 +175,7 @@ class Caller:
             return handed
 
         handed = await self._db.write(_HAND, begin)
-        if isinstance(handed, Told):
+        if isinstance(handed, DirectReply):
             return
         if not await self._run_part(handed.turn, handed.seconds):
             raise TurnMoved("stopped while another agent works")

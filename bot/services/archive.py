@@ -11,7 +11,7 @@ from pydantic import Field
 from bot.agents.context.prompt import readers, render_block
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, Held, People
+from bot.agents.permissions.policy import Action, Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.block_names import named_audience, where
 from bot.services.block_results import Widened
@@ -317,7 +317,7 @@ class Archive:
 
         def work(tx: Tx) -> str:
             entry = _entry(tx, arguments.agent, arguments.entry, caller.scope)
-            held = Held(entry.people, entry.audience, (Change.FORGET,))
+            held = MemoryRights(entry.people, entry.audience, (Change.FORGET,))
             if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
                 raise Refused(refused)
             asking = next((one for one in entry.people if one in self.people.selves(caller.person)), caller.person)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bot.agents.context.known_facts import fact_line
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, Held, People
+from bot.agents.permissions.policy import Action, Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
@@ -198,7 +198,7 @@ class Facts:
     def _changeable(self, tx: Tx, caller: Caller, which: str, change: Change) -> Fact:
         """The fact, where the caller may change it so. Raises Refused."""
         found = _get(tx, _number(which), caller.scope)
-        held = Held(() if found.person is None else (found.person,), found.audience, (change,))
+        held = MemoryRights(() if found.person is None else (found.person,), found.audience, (change,))
         if refused := policy.change_refusal(self.people, caller.approver, change, held):
             raise Refused(refused)
         return found

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.agents import patrols
-from bot.agents.agenda.calendar import Announcing
-from bot.agents.agenda.reminders import Reminding
+from bot.agents.agenda.calendar import EventJob
+from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.deps import OwnersSide
 from bot.agents.groups.sleeptime import look_all
 from bot.agents.notices import Notices
@@ -105,9 +105,9 @@ def open_reminders(
         chosen = choices.of(person)
         return chosen is not None and chosen[0] is Choice.OPTED_OUT
 
-    reminding = Reminding(notices, zone, opted_out, people.selves)
+    reminding = ReminderJob(notices, zone, opted_out, people.selves)
     reminding.add(schedule.kinds)
-    Announcing(reminding).add(schedule.kinds)
+    EventJob(reminding).add(schedule.kinds)
     ConsentRequests(reminding).add(schedule.kinds)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bot.agents.context.known_facts import project_line
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, Held, People
+from bot.agents.permissions.policy import Action, Change, MemoryRights, People
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
@@ -157,7 +157,7 @@ class Projects:
 
         def work(tx: Tx) -> str:
             found = _found(tx, caller, arguments.which)
-            held = Held((found.person,) if found.person else (), found.audience, (Change.FORGET,))
+            held = MemoryRights((found.person,) if found.person else (), found.audience, (Change.FORGET,))
             if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
                 raise Refused(refused.removesuffix("."))
             items.remove(tx, [found.id])

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field
 
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, Held, People, Standing
+from bot.agents.permissions.policy import Action, Change, MemoryRights, People, Standing
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
@@ -409,11 +409,11 @@ def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:
     return found
 
 
-def _held(memory: Memory) -> Held:
+def _held(memory: Memory) -> MemoryRights:
     changes = {"entry": tuple(Change), "message": (Change.FORGET, Change.NARROW)}.get(memory.kind, ())
     if not memory.said:  # an answer of ours: it is theirs to have forgotten, but not their words
         changes = tuple(each for each in changes if each is Change.FORGET)
-    return Held(memory.people, memory.audience, changes)
+    return MemoryRights(memory.people, memory.audience, changes)
 
 
 def _forget_message(tx: Tx, message: Message, now: datetime) -> str:

@@ -7,7 +7,7 @@ Bluesky are not written to unasked: theirs waits until they look (`/dream waitin
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.agents.agenda.reminders import Reminding
+from bot.agents.agenda.reminders import ReminderJob
 from memory import jobs
 from memory.jobs import NewJob
 from memory.knowledge.archival import Entry
@@ -53,7 +53,7 @@ def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
 class ConsentRequests:
     """Asks, by the rules of reminders."""
 
-    reminding: Reminding
+    reminding: ReminderJob
 
     def add(self, kinds: Kinds) -> None:
         """Make the kind known to the scheduler."""

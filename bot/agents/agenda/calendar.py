@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.agents.agenda.reminders import ANNOUNCED, Reminding, Wanted, lateness, require_speaking_later
+from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, Wanted, lateness, require_speaking_later
 from memory import jobs
 from memory.agenda import calendar
 from memory.agenda.calendar import Event, NewEvent
@@ -167,10 +167,10 @@ def meant(found: list[Event], which: str) -> Event:
 
 
 @dataclass(frozen=True)
-class Announcing:
+class EventJob:
     """Says what is about to happen, by the rules of reminders."""
 
-    reminding: Reminding
+    reminding: ReminderJob
 
     def add(self, kinds: Kinds) -> None:
         """Make the kind known to the scheduler."""

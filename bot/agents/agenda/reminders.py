@@ -207,7 +207,7 @@ def lines(found: list[tuple[Reminder, datetime | None]], zone: str) -> list[str]
 
 
 @dataclass(frozen=True)
-class Reminding:
+class ReminderJob:
     """Says what is due. `opted_out` are those who want nothing; what was set at the terminal is told as notices are."""
 
     notices: Notices

@@ -10,7 +10,7 @@ from bot.agents.groups.selectors import Candidate, delegate_to
 from bot.agents.groups.settings import Supervisor
 from bot.agents.groups.state_machine import Wanted
 from bot.agents.groups.team import Team, team
-from bot.agents.tools.base import Handed, Told
+from bot.agents.tools.base import Assignment, DirectReply
 from bot.errors import ToolError
 from memory import groups, internal_events
 from memory.queue import agent_messages, inbox, turns
@@ -35,7 +35,7 @@ class Task:
     text: str
 
 
-def hand_over(tx: Tx, task: Task, now: datetime) -> Handed | Told:
+def hand_over(tx: Tx, task: Task, now: datetime) -> Assignment | DirectReply:
     """Begin the member's turn, or find the one that the same call began. Raises ToolError in words for the model."""
     turn = task.turn
     if turn.group is None:
@@ -44,10 +44,12 @@ def hand_over(tx: Tx, task: Task, now: datetime) -> Handed | Told:
     settings = _settings(found)
     begun = groups.part_of_call(tx, turn.id, task.call)
     if begun is not None:
-        return Handed(begun.turn, settings.timeout)
+        return Assignment(begun.turn, settings.timeout)
     run = groups.run_of(tx, turn.id)
     if not budget_left(tx, turn, now):
-        return Told(f"This message has caused {TURN_BUDGET} turns of agents: answer now with what you have.", ok=False)
+        return DirectReply(
+            f"This message has caused {TURN_BUDGET} turns of agents: answer now with what you have.", ok=False
+        )
     state, given = groups.state(tx, found.group.id), _given(tx, run)
     waiting = _chain(tx, turn)
     free = [each for each in found.candidates if each.agent not in waiting]
@@ -59,7 +61,7 @@ def hand_over(tx: Tx, task: Task, now: datetime) -> Handed | Told:
     if chosen is None:
         return _fall_back(tx, found, named or next(iter(free), None), task, now)
     if pair_rests(tx, turn, chosen.agent, now):
-        return Told(
+        return DirectReply(
             f"{chosen.name} and you have passed each other too many tasks: answer with what you have.", ok=False
         )
     name = found.names[turn.agent]
@@ -73,7 +75,7 @@ def hand_over(tx: Tx, task: Task, now: datetime) -> Handed | Told:
     member = begin_part(tx, turn, run, wanted, now, call=task.call)
     used = {**state.get("used", {}), chosen.agent: to_text(now)}
     groups.set_state(tx, found.group.id, {**state, "used": used}, now)
-    return Handed(member, settings.timeout)
+    return Assignment(member, settings.timeout)
 
 
 def _settings(found: Team) -> Supervisor:
@@ -116,19 +118,19 @@ def _given(rows: Rows, run: TurnId) -> dict[AgentId, int]:
     return given
 
 
-def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: datetime) -> Told:
+def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: datetime) -> DirectReply:
     """Everybody who could do it has had as many tasks as they may."""
     settings = _settings(found)
     full = f"has had {settings.max_delegations} tasks for this message, which is as many as one may have"
     who = member.name if member is not None and task.agent else "Everybody"
     if settings.fallback == "fail":
-        return Told(f"{who} {full}. The task is not done: say so in your answer.", ok=False)
+        return DirectReply(f"{who} {full}. The task is not done: say so in your answer.", ok=False)
     if settings.fallback == "handle_self" or member is None:
-        return Told(f"{who} {full}. Do it yourself.", ok=False)
+        return DirectReply(f"{who} {full}. Do it yourself.", ok=False)
     turn, hops = task.turn, _hops(tx, task.turn)
     if hops >= MOST_HOPS:
         say_once(tx, turn, f"hops/{turn.id}", now)
-        return Told("This task was put off too often. It is not done: say so in your answer.", ok=False)
+        return DirectReply("This task was put off too often. It is not done: say so in your answer.", ok=False)
     event = internal_events.Event(
         source="task",
         external_id=f"{turn.id}/{task.call}",
@@ -144,7 +146,7 @@ def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: d
     if row is not None:
         sent = Sent(row, root_of(tx, turn), turn.id, turn.agent, member.agent, found.group.id)
         agent_messages.add(tx, sent, now)
-    return Told(f"{who} {full}. {member.name} does it after this answer and says here what came of it.", ok=True)
+    return DirectReply(f"{who} {full}. {member.name} does it after this answer and says here what came of it.", ok=True)
 
 
 def _hops(rows: Rows, turn: Turn) -> int:

@@ -271,7 +271,7 @@ _NOT_YOURS = {
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryRights:
     """A memory as far as rights go: whose words it holds, who knows it, and what can be done to its kind at all."""
 
     people: tuple[PersonId, ...]
@@ -279,7 +279,7 @@ class Held:
     changes: Collection[Change]
 
 
-def change_refusal(people: People, who: Approver, change: Change, held: Held) -> str:
+def change_refusal(people: People, who: Approver, change: Change, held: MemoryRights) -> str:
     """Why somebody may not do that to a memory, in words for them; empty when they may.
 
     That they may know it where they ask is for whoever reads it to see to.

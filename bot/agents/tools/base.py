@@ -105,7 +105,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Handed:
+class Assignment:
     """A task that was given: the turn that does it, and how many seconds it has."""
 
     turn: TurnId
@@ -113,7 +113,7 @@ class Handed:
 
 
 @dataclass(frozen=True)
-class Told:
+class DirectReply:
     """No turn was begun for the task: words for the model. `ok`: it will be done all the same."""
 
     text: str
@@ -152,7 +152,7 @@ class OutsideTool(_Tool[A_contra]):
 
 class MemberTool(_Tool[A_contra]):
     @abstractmethod
-    def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: A_contra, /) -> Handed | Told:
+    def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: A_contra, /) -> Assignment | DirectReply:
         """Begin the other agent's turn, or find the one this call began; raises ToolError."""
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from bot.agents.context.quotes import Quoted, joined, line, passage, quotation, say
-from bot.agents.folder_access import Filing, Located, Matches, Shown
+from bot.agents.folder_access import FolderAccess, Located, Matches, Shown
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from memory.folders.paths import clean
@@ -58,7 +58,7 @@ class FileTool(OutsideTool[FileArguments]):
     idempotent = True
 
     async def run(self, context: ToolContext, arguments: FileArguments) -> Outcome:
-        filing = Filing(context.database, context.turn)
+        filing = FolderAccess(context.database, context.turn)
         if not arguments.path:
             place = None
             places = [Located(each, "") for each in await filing.attached()]
@@ -69,7 +69,7 @@ class FileTool(OutsideTool[FileArguments]):
         return replace(outcome, folders=tuple(each.attached.folder.name for each in places))
 
     async def _made(
-        self, filing: Filing, context: ToolContext, arguments: FileArguments, places: list[Located]
+        self, filing: FolderAccess, context: ToolContext, arguments: FileArguments, places: list[Located]
     ) -> Outcome:
         match arguments.operation:
             case "list":
@@ -111,7 +111,7 @@ class FileWriteTool(OutsideTool[WriteArguments]):
         self._one = asyncio.Lock()  # what is added to one file by two turns shall both be there
 
     async def run(self, context: ToolContext, arguments: WriteArguments) -> Outcome:
-        filing = Filing(context.database, context.turn)
+        filing = FolderAccess(context.database, context.turn)
         located = await filing.locate(arguments.path)
         append = arguments.operation == "append"
         async with self._one:
@@ -137,7 +137,7 @@ def _folders(places: list[Located]) -> Outcome:
     return Outcome(joined(lines) or say("No folder may be used here."), {"folders": found})
 
 
-async def _list(filing: Filing, places: list[Located]) -> Outcome:
+async def _list(filing: FolderAccess, places: list[Located]) -> Outcome:
     (place,) = places
     found = await filing.listing(place)
     if not found and place.path:

@@ -7,7 +7,7 @@ from bot.agents.groups.delegation import Task, hand_over
 from bot.agents.groups.team import team
 from bot.agents.groups.voting import matching
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Handed, MemberTool, Outcome, StoreTool, Told, ToolContext
+from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups
@@ -29,7 +29,7 @@ class DelegateTool(MemberTool[DelegateArguments]):
     arguments: type[Arguments] = DelegateArguments
     caution = Caution()
 
-    def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: DelegateArguments) -> Handed | Told:
+    def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: DelegateArguments) -> Assignment | DirectReply:
         return hand_over(tx, Task(context.turn, call.id, arguments.agent, arguments.task), context.now)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.agents.agenda import calendar
-from bot.agents.agenda.calendar import Announcing, Plan
+from bot.agents.agenda.calendar import EventJob, Plan
 from bot.agents.agenda.reminders import said_alone
 from memory import jobs
 from memory.agenda import calendar as appointments
@@ -40,8 +40,8 @@ def test_an_event_is_announced_before_it_and_once(tx: Tx) -> None:
     event = kept(tx, "today at 18:00")
     firing = fired(tx, event)
     assert firing.due == datetime(2026, 3, 2, 17, 45, tzinfo=UTC)
-    Announcing(says()).announce(tx, firing)
-    Announcing(says()).announce(tx, firing)
+    EventJob(says()).announce(tx, firing)
+    EventJob(says()).announce(tx, firing)
     assert out(tx) == [(DIRECT, "📅 Mon 2026-03-02 18:00: dinner", ALONE.audience)]
 
 
@@ -49,7 +49,7 @@ def test_one_that_repeats_is_announced_for_its_own_time(tx: Tx) -> None:
     event = kept(tx, "every monday at 18:00", minutes=60)
     firing = fired(tx, event)
     assert firing.due == datetime(2026, 3, 2, 17, tzinfo=UTC)
-    Announcing(says()).announce(tx, firing)
+    EventJob(says()).announce(tx, firing)
     assert out(tx)[0][1] == "📅 Mon 2026-03-02 18:00: dinner"
 
 
@@ -57,7 +57,7 @@ def test_one_that_begins_sooner_than_it_is_announced_is_announced_at_once(tx: Tx
     event = kept(tx, "in 5 minutes")
     firing = fired(tx, event)
     assert firing.due == NOW + timedelta(seconds=1)
-    Announcing(says()).announce(tx, firing)
+    EventJob(says()).announce(tx, firing)
     assert out(tx)[0][1] == "📅 Mon 2026-03-02 12:05: dinner"
 
 
@@ -68,11 +68,11 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
     event = kept(tx, when, minutes)
     firing = fired(tx, event)
     assert firing.due == NOW + timedelta(seconds=1)
-    Announcing(says()).announce(tx, firing)
+    EventJob(says()).announce(tx, firing)
     assert out(tx)[0][1] == "📅 Mon 2026-03-02 12:05: dinner"
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     assert after is not None
-    Announcing(says()).announce(tx, replace(firing, due=after, now=after))
+    EventJob(says()).announce(tx, replace(firing, due=after, now=after))
     expected = after + timedelta(minutes=minutes)
     assert out(tx)[1][1] == f"📅 {expected:%a %Y-%m-%d %H:%M}: dinner"
     assert expected.minute == 5
@@ -81,10 +81,10 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
 def test_quiet_hours_hold_it_back(tx: Tx) -> None:
     quiet_hours.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
     firing = fired(tx, kept(tx, "today at 18:00"))
-    done = Announcing(says()).announce(tx, firing)
+    done = EventJob(says()).announce(tx, firing)
     assert done.again == datetime(2026, 3, 2, 18, 30, tzinfo=UTC)
     assert out(tx) == []
-    Announcing(says()).announce(tx, replace(firing, now=done.again))
+    EventJob(says()).announce(tx, replace(firing, now=done.again))
     assert len(out(tx)) == 1
 
 
@@ -104,15 +104,15 @@ def test_what_is_not_to_be_announced_has_no_job(tx: Tx) -> None:
 def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx) -> None:
     event = kept(tx, "today at 18:00")
     firing = fired(tx, event)
-    assert Announcing(says(opted_out=True)).announce(tx, firing).detail == "its person opted out"
-    assert Announcing(says()).announce(tx, firing).detail == "not wanted any more"
+    assert EventJob(says(opted_out=True)).announce(tx, firing).detail == "its person opted out"
+    assert EventJob(says()).announce(tx, firing).detail == "not wanted any more"
     assert out(tx) == []
     assert jobs.get(tx, appointments.job_id(event.id)) is None
 
 
 def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -> None:
     event = calendar.plan(tx, Plan(wanted("today at 18:00", HALL, Scope(GUILD))), (ANN,), "UTC", NOW)
-    Announcing(says()).announce(tx, fired(tx, event))
+    EventJob(says()).announce(tx, fired(tx, event))
     (row,) = outbox.of_prefix(tx, "event/")
     outbox.mark_closed(tx, row.id, outbox.Status.FAILED, "the channel does not exist any more")
     assert said_alone(tx, row, NOW)
@@ -183,6 +183,6 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
 def test_what_is_announced_after_an_outage_says_for_when_that_was(tx: Tx) -> None:
     event = kept(tx, "today at 18:00")
     firing = fired(tx, event)
-    Announcing(says()).announce(tx, replace(firing, now=firing.due + timedelta(hours=1)))
+    EventJob(says()).announce(tx, replace(firing, now=firing.due + timedelta(hours=1)))
     said = str(tx.all("SELECT content FROM outbox")[0]["content"])
     assert said.endswith(f"(this was due at {firing.due:%Y-%m-%d} 17:45, when I was not running)")

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Approver, Caution, Change, Held, People, Standing, role_identity
+from bot.agents.permissions.policy import (
+    Action,
+    Approver,
+    Caution,
+    Change,
+    MemoryRights,
+    People,
+    Standing,
+    role_identity,
+)
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue.turns import Turn
 from memory.requests import Kind, Need
@@ -103,20 +112,24 @@ EVERY = tuple(Change)
 @pytest.mark.parametrize(
     ("who", "held", "allowed"),
     [
-        (ANN, Held((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
-        (ANN, Held((ANN, ADMIN), PUBLIC, EVERY), {Change.FORGET}),
-        (ANN, Held((ADMIN,), PUBLIC, EVERY), set()),
-        (ANN, Held((), PUBLIC, EVERY), set()),
-        (ANN, Held((ANN,), PUBLIC, ()), set()),
-        (ADMIN, Held((ANN,), PUBLIC, EVERY), set()),  # nobody but the owner is in charge of others' words
-        (OWNER_ID, Held((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT}),
-        (OWNER_ID, Held((ANN,), person_audience(ANN), EVERY), set()),
-        (OWNER_ID, Held((), OWNER, EVERY), {Change.FORGET, Change.CORRECT}),
-        (OWNER_ID, Held(PEOPLE.owner, OWNER, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
-        (OWNER_ID, Held((PEOPLE.owner[1],), PUBLIC, (Change.FORGET, Change.NARROW)), {Change.FORGET, Change.NARROW}),
+        (ANN, MemoryRights((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
+        (ANN, MemoryRights((ANN, ADMIN), PUBLIC, EVERY), {Change.FORGET}),
+        (ANN, MemoryRights((ADMIN,), PUBLIC, EVERY), set()),
+        (ANN, MemoryRights((), PUBLIC, EVERY), set()),
+        (ANN, MemoryRights((ANN,), PUBLIC, ()), set()),
+        (ADMIN, MemoryRights((ANN,), PUBLIC, EVERY), set()),  # nobody but the owner is in charge of others' words
+        (OWNER_ID, MemoryRights((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT}),
+        (OWNER_ID, MemoryRights((ANN,), person_audience(ANN), EVERY), set()),
+        (OWNER_ID, MemoryRights((), OWNER, EVERY), {Change.FORGET, Change.CORRECT}),
+        (OWNER_ID, MemoryRights(PEOPLE.owner, OWNER, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
+        (
+            OWNER_ID,
+            MemoryRights((PEOPLE.owner[1],), PUBLIC, (Change.FORGET, Change.NARROW)),
+            {Change.FORGET, Change.NARROW},
+        ),
     ],
 )
-def test_who_may_change_a_memory(who: PersonId, held: Held, allowed: set[Change]) -> None:
+def test_who_may_change_a_memory(who: PersonId, held: MemoryRights, allowed: set[Change]) -> None:
     assert {each for each in Change if not policy.change_refusal(PEOPLE, Approver(who), each, held)} == allowed
 
 

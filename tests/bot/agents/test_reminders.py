@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from bot.agents.agenda import reminders as reminding
-from bot.agents.agenda.reminders import Planned, Reminding, Wanted
+from bot.agents.agenda.reminders import Planned, ReminderJob, Wanted
 from bot.agents.notices import Notices
 from bot.models.offline import OfflineModel
 from memory import jobs
@@ -63,8 +63,8 @@ def alone(person: PersonId) -> tuple[PersonId, ...]:
     return (person,)
 
 
-def says(opted_out: bool = False) -> Reminding:
-    return Reminding(Notices(OWNERS, "discord"), "UTC", lambda _person: opted_out, alone)
+def says(opted_out: bool = False) -> ReminderJob:
+    return ReminderJob(Notices(OWNERS, "discord"), "UTC", lambda _person: opted_out, alone)
 
 
 def wanted(when: str = "in 20 minutes", place: PlaceId = DIRECT, scope: Scope = ALONE) -> Wanted:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.agenda.reminders import Reminding
+from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.notices import Notices
 from bot.upkeep.consent import ConsentRequests
 from memory import jobs
@@ -40,7 +40,9 @@ async def inferred(g: Ground) -> Entry:
 
 async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> Done:
     """The job that the run has left."""
-    reminding = Reminding(Notices(PlaceId("discord:user:olga"), "discord"), "UTC", lambda _: opted_out, lambda p: (p,))
+    reminding = ReminderJob(
+        Notices(PlaceId("discord:user:olga"), "discord"), "UTC", lambda _: opted_out, lambda p: (p,)
+    )
 
     def work(tx: Tx) -> Done:
         row = tx.one("SELECT id FROM jobs WHERE kind = 'preference'")
