@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import FIRST_COMPLETED
+from dataclasses import asdict
 
 from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS, may_interrupt, spent_in_vain
@@ -10,13 +11,12 @@ from bot.agents.commit import arrivals
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.agents.turn_control import TurnControl
-from bot.agents.usage import spent
 from bot.models.base import Answer, Model, Request, Restarted, TextDelta, Usage
 from bot.models.catalog import OFFLINE
 from memory import budgets
 from memory.store.database import Database, Tx
 from memory.store.faults import call_point, commit_point, outside
-from memory.usage import record
+from memory.usage import Spent, record
 
 _RELEASE = commit_point("budget.release")
 _IN_VAIN = commit_point("turn.call_in_vain")
@@ -79,9 +79,9 @@ class ModelCall:
             if reserved is not None:  # should this not be stored, the next start or the time sees to it
                 await self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved))
             return
-        cost = spent(self._name, spent_in_vain(self._name, self._request, self._written))
+        cost = Spent(self._name, **asdict(spent_in_vain(self._name, self._request, self._written)))
         if whole:
-            cost = spent(call.result().model, call.result().usage)
+            cost = Spent(call.result().model, **asdict(call.result().usage))
 
         def work(tx: Tx) -> None:
             if reserved is not None:

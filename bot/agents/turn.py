@@ -7,7 +7,7 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 
 import asyncio
 import functools
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
@@ -40,7 +40,6 @@ from bot.agents.steps import (
 from bot.agents.tool_calls import Caller
 from bot.agents.tools.aliases import unaliased
 from bot.agents.turn_control import TurnControl
-from bot.agents.usage import spent
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request
 from bot.models.catalog import OFFLINE
@@ -56,7 +55,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
 from memory.store.ids import TurnId, place_source
-from memory.usage import record
+from memory.usage import Spent, record
 from texts import _
 
 _JOIN = commit_point("turn.join")
@@ -234,7 +233,7 @@ class TurnRunner:
 
     async def _store_answer(self, answer: Answer, material: PromptInputs, reservation: int | None) -> Ending:
         turn, redact, now = material.turn, self._deps.redact, self._deps.clock()
-        cost = spent(answer.model, answer.usage)
+        cost = Spent(answer.model, **asdict(answer.usage))
 
         used = {call.id for step in material.steps if isinstance(step.body, Answered) for call in step.body.calls}
         calls = []

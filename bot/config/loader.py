@@ -14,29 +14,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 
 from bot.agents.groups.settings import Member
 from bot.config.approvals import approval_problems
-from bot.config.bluesky import BlueskySettings, check_handle
-from bot.config.budgets import Budgets
+from bot.config.bluesky import check_handle
 from bot.config.dotenv import misspelled, read_dotenv
-from bot.config.dreams import Dreams
 from bot.config.folders import folder_problem, located
 from bot.config.groups import default_problems, example_groups, group_problems
-from bot.config.mcp import McpServer, agent_problems, server_problems, variables
+from bot.config.mcp import agent_problems, server_problems, variables
 from bot.config.problems import environment_problem, file_problems, nearest, shown
 from bot.config.table import Section
 from bot.config.tables import (
-    Activity,
     Agent,
-    Approvals,
-    Constellation,
-    DiscordSettings,
     FileSettings,
     Group,
-    Limits,
-    Memory,
-    ModelSettings,
-    ScheduleSettings,
-    TerminalSettings,
-    Web,
 )
 from bot.config.values import (
     EXTRA_OF_PROVIDER,
@@ -89,31 +77,15 @@ class Environment(Section):
 _NAMES = [str(field.alias) for field in Environment.model_fields.values()]
 
 
-class Config(Section):
+class Config(FileSettings):
     """Everything that is configured, with the environment's word put over the file's."""
 
     home: Path
     """The data folder; it need not exist yet."""
     file: Path
     """The TOML file; it need not exist when it was not asked for by name."""
-    constellation: Constellation
-    model: ModelSettings
-    agents: tuple[Agent, ...]
-    groups: tuple[Group, ...]
-    discord: DiscordSettings
-    bluesky: BlueskySettings
-    approvals: Approvals
-    terminal: TerminalSettings
-    memory: Memory
-    schedule: ScheduleSettings
-    dreams: Dreams
-    activity: Activity
-    limits: Limits
-    web: Web
-    mcp: Mapping[str, McpServer]
     mcp_secrets: Mapping[str, SecretStr]
     """What servers are given, by the name of the variable that holds it."""
-    budgets: Budgets
     discord_token: SecretStr | None
     discord_owner: str
     """Discord id of the owner; empty when nobody on Discord is."""
@@ -276,24 +248,15 @@ def _compose(
     return Config.model_construct(
         **{
             **sections,
+            **{name: getattr(environment, name) for name in Environment.model_fields if name in Config.model_fields},
             "home": paths[0],
             "file": paths[1],
             "mcp_secrets": {name: SecretStr(given[name]) for name in _named(settings) if name in given},
             "model": settings.model.model_copy(update=chosen),
             "groups": _complete(settings),
-            "discord_token": environment.discord_token,
-            "discord_owner": environment.discord_owner,
-            "bluesky_handle": environment.bluesky_handle,
-            "bluesky_password": environment.bluesky_password,
-            "bluesky_service": environment.bluesky_service,
-            "bluesky_poll_seconds": environment.bluesky_poll_seconds,
             "keys": {provider: key for provider, key in keys.items() if key is not None},
-            "openai_base_url": environment.openai_base_url,
             "embedding_model": settings.constellation.embedding_model or environment.embedding_model,
-            "embedding_base_url": environment.embedding_base_url,
-            "embedding_key": environment.embedding_key,
             "no_color": bool(environment.no_color),
-            "fault": environment.fault,
         }
     )
 

@@ -6,12 +6,11 @@ is kept for people (`bot.agents.budgets`).
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from bot.agents.budgets import Allowed, BudgetLevel, Budgets
 from bot.agents.deps import TurnDeps
-from bot.agents.usage import spent
 from bot.errors import ConfigError
 from bot.models.base import Answer, Event, Model, ModelError, Request
 from bot.models.catalog import OFFLINE
@@ -22,7 +21,7 @@ from memory.people.audience import Scope
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, call_point, commit_point, outside
-from memory.usage import guild_of, record_upkeep
+from memory.usage import Spent, guild_of, record_upkeep
 
 _RESERVE = commit_point("background.reserve")
 _SETTLE = commit_point("background.settle")
@@ -130,7 +129,7 @@ class Background:
 
         def work(tx: Tx) -> None:
             if answer.model != OFFLINE:
-                cost = spent(answer.model, answer.usage)
+                cost = Spent(answer.model, **asdict(answer.usage))
                 record_upkeep(tx, errand.agent.id, guild_of(errand.scope), cost, now)
             if allowed.reservation is not None:
                 budgets.release(tx, allowed.reservation)
