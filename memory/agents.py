@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memory.store.clock import to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, new_id
 from memory.store.migrations import unreadable_tables
 from memory.store.row_mapper import RowMapper
@@ -163,17 +163,8 @@ def _group_settings(group_: Group) -> dict[str, Value]:
 
 def add_member(tx: Tx, group_id: GroupId, member: Member, position: int, now: datetime) -> None:
     """Give a group one more member."""
-    values: dict[str, Value] = {
-        "group_id": group_id,
-        "agent_id": member.agent,
-        "role": member.role,
-        "domain": member.domain,
-        "capabilities": json.dumps(member.capabilities, ensure_ascii=False),
-        "model": member.model,
-        "position": position,
-        "joined_at": to_text(now),
-    }
-    tx.insert("group_members", values)
+    place: dict[str, Value] = {"group_id": group_id, "position": position, "joined_at": to_text(now)}
+    tx.insert("group_members", _member.values(member) | place)
 
 
 def new_group_id() -> GroupId:
@@ -232,9 +223,7 @@ def pattern(rows: Rows, identifier: GroupId) -> str:
     return "" if row is None else str(row["pattern_type"])
 
 
-def _member(row: Row) -> Member:
-    capabilities = tuple(_parsed(row["capabilities"]))
-    return Member(AgentId(row["agent_id"]), row["role"], row["domain"], capabilities, row["model"])
+_member = RowMapper(Member)
 
 
 @dataclass(frozen=True)
@@ -253,7 +242,7 @@ def membership(rows: Rows, group_id: GroupId, agent_id: AgentId) -> Membership |
                WHERE group_id = g.id AND role <> 'observer') > 1 AS several
              FROM group_members m JOIN agent_groups g ON g.id = m.group_id WHERE m.group_id = ? AND m.agent_id = ?"""
     row = rows.one(sql, (group_id, agent_id))
-    return None if row is None else Membership(row["role"], row["model"], row["pattern"], bool(row["several"]))
+    return None if row is None else _membership(row)
 
 
 def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
@@ -283,6 +272,7 @@ def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> None:
     tx.run("UPDATE places SET group_id = ? WHERE id = ?", (group_id, place))
 
 
+_membership = RowMapper(Membership)
 _agent = RowMapper(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
 
 

@@ -246,21 +246,8 @@ def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
     identifier = new_id("fil")
     moment = to_text(now)
     shared: dict[str, Value] = {"folder_id": folder.id, "audience": folder.audience, "trust": int(new.trust)}
-    values: dict[str, Value] = {
-        **shared,
-        "id": identifier,
-        "name": new.name,
-        "content_type": new.content_type,
-        "size_bytes": new.size,
-        "modified": new.modified,
-        "digest": new.digest,
-        "content": new.content,
-        "people": json.dumps(new.people),
-        "note": new.note,
-        "uploaded_at": moment,
-        "indexed_at": moment,
-    }
-    tx.insert("folder_files", values)
+    kept = {**_new.values(new), **shared, "id": identifier, "uploaded_at": moment, "indexed_at": moment}
+    tx.insert("folder_files", kept)
     for number, passage in enumerate(new.passages):
         words = storable(passage.content)
         own: dict[str, Value] = {
@@ -343,3 +330,4 @@ def _access(text: str) -> Access:
 
 
 _file = RowMapper(File, size="size_bytes")
+_new = RowMapper(NewFile, size="size_bytes", passages=lambda _row: ())

@@ -22,10 +22,6 @@ def openai(texts: list[str], dimension: int = 4) -> web.Response:
     return web.json_response({"data": rows[::-1]})  # in another order: the index counts
 
 
-def ollama(texts: list[str]) -> web.Response:
-    return web.json_response({"embeddings": numbers(texts)})
-
-
 def saying(text: str, status: int = 200, **headers: str) -> Callable[[list[str]], web.Response]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _texts: web.Response(text=text, status=status, headers=named)

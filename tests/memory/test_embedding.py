@@ -38,7 +38,7 @@ from memory.search.embedding.base import Embedder, Embedding, signs
 from memory.search.embedding.model_file import rewritten
 from memory.search.embedding.packaged import PackagedEmbedder
 from memory.search.embedding.wordpiece import WordPiece
-from tests.memory.embedding_server import Answer, EmbeddingServer, giving, ollama, openai, saying, serving
+from tests.memory.embedding_server import Answer, EmbeddingServer, giving, openai, saying, serving
 from tests.memory.vector_parts import cosine
 
 installed = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
@@ -269,10 +269,12 @@ async def test_openai_is_asked_as_it_wants_and_its_order_is_kept(server: Embeddi
     assert found == [to_vector([1, 1, 0, 0]), to_vector([3, 1, 0, 0])]
 
 
-async def test_ollama_is_asked_as_it_wants(server: EmbeddingServer) -> None:
-    server.usual = ollama
-    found = await ask(Choice("ollama:nomic", server.url), "a", "bbb")
-    assert server.asked == [("/api/embed", {"model": "nomic", "input": ["a", "bbb"], "truncate": True}, "")]
+@pytest.mark.parametrize("under", ["", "/", "/v1", "/v1/"])
+async def test_ollama_is_asked_where_it_speaks_as_openai_does(server: EmbeddingServer, under: str) -> None:
+    found = await ask(Choice("ollama:nomic:latest", f"{server.url}{under}"), "a", "bbb")
+    assert server.asked == [
+        ("/v1/embeddings", {"model": "nomic:latest", "input": ["a", "bbb"], "encoding_format": "float"}, "")
+    ]
     assert found == [to_vector([1, 1, 0, 0]), to_vector([3, 1, 0, 0])]
 
 

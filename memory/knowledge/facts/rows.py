@@ -10,10 +10,11 @@ from memory.knowledge.facts.patterns import Category
 from memory.knowledge.facts.rules import Statement
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import Turn
-from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId, snowflakes
+from memory.store.row_mapper import RowMapper
 
 Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
 """A person said it; a tool gave it; an agent wrote it down; somebody entered it by hand."""
@@ -24,9 +25,6 @@ _LABELS = {
     Category.HABIT: "Habit",
     Category.LESSON: "Lesson",
 }
-
-_CATEGORIES = {each.value: each for each in Category}
-_TRUST = {int(level): level for level in Trust}
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,9 @@ class Fact(NamedTuple):
         return self.reinforcements + max(0, len(self.confirmed_by) - 1)
 
 
-_COLUMNS = """f.id, f.agent_id, f.fact, f.person_id,
-  coalesce((SELECT m.speaker FROM fact_sources s JOIN messages m ON m.id = s.message_id
-    WHERE s.fact_id = f.id AND m.role = 'user' ORDER BY s.id LIMIT 1), ''), f.reinforcements, f.shared_at IS NOT NULL,
-  EXISTS (SELECT 1 FROM fact_sources s WHERE s.fact_id = f.id AND s.origin IN ('said', 'hand')),
-  f.audience, f.category, f.confirmed_by, f.trust, f.created_at, f.last_seen"""
+_COLUMNS = """f.*, (SELECT m.speaker FROM fact_sources s JOIN messages m ON m.id = s.message_id
+    WHERE s.fact_id = f.id AND m.role = 'user' ORDER BY s.id LIMIT 1) AS speaker, f.shared_at IS NOT NULL AS shared,
+  EXISTS (SELECT 1 FROM fact_sources s WHERE s.fact_id = f.id AND s.origin IN ('said', 'hand')) AS by_person"""
 _RANK = f"f.trust >= {int(Trust.APPROVED)} DESC"
 _BY_WORTH = "json_array_length(f.confirmed_by) DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
 
@@ -239,10 +235,4 @@ def forget(tx: Tx, fact: FactId) -> int:
     return tx.run(sql, {"fact": fact})
 
 
-def to_fact(row: Row) -> Fact:
-    """A row of `_COLUMNS`, by position, as every prompt reads some."""
-    *plain, shared, by_person, audience, category, confirmed, trust, created, seen = row
-    agents = () if confirmed == "[]" else tuple(json.loads(confirmed))
-    kind, trusted = _CATEGORIES[category], _TRUST[trust]
-    moments = from_text(created), from_text(seen)
-    return Fact._make((*plain, bool(shared), bool(by_person), audience, kind, agents, trusted, *moments))
+to_fact = RowMapper(Fact, text="fact")

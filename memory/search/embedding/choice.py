@@ -10,6 +10,7 @@ from memory.search.embedding.packaged import PackagedEmbedder
 PACKAGED, NONE = "packaged", "none"
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://127.0.0.1:11434"
+_OPENAI_API = "/v1"  # under which Ollama speaks as OpenAI does
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def make_embedder(choice: Choice) -> Embedder | None:
     provider, _, model = choice.model.partition(":")
     if provider not in _REMOTE or not model:
         raise ValueError(f"{choice.model!r} is not an embedding model: {EXPECTED}")
-    return _remote(choice, model)
+    return _remote(choice, provider)
 
 
 def is_choice(model: str) -> bool:
@@ -42,12 +43,13 @@ def is_choice(model: str) -> bool:
     return model in (PACKAGED, NONE) or (provider in _REMOTE and bool(name.strip()))
 
 
-def _remote(choice: Choice, model: str) -> Embedder:
+def _remote(choice: Choice, provider: str) -> Embedder:
     """One behind HTTP, whose library is loaded for who wants one."""
     remote = importlib.import_module("memory.search.embedding.remote")
-    provider = choice.model.partition(":")[0]
-    api, url = (remote.OpenAI(), OPENAI_URL) if provider == "openai" else (remote.Ollama(), OLLAMA_URL)
-    made: Embedder = remote.RemoteEmbedder(choice.model, remote.Server(api, choice.url or url, model, choice.key))
+    url = choice.url or OPENAI_URL
+    if provider == "ollama":
+        url = f"{(choice.url or OLLAMA_URL).rstrip('/').removesuffix(_OPENAI_API)}{_OPENAI_API}"
+    made: Embedder = remote.RemoteEmbedder(choice.model, url, choice.key)
     return made
 
 

@@ -1,12 +1,11 @@
-"""Embedders behind HTTP: anything that speaks OpenAI's /embeddings, and Ollama."""
+"""Embedders behind HTTP: anything that speaks OpenAI's /embeddings, as Ollama does."""
 
 import asyncio
 import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 
@@ -36,60 +35,17 @@ _SETTINGS = {  # what is probably wrong when a server refuses
 _OF_THE_TEXT = {400, 413, 422}
 
 
-class Dialect(Protocol):
-    """How one kind of server is asked, and how it answers."""
-
-    def path(self) -> str: ...
-    def body(self, model: str, texts: Sequence[str]) -> dict[str, Any]: ...
-    def numbers(self, answer: Any) -> Sequence[Any]:
-        """The vectors in the order of the texts. Raises KeyError, TypeError or ValueError for anything else."""
-        ...
-
-
-class OpenAI:
-    """POST /embeddings."""
-
-    def path(self) -> str:
-        return "/embeddings"
-
-    def body(self, model: str, texts: Sequence[str]) -> dict[str, Any]:
-        return {"model": model, "input": list(texts), "encoding_format": "float"}
-
-    def numbers(self, answer: Any) -> Sequence[Any]:
-        rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
-        return [rows[number] for number in range(len(rows))]
-
-
-class Ollama:
-    """POST /api/embed."""
-
-    def path(self) -> str:
-        return "/api/embed"
-
-    def body(self, model: str, texts: Sequence[str]) -> dict[str, Any]:
-        return {"model": model, "input": list(texts), "truncate": True}
-
-    def numbers(self, answer: Any) -> Sequence[Any]:
-        return list(answer["embeddings"])
-
-
-@dataclass(frozen=True)
-class Server:
-    """Where to ask: `url` without the dialect's path, `model` as the server names it."""
-
-    dialect: Dialect
-    url: str
-    model: str
-    key: str = ""
-
-
 class RemoteEmbedder:
-    """Asks a server, at most three times for each call. The first answer says how long its vectors are."""
+    """Asks a server, at most three times for each call. The first answer says how long its vectors are.
 
-    def __init__(self, name: str, server: Server) -> None:
+    `name` is the provider's and the model's, as it is configured; the server knows it without the provider.
+    """
+
+    def __init__(self, name: str, url: str, key: str = "") -> None:
         self.name = name
         self.dimension = 0
-        self._server = server
+        self._url = f"{url.rstrip('/')}/embeddings"
+        self._key = key
         self._session: aiohttp.ClientSession | None = None
 
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
@@ -121,7 +77,9 @@ class RemoteEmbedder:
 
     async def _ask(self, texts: list[str], seconds: float) -> Any:
         try:
-            return await outside(_REQUEST, self._post(self._server.dialect.body(self._server.model, texts)), seconds)
+            model = self.name.partition(":")[2]
+            body = {"model": model, "input": list(texts), "encoding_format": "float"}
+            return await outside(_REQUEST, self._post(body), seconds)
         except aiohttp.InvalidURL:
             raise EmbedderRefused(f"{self.name}: EMBEDDING_BASE_URL is no address") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -133,9 +91,8 @@ class RemoteEmbedder:
         if self._session is None:
             # What is asked goes to the server that was named and to no other.
             self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
-        headers = {"Authorization": f"Bearer {self._server.key}"} if self._server.key else {}
-        url = self._server.url.rstrip("/") + self._server.dialect.path()
-        async with self._session.post(url, json=body, headers=headers, allow_redirects=False) as response:
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        async with self._session.post(self._url, json=body, headers=headers, allow_redirects=False) as response:
             raw = await _read(response)
             if response.status != 200:
                 raise _refusal(self.name, response.status, response.headers, raw)
@@ -146,7 +103,8 @@ class RemoteEmbedder:
 
     def _checked(self, answer: Any, wanted: int) -> list[Embedding]:
         try:
-            numbers = self._server.dialect.numbers(answer)
+            rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
+            numbers = [rows[number] for number in range(len(rows))]
         except (KeyError, TypeError, ValueError):
             raise EmbedderGarbage(f"{self.name} answered something that holds no vectors") from None
         if len(numbers) != wanted:
