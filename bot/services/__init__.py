@@ -9,6 +9,7 @@ from bot.services.agenda import Agenda
 from bot.services.agents import Agents
 from bot.services.archive import Archive
 from bot.services.backups import Backups
+from bot.services.block_settings import BlockSettings
 from bot.services.block_sharing import BlockSharing
 from bot.services.blocks import Blocks
 from bot.services.budgets import Spending
@@ -53,6 +54,7 @@ SERVICES: tuple[type, ...] = (
     Archive,
     Backups,
     Blocks,
+    BlockSettings,
     BlockSharing,
     ConfigurationFile,
     ConstellationCommands,

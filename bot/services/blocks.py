@@ -44,8 +44,9 @@ from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Listing
-from memory.blocks import Block, manual_edits, revert
+from memory.blocks import Block, Operation, manual_edits, revert
 from memory.blocks.changes import Writer, person_writer, played
+from memory.blocks.edits import addition, end_of
 from memory.blocks.history import Past, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
@@ -97,6 +98,11 @@ class EditBlock(OneBlock):
         int | None,
         Param("Version you edited; later changes by others are kept", via=_TERMINAL),
     ] = None
+
+
+class AppendToBlock(OneBlock):
+    text: Annotated[str, Field(min_length=1, max_length=4_000), Param("The text to add")]
+    field: _FieldName = ""
 
 
 class OpenForm(OneBlock):
@@ -227,6 +233,24 @@ class Blocks:
         if text is None:
             raise UserError(_("The new text is missing. An empty text empties the block."))
         return await self._edited(caller, arguments.label, text, seen, lambda _block: field)
+
+    @operation(
+        "memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN,
+        Told(changes=True, keeps=True, file_name="memory.md"),
+    )  # fmt: skip
+    async def append(self, caller: Caller, arguments: AppendToBlock) -> Edited:
+        """What stands there stays."""
+
+        def work(tx: Tx) -> Edited:
+            named = find_named(tx, caller.scope, arguments.label)
+            path = arguments.field or end_of(named.block)
+            added = addition(named.block, path, f"{arguments.text}\n", person_writer(caller.person), self.clock())
+            edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
+            block = edit(lambda document: document.change(added))
+            return Edited(block=named.name, field=path, version=block.version, merged=False, text=block.content)
+
+        with damage_told():
+            return await self.database.write(_CHANGE, work)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
     async def open_form(self, caller: Caller, arguments: OpenForm) -> Writable:

@@ -5,6 +5,7 @@ from bot.secrets import Redactor
 from bot.services.agenda import Agenda
 from bot.services.approvals import Approvals
 from bot.services.archive import Archive
+from bot.services.block_settings import BlockSettings
 from bot.services.block_sharing import BlockSharing
 from bot.services.blocks import Blocks
 from bot.services.change_report import ChangeReport
@@ -43,6 +44,7 @@ def build_registry(
         Agenda(database, people, clock, zone, schedule.changed, schedule.queued),
         Archive(database, people, clock),
         Blocks(database, people, clock, config.memory.checkpoints()),
+        BlockSettings(database, clock),
         BlockSharing(database, people, clock, config.memory.checkpoints()),
         Coordination(database, clock),
         Facts(database, people, clock),

@@ -15,12 +15,15 @@ from memory.blocks.edits import replace_in_block as replace_in_block
 from memory.blocks.edits import set_field as set_field
 from memory.blocks.edits import set_item as set_item
 from memory.blocks.edits import write_block as write_block
+from memory.blocks.lifecycle import NewSettings as NewSettings
 from memory.blocks.lifecycle import archive_block as archive_block
+from memory.blocks.lifecycle import change_block as change_block
 from memory.blocks.lifecycle import create_block as create_block
 from memory.blocks.lifecycle import delete_block as delete_block
 from memory.blocks.lifecycle import ensure_block as ensure_block
 from memory.blocks.lifecycle import load_block as load_block
 from memory.blocks.lifecycle import pin_block as pin_block
+from memory.blocks.lifecycle import restore_block as restore_block
 from memory.blocks.lifecycle import set_viewport as set_viewport
 from memory.blocks.lifecycle import swap_blocks as swap_blocks
 from memory.blocks.lookup import away_blocks as away_blocks

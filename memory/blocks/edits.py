@@ -7,11 +7,12 @@ right to overwrite. What the schema calls read-only the system alone changes. A 
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
 from memory.blocks import containers
-from memory.blocks.document import SYSTEM, BlockDocument, Stamp
+from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
 from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
 from memory.blocks.lifecycle import create_block
 from memory.blocks.lookup import own_block
@@ -28,7 +29,7 @@ from memory.blocks.merge import (
 from memory.blocks.records import Author, Block
 from memory.blocks.rights import Decision, Operation
 from memory.blocks.rows import OpenBlock
-from memory.blocks.schemas import CompositeSchema, LogSchema, MapSchema, outline
+from memory.blocks.schemas import CompositeSchema, FieldType, LogSchema, MapSchema, outline
 from memory.blocks.store import CheckpointPolicy, open_block, save_change
 from memory.blocks.targets import PLAIN, Target, target_of
 from memory.people.audience import Trust
@@ -43,8 +44,29 @@ def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "", 
 
     Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt.
     """
-    add = containers.add_line if own_line else containers.add_text
-    return _change(tx, author, label, path, Operation.APPEND, _now(add, text=text))
+
+    def work(block: Block, document: BlockDocument) -> None:
+        document.change(addition(block, path or end_of(block), text, author.writer, author.now, own_line=own_line))
+
+    return edit_block(tx, author, label, Operation.APPEND, work)
+
+
+def end_of(block: Block) -> str:
+    """The text of a block to which something is added where none is named: the last of its fields that is a text."""
+    fields = block.schema.fields if isinstance(block.schema, MapSchema) else ()
+    return next((each.name for each in reversed(fields) if each.type is FieldType.TEXT and not each.read_only), "")
+
+
+def addition(
+    block: Block, path: str, text: str, by: Writer, at: datetime, *, own_line: bool = True
+) -> Callable[..., None]:
+    """Adds to the end of a text, or an entry to a log. Raises as `append_block`."""
+    target = changeable(block, path, by)
+    if isinstance(target.shape, LogSchema):
+        fields, entry = target.shape.fields, text.strip()
+        value = {fields[0].name: entry} if fields else entry
+        return partial(containers.add_entry, target=target, value=value, at=at, by=by)
+    return partial(containers.add_line if own_line else containers.add_text, target=target, text=text)
 
 
 def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str, path: str = "") -> Block:
@@ -206,13 +228,18 @@ def _now(function: Callable[..., None], **arguments: Any) -> _Change:
 
 def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation, change: _Change) -> Block:
     def work(block: Block, document: BlockDocument) -> None:
-        if block.is_text and path:
-            raise Refused(f"block {block.address} is one text, without fields: use append or replace")
-        if not path and isinstance(block.schema, MapSchema | CompositeSchema):
-            _require_text(block)
-        target = target_of(block.schema, path)
-        if target.read_only and author.writer != SYSTEM:
-            raise BlockRefused(f"{path} of block {block.address} is read only: the system keeps it")
-        change(block, document, target)
+        change(block, document, changeable(block, path, author.writer))
 
     return edit_block(tx, author, label, operation, work)
+
+
+def changeable(block: Block, path: str, writer: Writer) -> Target:
+    """What a path names, if it may be changed. Raises Refused, BlockRefused."""
+    if block.is_text and path:
+        raise Refused(f"block {block.address} is one text, without fields: use append or replace")
+    if not path and isinstance(block.schema, MapSchema | CompositeSchema):
+        _require_text(block)
+    target = target_of(block.schema, path)
+    if target.read_only and writer != SYSTEM:
+        raise BlockRefused(f"{path} of block {block.address} is read only: the system keeps it")
+    return target

@@ -1,6 +1,6 @@
 """Making a block, and what happens to it as a whole: in and out of context, pinned, taken away."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -10,16 +10,17 @@ from memory.blocks import containers
 from memory.blocks.document import Stamp, Writer
 from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
 from memory.blocks.lookup import block_by_id, own_block
-from memory.blocks.records import Author, Block, BlockType, NewBlock
+from memory.blocks.records import CONSTELLATION_OWNER, Author, Block, BlockType, NewBlock
 from memory.blocks.rights import Operation
 from memory.blocks.rows import WarmBlocks
 from memory.blocks.schemas import TEXT, TextSchema, Viewport, dump_schema, outline, require_storable
 from memory.blocks.store import open_block, save_change
 from memory.blocks.targets import PLAIN
+from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
-from memory.store.database import Tx, Value
-from memory.store.errors import BlockExists, BlockRefused, Refused
-from memory.store.ids import BlockId, new_id
+from memory.store.database import Rows, Tx, Value
+from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
+from memory.store.ids import AgentId, BlockId, new_id
 from memory.store.late_indexes import block_words
 from memory.store.plurals import many
 
@@ -125,18 +126,114 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
 
 
 def delete_block(tx: Tx, author: Author, label: str) -> Block:
-    """Take a block away and free its label; the row stays until it is erased. Raises as `archive_block`."""
+    """Take a block away and free its label; the row stays until it is erased. Raises as `archive_block`, and Refused
+    where something still needs it."""
     block, decision = standing_block(tx, author, label, Operation.DELETE)
     require_yes(tx, author, block, Operation.DELETE, decision)
-    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(author.now), block.id))
-    tx.kept(WarmBlocks).take(block.id)
+    remove_block(tx, block, author.now)
     tell_changed(tx, author, block, Operation.DELETE)
     return block
 
 
+def remove_block(tx: Tx, block: Block, now: datetime) -> None:
+    """Take a block away, whoever wants that. Raises Refused with what still needs it."""
+    if needed := _needed_by(tx, block):
+        raise Refused(f"block {block.label} cannot be deleted: {'; '.join(needed)}")
+    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(now), block.id))
+    tx.kept(WarmBlocks).take(block.id)
+
+
+def _needed_by(rows: Rows, block: Block) -> list[str]:
+    label, subject = block.label, f"{block.owner}/{block.label}"
+    asked = rows.all("SELECT id FROM permission_requests WHERE status = 'waiting' AND subject = ?", (subject,))
+    sql = "SELECT a.name FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id WHERE s.block_id = ? ORDER BY 1"
+    shared = [] if block.owner == CONSTELLATION_OWNER else rows.all(sql, (block.id,))
+    sql = "SELECT name FROM agent_groups WHERE instr(pattern_config, json_quote(?)) ORDER BY name"
+    groups = [str(row["name"]) for row in rows.all(sql, (label,))]
+    common = rows.one("SELECT 1 FROM constellation_blocks WHERE label = ?", (label,))
+    reasons = [f"{many(len(asked), 'request')} to change it: approve or deny first"] if asked else []
+    reasons += [f"shared with {', '.join(str(row['name']) for row in shared)}: unshare it first"] if shared else []
+    reasons += [f"the configuration of {', '.join(groups)} names it"] if groups else []
+    reasons += ["carina.toml sets it up for all agents"] if common and block.owner == CONSTELLATION_OWNER else []
+    return reasons
+
+
+def restore_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: datetime) -> Block:
+    """Bring the block of that label back that was deleted last. Raises BlockNotFound, BlockExists."""
+    sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
+             AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
+    if (row := tx.one(sql, (owner, label, audience))) is None:
+        raise BlockNotFound(f"no deleted block {label[:_MOST_LABEL]!r} here")
+    if own_block(tx, owner, label, audience) is not None:
+        raise BlockExists(f"there is a block {label!r} again; rename it, then restore the deleted one")
+    search = block_words(label, row["description"], row["content"])
+    values = (search, to_text(now), row["id"])
+    tx.run("UPDATE memory_blocks SET deleted_at = NULL, search_text = ?, updated_at = ? WHERE id = ?", values)
+    return block_by_id(tx, owner, BlockId(row["id"]))
+
+
+def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, Audience]]:
+    """Whose deleted blocks of that label a scope may see, the newest first."""
+    where, parameters = scope.sql("audience")
+    sql = f"SELECT agent_id, audience FROM memory_blocks WHERE label = ? AND deleted_at IS NOT NULL AND {where}"
+    found = rows.all(f"{sql} ORDER BY deleted_at DESC", (label, *parameters))
+    return [(AgentId(row["agent_id"]), Audience(row["audience"])) for row in found]
+
+
+@dataclass(frozen=True)
+class NewSettings:
+    """What becomes of a block's settings; what is empty stays."""
+
+    label: str = ""
+    description: str = ""
+    limit: int = 0
+    type: BlockType | None = None
+
+
+def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
+    """Rename, describe, resize or retype a block. Raises as `archive_block` and `settle_block`."""
+    block, decision = standing_block(tx, author, label, Operation.CHANGE)
+    require_yes(tx, author, block._replace(type=new.type or block.type), Operation.CHANGE, decision)
+    tell_changed(tx, author, block, Operation.CHANGE)
+    return settle_block(tx, block, new, author.now)
+
+
+def settle_block(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block:
+    """Give a block other settings, whoever wants that. Raises Refused, BlockExists, BlockTooLong."""
+    label, kind = new.label or block.label, new.type or block.type
+    description, limit = new.description or block.description, new.limit or block.char_limit
+    _require_sound(NewBlock(block.owner, label, description, block.audience, block.trust, kind, profile=block.profile))
+    if len(block.content) > limit:
+        raise BlockTooLong(f"block {block.label} holds {len(block.content):,} characters, more than {limit:,}")
+    if kind is not block.type and BlockType.LOG in (kind, block.type):
+        raise Refused(f"block {block.label} is {block.type}: only core, working and archival become one another")
+    if label != block.label:
+        if block.owner == CONSTELLATION_OWNER or block.profile:
+            raise Refused(f"block {block.label} is kept under this label for all agents")
+        if own_block(tx, block.owner, label, block.audience) is not None:
+            raise BlockExists(f"there is a block {label!r} already, for {block.audience}")
+    pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)
+    values = (
+        label,
+        description,
+        limit,
+        kind,
+        int(pinned),
+        block_words(label, description, block.content),
+        to_text(now),
+    )
+    tx.run(
+        "UPDATE memory_blocks SET label = ?, description = ?, char_limit = ?, block_type = ?, pinned = ?,"
+        " search_text = ?, updated_at = ? WHERE id = ?",
+        (*values, block.id),
+    )
+    tx.kept(WarmBlocks).take(block.id)
+    return block_by_id(tx, block.owner, block.id)
+
+
 _INSTEAD = {
     BlockType.CORE: "a core block is always in context",
-    BlockType.LOG: "a log is the system's",
+    BlockType.LOG: "a log keeps its entries",
     BlockType.WORKING: "it is a working block already",
     BlockType.ARCHIVAL: "it is in archival already: load it first",
 }

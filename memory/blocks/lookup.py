@@ -11,6 +11,7 @@ from memory.store.database import Row, Rows
 from memory.store.errors import BlockNotFound
 from memory.store.ids import AgentId, BlockId
 
+_APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)
 _NAMED = 40  # labels listed in an error
 _PLAIN = dump_schema(TEXT)
 
@@ -151,8 +152,9 @@ def _block(row: Row, agent: AgentId) -> Block:
 
 def access_at(kind: BlockType, own: Permission, given: Permission | None, *, shared: bool) -> Permission:
     """What an agent may do to a block of that kind and permission, at what it was given."""
-    if kind is BlockType.LOG:
-        return Permission.READ_ONLY  # the system appends to logs
+    if kind is BlockType.LOG:  # entries stay as they are; logs of the system are read_only
+        level = Permission.APPEND if own in _APPENDS and given in (None, *_APPENDS) else Permission.READ_ONLY
+        return level if given is not None or not shared else Permission.READ_ONLY
     if given is None:
         return own
     if not shared:  # the constellation's block: each agent has its own level, the block's is for the others

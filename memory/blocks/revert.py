@@ -17,6 +17,7 @@ from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
 from memory.blocks.guard import require_fits
 from memory.blocks.history import Archive, Past, past_back_to, past_of
+from memory.blocks.lookup import access_at
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, load_block, sealed_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block
@@ -57,11 +58,11 @@ class Hand:
 
     def right(self, block: Block) -> Permission:
         """What this person may do to a block that they may see."""
-        if block.type is BlockType.LOG:
+        if not self.is_owner and block.about not in self.known:
             return Permission.READ_ONLY
-        if self.is_owner or block.about in self.known:
-            return Permission.READ_WRITE
-        return Permission.READ_ONLY
+        if block.type is BlockType.LOG:
+            return access_at(block.type, block.permission, None, shared=False)
+        return Permission.READ_WRITE
 
 
 @dataclass(frozen=True)
@@ -87,19 +88,19 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
     )
 
 
-def require_hand(hand: Hand, block: Block) -> None:
+def require_hand(hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> None:
     """Raise BlockRefused where a person may not change a block by hand."""
     if not hand.scope.may_use(block.audience):
         raise BlockRefused(f"block {block.label} cannot be seen from here")
-    if decide(hand.right(block), Operation.OVERWRITE) is not Decision.ALLOW:
+    if decide(hand.right(block), operation) is not Decision.ALLOW:
         raise BlockRefused(_not_theirs(block))
     if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
         raise BlockRefused(f"block {block.label} is always in context: ask the agent, it asks for a yes")
 
 
-def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
+def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> Edit:
     """A person's door. Raises BlockRefused at once, and BlockTooLong, BlockCorrupt at the edit."""
-    require_hand(hand, block)
+    require_hand(hand, block, operation)
 
     def edit(change: Callable[[BlockDocument], None]) -> Block:
         writer = person_writer(hand.person)
@@ -120,7 +121,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block) -> Edit:
 
 def _not_theirs(block: Block) -> str:
     if block.type is BlockType.LOG:
-        return f"block {block.label} is a log: only the system writes it"
+        return f"block {block.label} is a log: its entries stay as they are"
     return f"block {block.label} is not about you: only the owner can change it by hand"
 
 

@@ -21,6 +21,7 @@ class Operation(StrEnum):
     APPEND = "append"
     OVERWRITE = "overwrite"
     DELETE = "delete"
+    CHANGE = "change"
     PIN = "pin"
     UNPIN = "unpin"
     ARCHIVE = "archive"
@@ -42,6 +43,7 @@ class Decision(Enum):
 
 _COLUMNS = (Operation.READ, Operation.APPEND, Operation.OVERWRITE, Operation.DELETE)
 _COUNTS_AS = {
+    Operation.CHANGE: Operation.DELETE,
     Operation.PIN: Operation.APPEND,
     Operation.UNPIN: Operation.APPEND,
     Operation.ARCHIVE: Operation.APPEND,
@@ -52,7 +54,7 @@ _COUNTS_AS = {
     Operation.REVERT: Operation.OVERWRITE,
 }
 OF_THE_OWNER = frozenset({Operation.SHARE, Operation.WIDEN})
-"""What takes the admin right of the agent whose block it is: an admin right over another's block is not enough."""
+"""What is for the agent whose block it is: a right over another's block is not enough."""
 
 _YES, _NO, _PARTNER, _HUMAN = Decision
 _RIGHTS = {  # in the order of _COLUMNS
@@ -68,5 +70,6 @@ _RIGHTS = {  # in the order of _COLUMNS
 def decide(permission: Permission, operation: Operation, *, own: bool = True) -> Decision:
     """Whether a permission allows an operation; the one place that says so. `own`: the block is the asking agent's."""
     if operation in OF_THE_OWNER:
-        return _YES if own and permission is Permission.ADMIN else _NO
+        enough = (Permission.ADMIN,) if operation is Operation.WIDEN else (Permission.READ_WRITE, Permission.ADMIN)
+        return _YES if own and permission in enough else _NO
     return _RIGHTS[permission][_COLUMNS.index(_COUNTS_AS.get(operation, operation))]

@@ -77,7 +77,7 @@ def _share(block: Block, agent: str, given: Permission) -> Share:
     if access is given:
         return Share(agent, given, access)
     if block.type is BlockType.LOG:
-        return Share(agent, given, access, "only the system writes a log")
+        return Share(agent, given, access, "entries of a log stay as they are")
     return Share(agent, given, access, f"the block is {block.permission} to its own agent, who can give no more")
 
 

@@ -11,11 +11,13 @@ from memory.blocks import (
     Author,
     BlockType,
     Decision,
+    NewSettings,
     Operation,
     Permission,
     append_block,
     archive_block,
     away_blocks,
+    change_block,
     decide,
     delete_block,
     edit_lines,
@@ -57,6 +59,7 @@ def act(tx: Tx, who: Author, operation: Operation, label: str) -> None:
         Operation.APPEND: lambda: append_block(tx, who, label, "x"),
         Operation.OVERWRITE: lambda: write_block(tx, who, label, "other"),
         Operation.DELETE: lambda: delete_block(tx, who, label),
+        Operation.CHANGE: lambda: change_block(tx, who, label, NewSettings(description="Other words")),
         Operation.PIN: lambda: pin_block(tx, who, label, pinned=True),
         Operation.UNPIN: lambda: pin_block(tx, who, label, pinned=False),
         Operation.ARCHIVE: lambda: archive_block(tx, who, label),
@@ -84,8 +87,13 @@ COLUMN = {
     **dict.fromkeys((Operation.READ,), 0),
     **dict.fromkeys((Operation.APPEND, Operation.PIN, Operation.UNPIN, Operation.ARCHIVE, Operation.LOAD), 1),
     **dict.fromkeys((Operation.OVERWRITE, Operation.SWAP, Operation.ROLLBACK, Operation.UNDO, Operation.REVERT), 2),
-    **dict.fromkeys((Operation.DELETE, Operation.SHARE, Operation.WIDEN), 3),
+    **dict.fromkeys((Operation.DELETE, Operation.CHANGE, Operation.WIDEN), 3),
 }
+SHARES = dict.fromkeys(Permission, "no") | {Permission.READ_WRITE: "yes", Permission.ADMIN: "yes"}
+
+
+def expected_of(permission: Permission, operation: Operation) -> str:
+    return SHARES[permission] if operation is Operation.SHARE else ROWS[permission].split()[COLUMN[operation]]
 
 
 @pytest.mark.parametrize("operation", DOORS)
@@ -94,7 +102,7 @@ def test_every_door_does_what_the_table_says(tx: Tx, permission: Permission, ope
     kind = BlockType.ARCHIVAL if operation is Operation.LOAD else BlockType.WORKING
     made(tx, new(permission=permission, type=kind))
     made(tx, new("away", type=BlockType.ARCHIVAL))
-    expected = ROWS[permission].split()[COLUMN[operation]]
+    expected = expected_of(permission, operation)
     if expected == "yes":
         act(tx, author(), operation, "notes")
         return
@@ -109,7 +117,7 @@ def test_every_door_does_what_the_table_says(tx: Tx, permission: Permission, ope
 def test_every_operation_counts_as_one_column_of_the_table(operation: Operation) -> None:
     for permission in Permission:
         word = {Decision.ALLOW: "yes", Decision.DENY: "no"}.get(decide(permission, operation), "ask")
-        assert word == ROWS[permission].split()[COLUMN[operation]]
+        assert word == expected_of(permission, operation)
 
 
 def test_an_admin_right_over_the_block_of_another_does_not_share_it() -> None:
@@ -155,7 +163,11 @@ def test_a_swap_is_one_step_and_all_or_nothing(tx: Tx) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [(BlockType.CORE, "always in context"), (BlockType.LOG, "read_only"), (BlockType.ARCHIVAL, "load it")],
+    [
+        (BlockType.CORE, "always in context"),
+        (BlockType.LOG, "a log keeps its entries"),
+        (BlockType.ARCHIVAL, "load it"),
+    ],
 )
 def test_only_working_blocks_are_pinned_and_archived(tx: Tx, kind: BlockType, words: str) -> None:
     made(tx, new(type=kind))

@@ -131,8 +131,8 @@ def test_a_strangers_words_enter_a_core_block_that_others_read_only_with_a_yes(
         append_block(tx, writer, "notes", "x")
 
 
-def test_logs_are_appended_by_the_system_only(tx: Tx) -> None:
-    made(tx, new("event_log", type=BlockType.LOG, permission=Permission.ADMIN))
+def test_logs_of_the_system_are_appended_by_the_system_only(tx: Tx) -> None:
+    made(tx, new("event_log", type=BlockType.LOG, permission=Permission.READ_ONLY))
     with pytest.raises(BlockRefused, match="read_only"):
         append_block(tx, author(), "event_log", "x")
     assert append_block(tx, author(writer=SYSTEM), "event_log", "it rained").content == "it rained"

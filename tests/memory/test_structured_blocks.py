@@ -19,6 +19,7 @@ from memory.blocks import (
     set_field,
     set_item,
     set_viewport,
+    write_block,
 )
 from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, agent_writer, job_writer, person_writer, seal
 from memory.blocks.repair import verify_block
@@ -40,6 +41,7 @@ from memory.blocks.schemas import (
 )
 from memory.blocks.store import open_block
 from memory.blocks.targets import target_of
+from memory.blocks.templates import TEMPLATES
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
@@ -272,10 +274,25 @@ def test_a_log_keeps_its_newest_entries_and_shows_the_last_of_them(tx: Tx) -> No
 
 
 def test_a_log_of_the_system_is_read_only_to_agents_whatever_its_schema(tx: Tx) -> None:
-    made(tx, new(type=BlockType.LOG, permission=Permission.ADMIN, schema=LogSchema()))
+    made(tx, new(type=BlockType.LOG, permission=Permission.READ_ONLY, schema=LogSchema()))
     with pytest.raises(BlockRefused, match="read_only"):
         add_item(tx, author(), "notes", "", "x")
     assert "it rained" in add_item(tx, author(writer=SYSTEM), "notes", "", "it rained").content
+
+
+def test_a_log_of_its_own_takes_entries_of_its_agent_and_keeps_them(tx: Tx) -> None:
+    made(tx, new(type=BlockType.LOG, permission=Permission.ADMIN, schema=LogSchema(fields=(Field(name="event"),))))
+    assert "it rained" in append_block(tx, author(), "notes", "it rained").content
+    assert "it snowed" in add_item(tx, author(), "notes", "", {"event": "it snowed"}).content
+    with pytest.raises(BlockRefused, match="append here: no overwrite"):
+        write_block(tx, author(), "notes", "nothing")
+
+
+def test_text_without_a_field_goes_to_the_last_that_is_a_text(tx: Tx) -> None:
+    made(tx, new(schema=TEMPLATES["human"].schema, values={"name": "Olga"}))
+    append_block(tx, author(), "notes", "She likes tea.", own_line=True)
+    assert "name: Olga" in content(tx)
+    assert "context: She likes tea." in content(tx)
 
 
 # ---------------------------------------------------------------- texts in parts, and wrong doors

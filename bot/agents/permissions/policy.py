@@ -67,6 +67,7 @@ class Action(StrEnum):
     WHY = gettext_noop("ask why something was said")
     CHANGE_OWN = gettext_noop("forget or correct what is their own, or keep it to direct messages")
     EDIT_OWN = gettext_noop("edit blocks about themselves and undo changes")
+    BLOCKS = gettext_noop("create, change and delete memory blocks")
     SHARE = gettext_noop("share a block with another agent and stop sharing it")
     WIDEN = gettext_noop("share a block that contains only their own words")
     EDIT_ANY = gettext_noop(
@@ -113,6 +114,7 @@ _LEAST = {
     Action.WHY: Standing.PERSON,
     Action.CHANGE_OWN: Standing.PERSON,
     Action.EDIT_OWN: Standing.PERSON,
+    Action.BLOCKS: Standing.ADMIN,
     Action.SHARE: Standing.OWNER,
     Action.WIDEN: Standing.PERSON,
     Action.EDIT_ANY: Standing.OWNER,

@@ -11,8 +11,10 @@ from bot.agents.seeds import new_block
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.agents.tools.block_description import description_of, size_of
 from memory import blocks
-from memory.blocks import Author, Block, BlockType, NewBlock, Permission, revert, shares
+from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, shares
+from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
+from memory.blocks.guard import require_yes
 from memory.blocks.replay import not_back
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged
@@ -37,6 +39,10 @@ Operation: TypeAlias = Literal[
     "remove_item",
     "share",
     "unshare",
+    "create",
+    "change",
+    "delete",
+    "restore",
 ]
 _NEEDS: dict[str, tuple[str, ...]] = {
     "append": ("content",),
@@ -51,6 +57,7 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "swap": ("load_label",),
     "share": ("agent",),
     "unshare": ("agent",),
+    "create": ("description",),
 }
 _INSTEAD = {
     "write": "; to empty a text, use edit_range from its first line to its last, without content",
@@ -65,7 +72,8 @@ class ContextArguments(Arguments):
         "again; archive: take a working block out of your context; load: bring an archived one back; swap: archive one "
         "and load another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: "
         "which lines of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or "
-        "lists; share, unshare: with another agent"
+        "lists; share, unshare: with another agent; create: a block of your own; change: its label, description, "
+        "limit or type; delete, restore: one of your own with the permission admin"
     )
     label: str = Field(description="the block's label, as in <block:label>")
     content: str = Field(default="", description="append: the text to add; write, edit_range: what to put there")
@@ -79,6 +87,10 @@ class ContextArguments(Arguments):
     load_label: str = Field(default="", description="swap: the archived block to load")
     agent: str = Field(default="", description="share, unshare: the other agent's name")
     permission: Literal["read_only", "append", "read_write"] = Field(default="read_only", description="share")
+    description: str = Field(default="", max_length=500, description="create, change: what belongs in the block")
+    new_label: str = Field(default="", description="change")
+    limit: int = Field(default=0, ge=0, le=100_000, description="create, change: most characters")
+    block_type: Literal["core", "working", "archival"] | None = Field(default=None, description="create, change")
 
     @model_validator(mode="after")
     def _complete(self) -> "ContextArguments":
@@ -113,7 +125,7 @@ class ContextTool(StoreTool[ContextArguments]):
         "there."
     )
     arguments: type[Arguments] = ContextArguments
-    caution = Caution(bound=("operation", "label", "field", "load_label", "agent", "permission"))
+    caution = Caution(bound=("operation", "label", "field", "load_label", "agent", "permission", "new_label"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
         author = author_of(context, arguments.label)
@@ -149,8 +161,32 @@ class ContextTool(StoreTool[ContextArguments]):
             case "unshare":
                 block = shares.unshare_by_agent(tx, author, label, arguments.agent)
                 return _used(block, line(f"{arguments.agent} no longer sees block {block.label}"))
+            case "create" | "change" | "delete" | "restore":
+                return _administer(tx, author, arguments)
             case _:
                 return _move(tx, author, arguments)
+
+
+def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
+    label, scope = arguments.label, author.scope
+    kind = None if arguments.block_type is None else BlockType(arguments.block_type)
+    match arguments.operation:
+        case "create":
+            new = NewBlock(
+                author.agent, label, arguments.description, scope.audience, author.trust, kind or BlockType.WORKING,
+                Permission.ADMIN, arguments.limit or None, pinned=kind in (None, BlockType.WORKING),
+                content=as_written(arguments.content),
+            )  # fmt: skip
+            block, done = blocks.create_block(tx, new, author.writer, author.now), "is there now"
+            require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
+        case "change":
+            new_settings = NewSettings(arguments.new_label, arguments.description, arguments.limit, kind)
+            block, done = blocks.change_block(tx, author, label, new_settings), "is changed"
+        case "delete":
+            block, done = blocks.delete_block(tx, author, label), "is deleted; restore brings it back"
+        case _:
+            block, done = blocks.restore_block(tx, author.agent, label, scope.audience, author.now), "is back"
+    return _used(block, line(f"block {block.label} {done}: {size_of(block)}"))
 
 
 def _look_at(tx: Tx, author: Author, arguments: ContextArguments) -> Block:

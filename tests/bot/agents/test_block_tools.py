@@ -152,9 +152,30 @@ async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: 
     assert "swap needs load_label" in texts[0]
     assert texts[1] == "lines 3 to 4 are not there: the block has 0 lines, counted from 1"
     assert texts[2] == "block human is no working block, so no archive: a core block is always in context"
-    assert texts[3] == "block human is read_write here: no share"
+    assert texts[3] == "block human is that agent's own"
     assert texts[4] == "no block 'nowhere' here; there are: human, persona, scratchpad"
     assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
+
+
+async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        scene = Scene(service)
+        found = await scene.do(
+            call("context", "1", operation="create", label="garden", description="The garden", content="Roses."),
+            call("context", "2", operation="append", label="garden", content="Tulips."),
+            call("context", "3", operation="change", label="garden", new_label="plants", limit=40),
+            call("context", "4", operation="delete", label="plants"),
+            call("context", "5", operation="append", label="plants", content="Lilies."),
+            call("context", "6", operation="restore", label="plants"),
+            call("context", "7", operation="delete", label="human"),
+            call("context", "8", operation="create", label="weeds"),
+        )
+        assert [ok for _text, ok in found] == [True, True, True, True, False, True, False, False]
+        texts = [text for text, _ok in found]
+        rows = "SELECT content FROM memory_blocks WHERE label = 'plants' AND permission = 'admin' AND char_limit = 40"
+        assert await service.column(rows) == ["Roses.\nTulips.\n"]
+    assert texts[6] == "block human is read_write here: no delete"
+    assert "create needs description" in texts[7]
 
 
 async def test_a_private_turn_is_told_which_block_to_write_instead(tmp_path: Path) -> None:

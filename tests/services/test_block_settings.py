@@ -1,0 +1,115 @@
+"""Blocks as wholes, by their commands: made, changed, deleted and brought back."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bot.errors import UserError
+from bot.services.block_settings import BlockSettings, ChangeBlock, CreateBlock, RestoreBlock
+from bot.services.block_sharing import BlockSharing, OneBlock, ShareBlock
+from bot.services.blocks import AppendToBlock, BlockHistory, Blocks, ShowBlock
+from bot.services.caller import owner_at_terminal
+from bot.services.parameters import NoArguments
+from memory import agents
+from memory.agents import Agent
+from memory.blocks import BlockType, NewBlock, Permission, create_block
+from memory.blocks.document import SYSTEM
+from memory.blocks.schemas import Field, LogSchema
+from memory.people.audience import OWNER, Trust
+from memory.store.database import Database
+from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
+from memory.store.migrations import Kind, prepare
+from tests.services.calling import NOW, PEOPLE
+
+_SEED = commit_point("test.block_settings")
+OLGA = owner_at_terminal()
+ADA, BEA = (Agent(AgentId(f"agt_{each}"), name, "", "offline", "x", ()) for each, name in ((1, "Ada"), (2, "Bea")))
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    async with Database.open(tmp_path / "carina.db") as opened:
+        for each in (ADA, BEA):
+            await opened.write(_SEED, partial(agents.seed_agent, agent=each, now=NOW))
+        yield opened
+
+
+@pytest.fixture
+def settings(database: Database) -> BlockSettings:
+    return BlockSettings(database, lambda: NOW)
+
+
+@pytest.fixture
+def blocks(database: Database) -> Blocks:
+    return Blocks(database, PEOPLE, lambda: NOW + timedelta(minutes=1))
+
+
+async def text_of(blocks: Blocks, label: str) -> str:
+    shown = await blocks.show_block(OLGA, ShowBlock(label=label))
+    return "\n".join(part for part in (getattr(shown, "text", ""),) if part)
+
+
+async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockSettings, blocks: Blocks) -> None:
+    await settings.create(OLGA, CreateBlock(label="plans", description="What is planned", type="core", limit=60))
+    await blocks.append(OLGA, AppendToBlock(label="plans", text="Paint the shed."))
+    with pytest.raises(BlockTooLong, match="holds 16 characters, more than 10"):
+        await settings.change(OLGA, ChangeBlock(label="plans", limit=10))
+    await settings.change(OLGA, ChangeBlock(label="plans", rename="garden", description="The garden", type="working"))
+    (row,) = (await blocks.list_blocks(OLGA, NoArguments())).rows
+    assert (row.block, row.type, row.limit, row.description) == ("garden", "working", 60, "The garden")
+    await settings.delete(OLGA, OneBlock(label="garden"))
+    assert (await blocks.list_blocks(OLGA, NoArguments())).rows == ()
+    with pytest.raises(UserError, match="no deleted block 'plans'"):
+        await settings.restore(OLGA, RestoreBlock(label="plans"))
+    await settings.restore(OLGA, RestoreBlock(label="garden"))
+    assert await text_of(blocks, "garden") == "Paint the shed.\n"
+    assert (await blocks.show_history(OLGA, BlockHistory(label="garden"))).versions
+
+
+async def test_names_are_given_once(settings: BlockSettings) -> None:
+    for label in ("one", "two"):
+        await settings.create(OLGA, CreateBlock(label=label, description="Words"))
+    with pytest.raises(BlockExists):
+        await settings.create(OLGA, CreateBlock(label="one", description="Words"))
+    with pytest.raises(BlockExists):
+        await settings.change(OLGA, ChangeBlock(label="one", rename="two"))
+    await settings.delete(OLGA, OneBlock(label="one"))
+    await settings.create(OLGA, CreateBlock(label="one", description="Words"))
+    with pytest.raises(BlockExists, match="again"):
+        await settings.restore(OLGA, RestoreBlock(label="one"))
+    with pytest.raises(UserError, match="no agent 'Cleo'"):
+        await settings.create(OLGA, CreateBlock(label="three", description="Words", agent="Cleo"))
+
+
+async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, database: Database) -> None:
+    await settings.create(OLGA, CreateBlock(label="plans", description="Words"))
+    await BlockSharing(database, PEOPLE, lambda: NOW).share(OLGA, ShareBlock(label="plans", agent="Bea"))
+    await database.write(_SEED, lambda tx: tx.run(
+        """INSERT INTO agent_groups (id, name, pattern_type, pattern_config, created_at, updated_at)
+           VALUES ('grp_1', 'Night', 'sleeptime', '{"block": "plans"}', 'x', 'x')"""
+    ))  # fmt: skip
+    await database.write(_SEED, lambda tx: tx.run(
+        """INSERT INTO permission_requests (id, scope, subject, agent_id, group_id, turn_id, call_id, tool, arguments,
+             digest, covers, pattern, reason, place_id, audience, trust, approvers, status, created_at, expires_at)
+           VALUES (1, 'memory_edit', 'agt_1/plans', 'agt_1', 'grp_1', 1, 'c', 'context', '{}', x'00', '[]', '{}', 'why',
+             'terminal:local', 'owner', 4, '[]', 'waiting', 'x', 'x')"""
+    ))  # fmt: skip
+    with pytest.raises(Refused, match=r"1 request to change it.*shared with Bea.*configuration of Night"):
+        await settings.delete(OLGA, OneBlock(label="plans"))
+
+
+async def test_a_log_of_ones_own_is_appended_by_people(database: Database, blocks: Blocks) -> None:
+    schema = LogSchema(fields=(Field(name="event"),))
+    for label, permission in (("days", Permission.READ_WRITE), ("tool_log", Permission.READ_ONLY)):
+        new = NewBlock(ADA.id, label, "Days", OWNER, Trust.SYSTEM, BlockType.LOG, permission, schema=schema)
+        await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
+    await blocks.append(OLGA, AppendToBlock(label="days", text="It rained."))
+    assert "It rained." in await text_of(blocks, "days")
+    with pytest.raises(BlockRefused, match="its entries stay"):
+        await blocks.append(OLGA, AppendToBlock(label="tool_log", text="x"))
