@@ -27,7 +27,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import ReminderId
 from scheduler.zones import zone_of
-from texts import _
+from texts import _, gettext_noop
 
 T = TypeVar("T")
 
@@ -99,14 +99,7 @@ class ReminderSet(Result):
     note: str
 
     def lines(self, ink: Ink) -> list[str]:
-        said = _(
-            "I will remind you, {when}: {text}{id} {note}",
-            when=self.when,
-            text=ink.text(self.text),
-            id=ink.number(self.id),
-            note=self.note,
-        )
-        return [said.strip()]
+        return [self.told(ink, gettext_noop("I will remind you, {when}: {text}{id} {note}")).strip()]
 
 
 class ReminderRow(Row):
@@ -141,9 +134,7 @@ class EventAdded(Result):
     """An event was written down."""
 
     event: EventRow
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("Added: {line}", line=self.event.line(ink))]
+    phrase = gettext_noop("Added: {event}")
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,24 @@
 """Tables of agents and groups as commands take and give them: keys with values, TOML files, what was changed."""
 
+import json
 import os
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from bot.errors import CallError, UserError
+from bot.config.agent_files import read_exchange
+from bot.errors import CallError, ConfigError, UserError
 from bot.services.caller import Via
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told
-from bot.services.results import Ink, Result, Row
-from texts import _
+from bot.services.results import Ink, Lines, Result, Row
+from texts import _, gettext_noop
 
+_SHOWN = 60  # characters of a value; `--json` has all of it
 HERE = frozenset({Via.TERMINAL})
 CHANGES = Told(via=HERE, changes=True)
 
@@ -34,24 +37,48 @@ class ImportTables(Arguments):
     replace: Annotated[bool, Param("Replace those that already exist")] = False
 
 
-class AgentChange(Row):
-    """What was done with an agent."""
+class ExportTables(Arguments):
+    names: Annotated[tuple[str, ...], Param("What to export (default: all)", metavar="NAME...", positional=True)] = ()
+    output: Annotated[
+        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=HERE)
+    ] = None
 
-    agent: str
+
+class Changed(Row):
+    """What was done with an agent or a group."""
+
+    kind: str
+    name: str
     did: str
 
     def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.agent}: {self.did}")
+        return self.told(ink, "{kind} {name}: {did}", kind=_(self.kind))
 
 
-class GroupChange(Row):
-    """What was done with a group."""
+Changes: TypeAlias = Lines[Changed]
 
-    group: str
-    did: str
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.group}: {self.did}")
+def changed(kind: str, name: str, did: str) -> Changes:
+    """One of them."""
+    return Lines(rows=(Changed(kind=kind, name=name, did=did),), empty="")
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """A table that cannot be is told to whoever wrote it."""
+    try:
+        yield
+    except ConfigError as error:
+        raise UserError(str(error)) from error
+
+
+def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
+    """The tables of one kind in a file. Raises UserError."""
+    with explained():
+        found: Sequence[Any] = getattr(read_exchange(toml, _("the file")), kind)
+    if not found:
+        raise UserError(_("There is no [[{kind}]] in the file.", kind=kind))
+    return found
 
 
 class Exported(Result):
@@ -63,8 +90,7 @@ class Exported(Result):
     file: str
     """Where they were written; empty: nowhere."""
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(_("`carina {kind} import` reads this file.", kind=self.kind))]
+    phrase = gettext_noop("`carina {kind} import` reads this file.")
 
     def data(self) -> dict[str, Any]:
         return {"file": self.file} if self.file else {f"{self.kind}s": list(self.tables)}
@@ -85,9 +111,9 @@ class Exported(Result):
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
                 file.write(self.toml)
         except FileExistsError:
-            raise UserError(_("{path} already exists; nothing was written", path=path)) from None
+            raise UserError(_("{path} already exists, so nothing was written.", path=path)) from None
         except OSError as error:
-            raise UserError(_("{path} cannot be written: {strerror}", path=path, strerror=error.strerror)) from error
+            raise UserError(_("{path} cannot be written: {strerror}.", path=path, strerror=error.strerror)) from error
         return self.model_copy(update={"file": str(path)})
 
 
@@ -100,7 +126,10 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
     for each in given:
         key, equals, value = each.partition("=")
         if not equals or not key.strip():
-            raise CallError(f'--set: found {each!r}; expected KEY=VALUE, such as description="Keeps the calendar"')
+            example = 'description="Keeps the calendar"'
+            raise CallError(
+                _("--set: expected KEY=VALUE, such as {example}; found {given}", example=example, given=each)
+            )
         try:
             found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
         except (tomllib.TOMLDecodeError, KeyError):
@@ -111,30 +140,50 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
 def require_alone(*others: object) -> None:
     """Raise CallError where other settings are given beside a file."""
     if any(others):
-        raise CallError("--from: found other settings beside it; expected it alone")
+        raise CallError(_("--from: give it alone, without other settings"))
 
 
 def beside(name: str, own: Mapping[str, Any], table: Mapping[str, Any] | None) -> str:
     """How something in the database stands to its table in the file of that name."""
     if table is None:
-        return f"not in {name}"
-    keys = differing(own, table)
-    return f"differs from {name}: {', '.join(keys)}" if keys else f"as in {name}"
+        return _("not in {file}", file=name)
+    keys = ", ".join(differing(own, table))
+    return _("differs from {file}: {keys}", file=name, keys=keys) if keys else _("as in {file}", file=name)
 
 
-@dataclass(frozen=True)
-class Difference:
-    """What the database and a file say of one key; without a key, of something that the database does not know."""
+class Difference(Row):
+    """A key that the file and the database do not have alike; without a key, something that is in the file alone."""
 
+    kind: str
     name: str
     key: str = ""
     database: Any = None
     file: Any = None
 
     @classmethod
-    def between(cls, name: str, own: Mapping[str, Any], table: Mapping[str, Any]) -> "list[Difference]":
-        """One for each key that differs."""
-        return [cls(name, key, own.get(key), table.get(key)) for key in differing(own, table)]
+    def between(
+        cls, kind: str, name: str, own: Mapping[str, Any] | None, table: Mapping[str, Any]
+    ) -> "list[Difference]":
+        """One for each key that differs; one without a key for what the database does not know."""
+        if own is None:
+            return [cls(kind=kind, name=name)]
+        keys = differing(own, table)
+        return [cls(kind=kind, name=name, key=key, database=own.get(key), file=table.get(key)) for key in keys]
+
+    def line(self, ink: Ink) -> str:
+        if not self.key:
+            return self.told(ink, gettext_noop("{kind} {name}: not in the database yet; the next start creates it"))
+        values = {"database": ink.text(_short(self.database)), "file": ink.text(_short(self.file))}
+        return self.told(
+            ink, gettext_noop("{kind} {name}, {key}: {database} in the database, {file} in the file"), **values
+        )
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return _("nothing")
+    text = json.dumps(value, ensure_ascii=False, default=sorted)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Collection[str]:

@@ -9,7 +9,6 @@ answers; its memory stays. A hibernated one is asked nothing until it is woken, 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from pydantic import Field
@@ -22,24 +21,29 @@ from bot.agents.rules import Rules
 from bot.agents.seeds import ensure_own_blocks, seed_agent
 from bot.config import Agent as Section
 from bot.config import Config
-from bot.config.agent_files import read_agent, read_exchange, write_exchange
-from bot.errors import CallError, ConfigError, UserError
+from bot.config.agent_files import read_agent, write_exchange
+from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_standing
 from bot.services.agent_tables import (
     CHANGES,
-    HERE,
-    AgentChange,
+    Changed,
+    Changes,
     Difference,
     Exported,
+    ExportTables,
     File,
     ImportTables,
     Settings,
     beside,
+    changed,
+    explained,
     read_settings,
+    read_tables,
     require_alone,
 )
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
+from bot.services.named import find_agent
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
@@ -57,6 +61,11 @@ _SAVE = commit_point("staff.save")
 _ARCHIVE = commit_point("staff.archive")
 _SLEEP = commit_point("staff.sleep")
 
+_IS = {
+    "active": gettext_noop("{agent} is active"),
+    "archived": gettext_noop("{agent} is archived"),
+    "hibernated": gettext_noop("{agent} is hibernated"),
+}
 _HOW = {
     "archived": gettext_noop("; `carina agent restore` restores it"),
     "hibernated": gettext_noop("; `carina agent wake` wakes it"),
@@ -97,15 +106,6 @@ class EditAgent(OneAgent):
     unset: Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")] = ()
 
 
-class ExportAgents(Arguments):
-    names: Annotated[
-        tuple[str, ...], Param("Agents to export (default: all)", metavar="AGENT...", positional=True)
-    ] = ()
-    output: Annotated[
-        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=HERE)
-    ] = None
-
-
 class AgentRow(Row):
     """An agent as it is shown; its settings only to those who may see how the service stands."""
 
@@ -116,9 +116,7 @@ class AgentRow(Row):
     file: str
 
     def line(self, ink: Ink) -> str:
-        asleep = (
-            _(" (hibernated)") if self.status == "hibernated" else _(" (archived)") if self.status == "archived" else ""
-        )
+        asleep = {"hibernated": _(" (hibernated)"), "archived": _(" (archived)")}.get(self.status, "")
         about = f": {ink.text(self.description)}" if self.description else ""
         more = f"; {ink.text('; '.join((self.model, self.file)))}" if self.model else ""
         return f"{ink.text(self.agent)}{asleep}{about}{more}"
@@ -141,10 +139,10 @@ class WholeAgent(Result):
     def lines(self, ink: Ink) -> list[str]:
         tools = [_("{tool} (asks first)", tool=tool) if tool in self.consent else tool for tool in self.tools]
         return [
-            f"{ink.text(self.agent)}: {self.status}, {ink.text(self.file)}",
+            f"{ink.text(_(_IS[self.status], agent=self.agent))}, {ink.text(self.file)}",
             _("- Model: {model}", model=ink.text(self.model)),
-            _("- Groups: {groups}", groups=ink.text(", ".join(self.groups) or "none")),
-            _("- Tools: {tools}", tools=ink.text(", ".join(tools) or "none")),
+            _("- Groups: {groups}", groups=ink.text(", ".join(self.groups) or _("none"))),
+            _("- Tools: {tools}", tools=ink.text(", ".join(tools) or _("none"))),
             *(f"- {ink.text(rule)}" for rule in self.rules),
         ]
 
@@ -154,9 +152,11 @@ class WholeAgent(Result):
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del ink, width
-        head = [f"# {self.status}; in the groups: {', '.join(self.groups) or 'none'}; {self.file}"]
+        groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))
+        head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}; {self.file}"]
         if "tools" not in self.settings:
-            head.append(f"# every tool there is, including those of later versions: {', '.join(self.tools)}")
+            every = _("every tool, including those of later versions: {tools}", tools=", ".join(self.tools))
+            head.append(f"# {every}")
         return "\n".join([*head, self.toml.rstrip("\n")])
 
 
@@ -177,16 +177,15 @@ class Agents:
         del arguments
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         found = await self._read(agents.every_agent if whole else agents.agents)
-        rows = [
-            AgentRow(
+        rows = (
+            AgentRow.from_record(
+                agent,
                 agent=agent.name,
-                status=agent.status,
                 model=(agent.model or self.config.model.default) if whole else "",
-                description=agent.description,
                 file=self._beside_file(agent) if whole else "",
             )
             for agent in found
-        ]
+        )
         return Listing(rows=tuple(rows), empty=_("All agents are archived."))
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Told(file_name="agent.toml"))
@@ -195,49 +194,47 @@ class Agents:
         agent = await self._read(lambda rows: find_agent(rows, arguments.agent))
         member_of = await self._read(lambda rows: [each.name for each in agents.groups_of(rows, agent.id)])
         section = agent_section(agent) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
-        return WholeAgent(
+        return WholeAgent.from_record(
+            agent,
             agent=agent.name,
-            status=agent.status,
             model=agent.model or self.config.model.default,
             groups=tuple(member_of),
             file=self._beside_file(agent),
-            tools=tuple(agent.tools),
-            consent=tuple(agent.consent),
             rules=tuple(Rules.of(agent).sentences()),
             settings=section,
             toml=write_exchange([section]) if section else "",
         )
 
     @operation("agent.create", "Create an agent, or several from a file", Action.AGENTS, CHANGES)
-    async def create(self, _caller: Caller, arguments: CreateAgent) -> Lines[AgentChange]:
+    async def create(self, _caller: Caller, arguments: CreateAgent) -> Changes:
         """Of a table's keys."""
         given = _given(arguments.settings, arguments.prompt)
         if arguments.file is not None:
             require_alone(arguments.name, given)
-            return await self._save(_read_file(arguments.file), replacing=False)
+            return await self.save(read_tables(arguments.file, "agents"), replacing=False)
         if not arguments.name or not given:
-            raise CallError("agent create: expected a name and settings, such as --set description=…, or --from FILE")
-        return await self._save([_section({"name": arguments.name, **given})], replacing=False)
+            raise CallError(_("agent create: give a name and settings, such as --set description=…, or --from FILE"))
+        return await self.save([_section({"name": arguments.name, **given})], replacing=False)
 
     @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES)
-    async def edit(self, _caller: Caller, arguments: EditAgent) -> Lines[AgentChange]:
+    async def edit(self, _caller: Caller, arguments: EditAgent) -> Changes:
         """They hold from its next turn on, whatever the file says."""
         changes = {**_given(arguments.settings, arguments.prompt), **dict.fromkeys(arguments.unset)}
         if not changes:
-            raise CallError("agent edit: expected what to change, such as --set model=offline")
+            raise CallError(_("agent edit: say what to change, such as --set model=offline"))
         if "name" in changes:
-            raise UserError("an agent's name cannot be changed: the file, groups and memory know it by that name")
+            raise UserError(_("An agent keeps its name: the file, groups and memory know it by that."))
         agent = await self._read(lambda rows: find_agent(rows, arguments.agent))
         merged = {**agent_section(agent), **changes}
-        return await self._save([_section({key: value for key, value in merged.items() if value is not None})])
+        return await self.save([_section({key: value for key, value in merged.items() if value is not None})])
 
     @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES)
-    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Lines[AgentChange]:
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
         """Of those that are there the settings are changed only with `replace`."""
-        return await self._save(_read_file(arguments.file), replacing=arguments.replace)
+        return await self.save(read_tables(arguments.file, "agents"), replacing=arguments.replace)
 
     @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Told(file_name="agents.toml"))
-    async def export(self, _caller: Caller, arguments: ExportAgents) -> Exported:
+    async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
         """These, or all that are not archived, as TOML."""
         names = arguments.names
         read = await self._read(
@@ -248,13 +245,13 @@ class Agents:
         return exported.written(arguments.output)
 
     @operation("agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES)
-    async def archive(self, _caller: Caller, arguments: OneAgent) -> Lines[AgentChange]:
+    async def archive(self, _caller: Caller, arguments: OneAgent) -> Changes:
         """Give up what it was at."""
 
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
             agent, now = find_agent(tx, arguments.agent), self.approvals.clock()
             if agent.status == "archived":
-                raise UserError(_("{agent_name} is already archived", agent_name=agent.name))
+                raise UserError(_("{agent} is already archived.", agent=agent.name))
             agents.set_status(tx, agent.id, "archived", now)
             ended = turns.open_of_agent(tx, agent.id)
             for turn in ended:
@@ -266,37 +263,38 @@ class Agents:
 
         agent, ended = await self.approvals.database.write(_ARCHIVE, work, durable=True)
         self.moved(ended)
-        ended_turns = "; " + ngettext("{count} answer ended", "{count} answers ended", len(ended)) if ended else ""
-        return _done(agent.name, f"archived{ended_turns}; its memory stays")
+        stopped = ngettext("{count} answer was stopped", "{count} answers were stopped", len(ended))
+        return changed("agent", agent.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES)
-    async def restore(self, _caller: Caller, arguments: OneAgent) -> Lines[AgentChange]:
+    async def restore(self, _caller: Caller, arguments: OneAgent) -> Changes:
         """Let it answer again."""
 
         def work(tx: Tx) -> Agent:
             agent = find_agent(tx, arguments.agent)
             if agent.status != "archived":
-                raise UserError(f"{agent.name} is not archived{_(_HOW.get(agent.status, ''))}")
+                raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
             agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
             self._plan(tx, now)
             return agent
 
         agent = await self.approvals.database.write(_ARCHIVE, work, durable=True)
-        return _done(agent.name, "restored")
+        return changed("agent", agent.name, _("restored"))
 
     @operation(
         "agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP,
         Told(changes=True),
     )  # fmt: skip
-    async def hibernate(self, _caller: Caller, arguments: ActiveAgent) -> Lines[AgentChange]:
+    async def hibernate(self, _caller: Caller, arguments: ActiveAgent) -> Changes:
         """It is asked nothing more until it is woken."""
         known = await self._let(arguments.agent, "active", "hibernated")
-        return _done(known, _("hibernated; it finishes its current answers and gets no more until you wake it"))
+        did = _("hibernated; it finishes its current answers and gets no more until you wake it")
+        return changed("agent", known, did)
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Told(changes=True))
-    async def wake(self, _caller: Caller, arguments: HibernatedAgent) -> Lines[AgentChange]:
+    async def wake(self, _caller: Caller, arguments: HibernatedAgent) -> Changes:
         """Let it be asked again."""
-        return _done(await self._let(arguments.agent, "hibernated", "active"), "awake")
+        return changed("agent", await self._let(arguments.agent, "hibernated", "active"), _("awake"))
 
     @suggestions("every agent")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -315,19 +313,12 @@ class Agents:
 
     async def differences(self, tables: Sequence[Section]) -> list[Difference]:
         """How the agents of these tables stand in the database."""
-        known = {each.name: each for each in await self._read(agents.every_agent)}
+        known = {each.name: agent_section(each) for each in await self._read(agents.every_agent)}
         found: list[Difference] = []
         for table in tables:
-            own = known.get(table.name)
             usual = agent_section(agent_row(table, show_name=False))
-            found += (
-                [Difference(table.name)] if own is None else Difference.between(table.name, agent_section(own), usual)
-            )
+            found += Difference.between("agent", table.name, known.get(table.name), usual)
         return found
-
-    async def save(self, sections: Sequence[Section]) -> Lines[AgentChange]:
-        """Create or change agents as these tables say, all of them or none. Raises UserError."""
-        return await self._save(sections)
 
     async def _names(self, status: str = "") -> list[tuple[str, str]]:
         every = await self._read(agents.every_agent)
@@ -339,41 +330,42 @@ class Agents:
         def work(tx: Tx) -> str:
             agent, now = find_agent(tx, name), self.approvals.clock()
             if agent.status != of:
-                raise UserError(f"{agent.name} is {agent.status}, not {of}{_(_HOW.get(agent.status, ''))}")
+                raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
             agents.set_status(tx, agent.id, to, now)
             self._plan(tx, now)
             return agent.name
 
         return await self.approvals.database.write(_SLEEP, work, durable=True)
 
-    async def _save(self, sections: Sequence[Section], *, replacing: bool = True) -> Lines[AgentChange]:
-        """Write agents as these tables say, all of them or none."""
+    async def save(self, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
+        """Create or change agents as these tables say, all of them or none. Raises UserError."""
         now, shown = self.approvals.clock(), self.config.discord.show_names
 
-        def work(tx: Tx) -> Lines[AgentChange]:
+        def work(tx: Tx) -> Changes:
             done = []
             for section in sections:
                 made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)
                 if there is None:
                     seed_agent(tx, made, now)
                 elif not replacing:
-                    raise UserError(
-                        f"there is an agent {section.name} already; `carina agent edit` changes it, and so does "
-                        "`carina agent import FILE --replace`"
+                    text = _(
+                        "There is already an agent {agent}. `carina agent edit` changes it, and so does "
+                        "`carina agent import FILE --replace`.",
+                        agent=section.name,
                     )
+                    raise UserError(text)
                 else:
                     changed = replace(made, id=there.id)
                     agents.change_agent(tx, changed, now)
                     ensure_own_blocks(tx, changed, now)
-                done.append(AgentChange(agent=section.name, did="created" if there is None else "changed"))
+                did = _("created") if there is None else _("changed")
+                done.append(Changed(kind="agent", name=section.name, did=did))
             require_standing(tx, self.config, self.answering)
             self._plan(tx, now)
             return Lines(rows=tuple(done), empty="")
 
-        try:
+        with explained():
             return await self.approvals.database.write(_SAVE, work, durable=True)
-        except ConfigError as error:
-            raise UserError(str(error)) from error
 
     def _plan(self, tx: Tx, now: datetime) -> None:
         """Keep the jobs of what agents do at their times; seen by the scheduler within a minute."""
@@ -389,41 +381,16 @@ class Agents:
         return await self.approvals.database.read(read)
 
 
-def find_agent(rows: Rows, name: str) -> Agent:
-    """The agent of that name, whatever the case of its letters. Raises UserError, which says whom there is."""
-    every = agents.every_agent(rows)
-    found = next((each for each in every if each.name.casefold() == name.strip().casefold()), None)
-    if found is None:
-        raise UserError(f"there is no agent {name[:80]!r}; there are: {', '.join(each.name for each in every)}")
-    return found
-
-
-def _read_file(toml: str) -> Sequence[Section]:
-    try:
-        found = read_exchange(toml, "the file").agents
-    except ConfigError as error:
-        raise UserError(str(error)) from error
-    if not found:
-        raise UserError("the file: found no [[agents]] in it")
-    return found
-
-
 def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
     """Keys of a table. Raises CallError."""
     given = read_settings(settings)
     if prompt is None:
         return given
     if "system_prompt" in given:
-        raise CallError("--prompt-file and system_prompt: found both; expected one of them")
+        raise CallError(_("--prompt-file: system_prompt is given too; give one of them"))
     return {**given, "system_prompt": prompt}
 
 
-def _done(agent: str, did: str) -> Lines[AgentChange]:
-    return Lines(rows=(AgentChange(agent=agent, did=did),), empty="")
-
-
 def _section(settings: Mapping[str, Any]) -> Section:
-    try:
+    with explained():
         return read_agent(settings)
-    except ConfigError as error:
-        raise UserError(str(error)) from error

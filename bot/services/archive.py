@@ -16,6 +16,7 @@ from bot.errors import UserError
 from bot.services.block_names import named_audience, where
 from bot.services.block_results import Widened
 from bot.services.caller import Caller
+from bot.services.named import find_agent
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence, forgotten
@@ -107,23 +108,9 @@ class EntryRow(Row):
 
     @classmethod
     def of(cls, entry: Entry, names: Mapping[AgentId, str]) -> "EntryRow":
-        return cls(
-            id=entry.id,
-            agent=names.get(entry.agent, ""),
-            label=entry.label or "",
-            category=entry.category,
-            tags=entry.tags,
-            importance=entry.importance,
-            reinforcement=entry.reinforcement,
-            metadata=dict(entry.metadata),
-            text=entry.content,
-            people=entry.people,
-            audience=entry.audience,
-            stored=entry.created_at,
-            changed=entry.updated_at,
-            last_seen=entry.last_seen,
-            whole=whole_text(entry),
-        )
+        more = {"agent": names.get(entry.agent, ""), "label": entry.label or "", "text": entry.content}
+        at = {"stored": entry.created_at, "changed": entry.updated_at}
+        return cls.from_record(entry, **more, **at, whole=whole_text(entry))
 
     @property
     def name(self) -> str:
@@ -157,8 +144,8 @@ class WholeEntry(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         row = self.row
-        head = _("{name}, stored", name=row.name) if row.name else "Stored"
-        return [f"{ink.text(head)} {ink.time(row.stored)}", ink.text(row.whole)]
+        named, plain = gettext_noop("{name}, stored {stored}"), gettext_noop("Stored {stored}")
+        return [row.told(ink, named if row.name else plain), ink.text(row.whole)]
 
     def data(self) -> Any:
         return self.row.model_dump(mode="json")
@@ -178,11 +165,13 @@ class Added(Result):
     """What of the request it does not have."""
 
     def lines(self, ink: Ink) -> list[str]:
-        name = f" as {ink.text(self.row.name)}" if self.row.name else ""
-        number = "" if name else ink.number(self.row.id)
-        again = _(" I already knew that; it is stronger now.") if self.already else ""
-        left = f" It did not take on {'; nor '.join(self.not_taken)}." if self.not_taken else ""
-        return [f"Kept{name} by {ink.text(f'{self.row.agent}.{again}{left}')}{number}"]
+        kept, named = gettext_noop("Kept by {agent}.{id}"), gettext_noop("Kept by {agent} as {name}.")
+        said = [self.row.told(ink, named if self.row.name else kept, name=ink.text(self.row.name))]
+        if self.already:
+            said.append(_("I already knew that; it is stronger now."))
+        if self.not_taken:
+            said.append(_("It does not have {parts}.", parts=", ".join(map(ink.text, self.not_taken))))
+        return [" ".join(said)]
 
     def data(self) -> Any:
         return {**self.row.model_dump(mode="json"), "already": self.already, "not_taken": list(self.not_taken)}
@@ -192,10 +181,6 @@ class WidenedEntry(Widened):
     """Which entry was, or would be, made known to whom."""
 
     entry: str
-
-    @property
-    def named(self) -> str:
-        return _("Entry {entry}", entry=self.entry)
 
 
 class SeenBlock(Row):
@@ -211,25 +196,18 @@ class SeenBlock(Row):
 
     @classmethod
     def of(cls, agent: Agent, block: Block) -> "SeenBlock":
-        return cls(
-            agent=agent.name,
-            block=block.label,
-            type=block.type,
-            characters=len(block.content),
-            most=block.char_limit,
-            tokens=estimate_tokens(render_block(block)),
-            audience=block.audience,
-        )
+        sizes = {"characters": len(block.content), "most": block.char_limit}
+        more = {"agent": agent.name, "block": block.label, "tokens": estimate_tokens(render_block(block))}
+        return cls.from_record(block, **sizes, **more)
 
     def line(self, ink: Ink) -> str:
-        head = ink.text(f"{self.block} ({self.agent}, {self.type})")
-        size = _(
-            "{characters} of {most} characters, about {tokens} tokens",
-            characters=f"{self.characters:,}",
-            most=f"{self.most:,}",
-            tokens=f"{self.tokens:,}",
+        return self.told(
+            ink,
+            gettext_noop(
+                "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; read by {readers}"
+            ),
+            readers=readers(Audience(self.audience)),
         )
-        return _("{head}: {size}; read by {readers}", head=head, size=size, readers=readers(Audience(self.audience)))
 
 
 class Context(Listing[SeenBlock]):
@@ -240,11 +218,8 @@ class Context(Listing[SeenBlock]):
     def lines(self, ink: Ink) -> list[str]:
         lines = super().lines(ink)
         total = sum(row.tokens for row in self.rows)
-        return (
-            [*lines, _("- about {total} tokens in total, before the conversation", total=f"{total:,}")]
-            if self.rows
-            else lines
-        )
+        more = [_("- about {total} tokens in total, before the conversation", total=f"{total:,}")] if self.rows else []
+        return [*lines, *more]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del width
@@ -339,8 +314,10 @@ class Archive:
         def look(rows: Rows) -> tuple[Entry, WidenedEntry]:
             entry = _entry(rows, arguments.agent, arguments.entry, scope)
             require_widening_entry(rows, hand, entry, audience)
+            name = archival.shown_name(entry.label, entry.id)
             told = WidenedEntry(
-                entry=archival.shown_name(entry.label, entry.id),
+                named=_("Entry {entry}", entry=name),
+                entry=name,
                 before=where(rows, entry.audience, scope),
                 after=where(rows, audience, scope),
                 audience=str(audience),
@@ -399,29 +376,15 @@ def whole_text(entry: Entry) -> str:
 
 def agents_called(rows: Rows, name: str) -> list[Agent]:
     """The agent of that name, or all: also those that are archived, whose memory stays. Raises UserError."""
-    found = agents.every_agent(rows)
-    named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
-    if name and not named:
-        raise UserError(
-            _(
-                "There is no agent {name}. There are: {agent_name}.",
-                name=repr(name),
-                agent_name=", ".join(agent.name for agent in found),
-            )
-        )
-    return named
+    return [find_agent(rows, name)] if name else agents.every_agent(rows)
 
 
 def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
     """Who keeps what a person adds: the agent of that name, else the one that answered them last, else the first."""
     living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
-        raise UserError(
-            _(
-                "{name} is archived; `carina agent restore` restores it.",
-                name=f"The agent {name}" if name else "Every agent",
-            )
-        )
+        who = _("The agent {name}", name=name) if name else _("Every agent")
+        raise UserError(_("{name} is archived; `carina agent restore` restores it.", name=who))
     last = turns.answered_last(rows, person)
     return next((agent for agent in living if agent.id == last), living[0])
 
@@ -439,10 +402,7 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
             _("There is no entry {label} that you can see here. The list of entries shows them.", label=repr(label))
         )
     if len(found) > 1:
-        which = ", ".join(
-            _("{entry_id} of {of_name}", entry_id=entry.id, of_name=of.name) for of, entry in found.values()
-        )
-        raise UserError(
-            _("Several agents have an entry {label}. Choose one by its ID: {which}.", label=repr(label), which=which)
-        )
+        which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())
+        text = _("Several agents have an entry {label}. Choose one by its ID: {which}.", label=repr(label), which=which)
+        raise UserError(text)
     return next(entry for _of, entry in found.values())

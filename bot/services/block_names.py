@@ -19,10 +19,10 @@ from memory.people.display_names import person_called, spot_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant
-from texts import _
+from texts import _, gettext_noop
 
 _SHOWN = 25  # names in an error
-MOMENTS = "a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how long ago, such as 8h, 2d or 30m"
+MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age such as 8h, 2d or 30m")
 """What `moment_said` takes."""
 _AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -62,7 +62,7 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
 
 def named_audience(text: str) -> Audience:
     """An audience as a person writes it; of a number alone Discord's server or channel. Raises UserError."""
-    kind, _, which = text.strip().partition(":")
+    kind, _colon, which = text.strip().partition(":")
     numbered = kind in ("guild", "channel") and which.isdecimal()
     try:
         return parse_audience(f"{kind}:discord:{which}" if numbered else text.strip())
@@ -96,7 +96,8 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"
     if found:
         raise UserError(_("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there))
-    raise UserError(f"There is no block {name[:80]!r} that can be seen from here; there are: {there}.")
+    words = _("There is no block {name} that you can see here. There are: {there}.", name=repr(name[:80]), there=there)
+    raise UserError(words)
 
 
 def _in_full(named: Named, place: str) -> set[str]:
@@ -118,10 +119,12 @@ def damage_told() -> Iterator[None]:
     try:
         yield
     except UnsoundBlob as error:
-        raise UserError(
-            f"The block is damaged ({error}): `carina memory verify --repair` in the terminal builds it anew from what "
-            "is sound; its text as it stands is kept."
-        ) from error
+        words = _(
+            "The block is damaged ({error}). At a terminal, `carina memory verify --repair` rebuilds it from what is "
+            "sound, and keeps its text.",
+            error=error,
+        )
+        raise UserError(words) from error
 
 
 def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
@@ -156,15 +159,10 @@ def writer_called(names: dict[Writer, str], past: Past, called: str, people: Peo
         if len(found) == 1:
             return found[0]
         if found:
-            raise UserError(
-                _(
-                    "Several writers are called {called}. Choose one: {found}.",
-                    called=repr(called),
-                    found=", ".join(found),
-                )
-            )
-    there = ", ".join(names[writer] for writer in writers) or "nobody"
-    raise UserError(f"{called!r} wrote nothing in this block; who did: {there}.")
+            words = _("Several writers are called {called}. Choose one: {found}.")
+            raise UserError(words.format(called=repr(called), found=", ".join(found)))
+    there = ", ".join(names[writer] for writer in writers) or _("nobody")
+    raise UserError(_("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there))
 
 
 def version_before(past: Past, since: str, now: datetime) -> int:
@@ -185,9 +183,8 @@ def version_before(past: Past, since: str, now: datetime) -> int:
         return made[0] - 1
     moment = moment_said(since, now, UTC)
     if moment is None:
-        raise UserError(
-            f"{since!r} is no moment: a change such as 12, a turn such as 'turn 7', {MOMENTS} (times in UTC)"
-        )
+        words = _("{since} is not a moment. Use a change such as 12, a turn such as 'turn 7', or {moments} (in UTC).")
+        raise UserError(words.format(since=repr(since), moments=_(MOMENTS)))
     return past.since(moment)
 
 
@@ -206,4 +203,6 @@ def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
 def block_name(agent: str | None, label: str, audience: str) -> str:
     """A block for the owner, who may not see what is in others' direct messages."""
     whose = agent or "everybody"
-    return f"{whose}: a block of direct messages" if audience.startswith("person:") else f"{whose}/{label}"
+    if audience.startswith("person:"):
+        return _("{whose}: a block of direct messages", whose=whose)
+    return f"{whose}/{label}"

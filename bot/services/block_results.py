@@ -12,9 +12,15 @@ from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.revert import Done
 from memory.blocks.shares import Share
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _EXCERPT = 40
+_NOW_AT = gettext_noop("Block {block} is now at version {version}.")
+_STATES = {
+    "sound": gettext_noop("sound"),
+    "repaired": gettext_noop("repaired"),
+    "damaged": gettext_noop("damaged"),
+}
 _COLUMNS = ("block", "agent", "type", "readers", "size", "limit", "changed_at")
 Names = Mapping[Writer, str]
 
@@ -58,14 +64,10 @@ class ShownBlock(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         row = self.row
-        size = _(
-            "{text_count} of {limit} characters, version {version}",
-            text_count=f"{len(self.text):,}",
-            limit=f"{row.limit:,}",
-            version=self.version,
-        )
+        more = {"length": f"{len(self.text):,}", "version": str(self.version)}
+        size = row.told(ink, gettext_noop("{length} of {limit} characters, version {version}"), **more)
         head = f"**{ink.text(row.block)}** ({ink.text(row.agent)}, {size})"
-        content = "\n".join(part for part in (self.profile, self.text) if part) or "(empty)"
+        content = "\n".join(part for part in (self.profile, self.text) if part) or _("(empty)")
         return [head, ink.text(row.description), "", content]
 
     def data(self) -> Any:
@@ -139,10 +141,8 @@ class History(Result):
     changes: tuple[ChangeRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        return [
-            ink.text(_("Block {block} has {versions}.", block=self.block, versions=self.versions)),
-            *(each.line(ink) for each in self.changes),
-        ]
+        head = self.told(ink, gettext_noop("Block {block} has {versions}."))
+        return [head, *(each.line(ink) for each in self.changes)]
 
 
 class Diff(Result):
@@ -156,7 +156,7 @@ class Diff(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         found = self._unified()
-        same = _("Versions {older} and {newer} are the same.", older=self.older, newer=self.newer)
+        same = self.told(ink, gettext_noop("Versions {older} and {newer} are the same."))
         return [ink.code("\n".join(found), "diff") if found else same]
 
     def data(self) -> Any:
@@ -193,7 +193,7 @@ class PartRow(Row):
 
     def line(self, ink: Ink) -> str:
         when = "" if self.at is None else ink.time(self.at)
-        who = f"[{self.version}, {ink.text(self.writer)}, {when}]" if self.writer else "[older]"
+        who = f"[{self.version}, {ink.text(self.writer)}, {when}]" if self.writer else _("[older]")
         return "\n".join(f"{who} {ink.text(line)}" for line in self.text.splitlines())
 
 
@@ -205,7 +205,7 @@ class Blame(Result):
     parts: tuple[PartRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        return [line for each in self.parts if (line := each.line(ink))] or ["(empty)"]
+        return [line for each in self.parts if (line := each.line(ink))] or [_("(empty)")]
 
 
 class Edited(Result):
@@ -218,19 +218,12 @@ class Edited(Result):
     text: str
 
     def lines(self, ink: Ink) -> list[str]:
-        field = _("Updated {field}. ", field=self.field) if self.field else ""
-        merged = _(" It keeps what others wrote in the meantime.") if self.merged else ""
-        return [
-            ink.text(
-                _(
-                    "{field}Block {block} is now at version {version}.{merged}",
-                    field=field,
-                    block=self.block,
-                    version=self.version,
-                    merged=merged,
-                )
-            )
+        said = [
+            self.told(ink, gettext_noop("Updated {field}.")) if self.field else "",
+            self.told(ink, _NOW_AT),
+            _("It keeps what others wrote in the meantime.") if self.merged else "",
         ]
+        return [" ".join(filter(None, said))]
 
 
 class WentBack(Result):
@@ -248,38 +241,32 @@ class WentBack(Result):
 
     @classmethod
     def of(cls, block: str, version: int, done: Done) -> "WentBack":
-        return cls(
+        plan = done.plan
+        return cls.from_record(
+            plan,
             block=block,
             version=version,
             text=done.block.content,
             changes=tuple(change.seq for change in done.changes),
-            removed=done.plan.removed,
-            restored=done.plan.restored,
-            not_restored=tuple(done.plan.lost),
-            gone_already=tuple(done.plan.gone),
-            kept=tuple(done.plan.kept),
+            not_restored=tuple(plan.lost),
+            gone_already=tuple(plan.gone),
+            kept=tuple(plan.kept),
         )
 
     def lines(self, ink: Ink) -> list[str]:
-        lines = [_("Block {block} is now at version {version}.", block=self.block, version=self.version)]
+        lines = [_(_NOW_AT, block=self.block, version=self.version)]
         if self.changes:
-            what = "change" if len(self.changes) == 1 else "changes"
-            counts = _(
-                "{removed} removed, {restored} restored",
-                removed=ngettext("{count} character", "{count} characters", self.removed),
-                restored=f"{self.restored:,}",
-            )
-            lines[0] += _(
-                " Undone: {what} {numbers} ({counts}).", what=what, numbers=_numbers(self.changes), counts=counts
-            )
+            removed = ngettext("{count} character removed", "{count} characters removed", self.removed)
+            restored = ngettext("{count} restored", "{count} restored", self.restored)
+            one, more = ngettext_noop("Undone: change {numbers}", "Undone: changes {numbers}")
+            undone = ngettext(one, more, len(self.changes), numbers=_numbers(self.changes))
+            lines[0] += f" {undone} ({removed}, {restored})."
         if self.not_restored:
-            lines.append(
-                _("Not restored, because others have changed this part: {quoted}", quoted=_quoted(self.not_restored))
-            )
+            lines.append(_("Others have changed this part, so it stays: {parts}", parts=_quoted(self.not_restored)))
         if self.gone_already:
-            lines.append(_("Already removed by others: {quoted}", quoted=_quoted(self.gone_already)))
+            lines.append(_("Already removed by others: {parts}", parts=_quoted(self.gone_already)))
         if self.kept:
-            lines.append(_("Left unchanged: {kept}", kept="; ".join(self.kept)))
+            lines.append(_("Left unchanged: {parts}", parts="; ".join(self.kept)))
         return [ink.text(line) for line in lines]
 
 
@@ -307,18 +294,12 @@ class Shares(Result):
     shares: tuple[ShareRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        head = ink.text(_("{agent}'s block {block}", agent=self.agent, block=self.block))
         if not self.shares:
-            return [_("{head} is not shared with anyone.", head=head)]
-        lines = [
-            _(
-                "{head} is shared with {line}, where its readers allow.",
-                head=head,
-                line=", ".join(each.line(ink) for each in self.shares),
-            )
-        ]
-        less = [each for each in self.shares if each.why]
-        return lines + [ink.text(f"In effect {each.agent} has {each.effective}: {each.why}.") for each in less]
+            return [self.told(ink, gettext_noop("{agent}'s block {block} is not shared with anyone."))]
+        text = gettext_noop("{agent}'s block {block} is shared with {others}, where its readers allow.")
+        line = self.told(ink, text, others=", ".join(each.line(ink) for each in self.shares))
+        less = gettext_noop("In effect, {agent} has {effective}: {why}.")
+        return [line, *(each.told(ink, less) for each in self.shares if each.why)]
 
 
 class Widened(Result):
@@ -329,30 +310,26 @@ class Widened(Result):
     audience: str
     text: str
 
-    @property
-    def named(self) -> str:
-        """What it is, as a sentence begins with it."""
-        raise NotImplementedError
+    named: str = Field(exclude=True)
+    """What it is, as a sentence begins with it."""
+    phrase = gettext_noop(
+        "{named} was known in {before}, and is now known in {after} too, as it stands. Its earlier versions are not."
+    )
 
     @property
     def question(self) -> str:
         """What the caller is asked, with all that would be told."""
-        head = f"{self.named}, known in {self.before} until now, would be known in {self.after}"
-        return f"{head}. This is what would be told:\n\n{self.text}\n\nMake it known?"
-
-    def lines(self, ink: Ink) -> list[str]:
-        head = f"{self.named}, known in {self.before} until now, is known in {self.after} now"
-        return [ink.text(f"{head}, as it stands; its past is not.")]
+        text = gettext_noop(
+            "{named} is known in {before}, and would be known in {after} too. This is what would be told:\n\n{text}\n\n"
+            "Make it known?"
+        )
+        return _(text).format_map(dict(self))
 
 
 class WidenedBlock(Widened):
     """The same of a block."""
 
     block: str
-
-    @property
-    def named(self) -> str:
-        return _("Block {block}", block=self.block)
 
 
 class CheckRow(Row):
@@ -363,10 +340,10 @@ class CheckRow(Row):
     found: tuple[str, ...]
 
     def line(self, ink: Ink) -> str:
-        return ink.text(": ".join(filter(None, (f"{self.block}: {self.state}", "; ".join(self.found)))))
+        return ink.text(": ".join(filter(None, (f"{self.block}: {_(_STATES[self.state])}", "; ".join(self.found)))))
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
-        return {**super().cells(ink), "found": "; ".join(self.found)}
+        return {**super().cells(ink), "state": _(_STATES[self.state]), "found": "; ".join(self.found)}
 
 
 def _did(step: Step, before: str, names: Names) -> str:
@@ -389,9 +366,10 @@ def _purpose(change: Change, names: Names) -> str:
             return _("rollback to version {of}", of=change.note.of)
         case Deed.REVERT:
             whose = change.note.whose
-            return f"revert of what {names.get(whose, whose) if whose else 'somebody'} wrote after {change.note.of}"
+            name = names.get(whose, whose) if whose else _("somebody")
+            return _("revert of what {name} wrote after version {of}", name=name, of=change.note.of)
         case Deed.KEPT:
-            return "what an erasure left"
+            return _("what an erasure left")
         case Deed.REDO:
             return _("redo of change {of}", of=change.note.of)
         case _:
@@ -408,9 +386,5 @@ def _quoted(texts: Sequence[str]) -> str:
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    shown = ", ".join(map(str, numbers[:10]))
-    return (
-        shown
-        if len(numbers) <= 10
-        else _("{shown} and {numbers_count} more", shown=shown, numbers_count=len(numbers) - 10)
-    )
+    shown, more = ", ".join(map(str, numbers[:10])), len(numbers) - 10
+    return shown if more <= 0 else _("{shown} and {count} more", shown=shown, count=more)

@@ -12,6 +12,7 @@ from bot.errors import UserError
 from bot.services.block_names import Named, damage_told, find_named, named_audience, named_past, where
 from bot.services.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.caller import Caller
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from memory.blocks import Permission
@@ -78,8 +79,8 @@ class BlockSharing:
             return await self.database.read(lambda rows: _shared(rows, find_named(rows, caller.scope, arguments.label)))
 
         def work(tx: Tx) -> Shares:
-            named = find_named(tx, caller.scope, arguments.label)
-            share_block(tx, named.block, arguments.agent, Permission(arguments.at), self.clock())
+            named, agent = find_named(tx, caller.scope, arguments.label), find_living(tx, arguments.agent)
+            share_block(tx, named.block, agent.name, Permission(arguments.at), self.clock())
             return _shared(tx, named)
 
         return await self.database.write(_SHARE, work)
@@ -143,6 +144,7 @@ def _shared(rows: Rows, named: Named) -> Shares:
 
 def _widened(rows: Rows, named: Named, to: Audience, caller: Caller) -> WidenedBlock:
     return WidenedBlock(
+        named=_("Block {block}", block=named.name),
         block=named.name,
         before=where(rows, named.block.audience, caller.scope),
         after=where(rows, to, caller.scope),

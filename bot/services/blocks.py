@@ -58,7 +58,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt
 from memory.store.faults import commit_point
 from memory.store.ids import BlockId
-from texts import _
+from texts import _, ngettext
 
 T = TypeVar("T")
 
@@ -386,8 +386,8 @@ class Blocks:
             rows.append(CheckRow(block=name, state=state, found=tuple(problems)))
         yield Listing(rows=tuple(rows), empty=_("There are no blocks yet."))
         if damaged := sum(row.state == "damaged" for row in rows):
-            them = "1 block is" if damaged == 1 else f"{damaged} blocks are"
-            raise UserError(f"{them} damaged; `carina memory verify --repair` rebuilds what it can")
+            found = ngettext("{count} block is damaged.", "{count} blocks are damaged.", damaged)
+            raise UserError(f"{found} {_('`carina memory verify --repair` rebuilds what it can.')}")
 
     async def _repair(self, identifier: BlockId) -> Sequence[str]:
         try:
@@ -446,18 +446,9 @@ class Blocks:
 
 def _row(rows: Rows, named: Named, caller: Caller) -> BlockRow:
     block = named.block
-    return BlockRow(
-        block=named.name,
-        id=block.id,
-        agent=named.agent,
-        type=str(block.type),
-        readers=where(rows, block.audience, caller.scope),
-        size=len(block.content),
-        limit=block.char_limit,
-        permission=str(block.permission),
-        description=block.description,
-        changed_at=block.updated_at,
-    )
+    names = {"block": named.name, "agent": named.agent, "readers": where(rows, block.audience, caller.scope)}
+    sizes = {"size": len(block.content), "limit": block.char_limit}
+    return BlockRow.from_record(block, **names, **sizes, changed_at=block.updated_at)
 
 
 def _pairs(names: Iterable[str]) -> Suggestions:

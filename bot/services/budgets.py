@@ -13,22 +13,27 @@ from bot.config.budgets import Budget, check_subject
 from bot.errors import UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
+from bot.services.named import find_agent
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from bot.services.tables import rows_text
-from memory import agents, budgets, usage
+from memory import budgets, usage
 from memory.budgets import Limit
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.usage import Bill, By
-from texts import _, ngettext
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _DECIDE = commit_point("budget.decide")
 _SWEEP = commit_point("budget.sweep")
 _DECIDES = Told(changes=True)
 _GENERAL = ("constellation", "person", "guild")
+_THIS = {
+    "day": gettext_noop("{of}, this day: {left} (until {begins_anew})"),
+    "month": gettext_noop("{of}, this month: {left} (until {begins_anew})"),
+}
 
 _Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
 
@@ -91,34 +96,15 @@ class BudgetRow(Row):
         )
 
     def line(self, ink: Ink) -> str:
-        left = (
-            []
-            if self.usd is None
-            else [_("${usd_left} of ${usd} left", usd_left=f"{self.usd_left:,.4f}", usd=f"{self.usd:,.2f}")]
-        )
+        left = []
+        if self.usd is not None:
+            left = [_("${left} of ${usd} left", left=f"{self.usd_left:,.4f}", usd=f"{self.usd:,.2f}")]
         if self.tokens is not None:
-            left.append(
-                _(
-                    "{tokens_left} of {tokens} tokens left",
-                    tokens_left=f"{self.tokens_left:,}",
-                    tokens=f"{self.tokens:,}",
-                )
-            )
-        if self.usd is not None and self.calls_without_price:
-            left.append(
-                _(
-                    "not counting {calls_without_price} of unknown price",
-                    calls_without_price=ngettext("{count} call", "{count} calls", self.calls_without_price),
-                )
-            )
-        until = ink.time(self.begins_anew)
-        return _(
-            "{of}, this {each}: {left} (until {until})",
-            of=ink.text(self.of),
-            each=self.each,
-            left=", ".join(left),
-            until=until,
-        )
+            left.append(self.told(ink, gettext_noop("{tokens_left} of {tokens} tokens left")))
+        if self.usd is not None and (count := self.calls_without_price):
+            one, more = ngettext_noop("not counting {count} unpriced call", "not counting {count} unpriced calls")
+            left.append(ngettext(one, more, count))
+        return self.told(ink, _THIS[self.each], left=", ".join(left))
 
 
 class BillRow(Row):
@@ -134,15 +120,10 @@ class BillRow(Row):
     def line(self, ink: Ink) -> str:
         money = f"${self.cost_usd:.4f}" if self.unpriced < self.calls else _("price unknown")
         if 0 < self.unpriced < self.calls:
-            money += _(
-                " and {unpriced} of unknown price", unpriced=ngettext("{count} call", "{count} calls", self.unpriced)
-            )
-        tokens = _(
-            "{input_tokens} tokens in, {output_tokens} out",
-            input_tokens=f"{self.input_tokens:,}",
-            output_tokens=f"{self.output_tokens:,}",
-        )
-        return f"{ink.text(self.of)}: {ngettext('{count} call', '{count} calls', self.calls)}, {tokens}, {money}"
+            one, more = ngettext_noop("and {count} unpriced call", "and {count} unpriced calls")
+            money += f" {ngettext(one, more, self.unpriced)}"
+        text = gettext_noop("{of}: {calls}, {input_tokens} tokens in, {output_tokens} out, {money}")
+        return self.told(ink, text, money=money)
 
 
 class Cost(Result):
@@ -157,14 +138,10 @@ class Cost(Result):
         return [{self.by: bill.of, **bill.model_dump(mode="json", exclude={"of"})} for bill in self.bills]
 
     def lines(self, ink: Ink) -> list[str]:
-        head = (
-            _("Last {days}, by {by}:", days=ngettext("{count} day", "{count} days", self.days), by=self.by)
-            if self.bills
-            else _("No model was used.")
-        )
+        head = ngettext("Last {count} day, by {by}:", "Last {count} days, by {by}:", self.days, by=self.by)
         bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
-        limits = ["Budgets:", *self.budgets.lines(ink)] if self.budgets.rows else []
-        return [head, *(f"- {bill.line(ink)}" for bill in bills), *limits]
+        limits = [_("Budgets:"), *self.budgets.lines(ink)] if self.budgets.rows else []
+        return [head if bills else _("No model was used."), *(f"- {bill.line(ink)}" for bill in bills), *limits]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         named = [{self.by: bill.of, **bill.model_dump(exclude={"of"})} for bill in self.bills]
@@ -173,14 +150,9 @@ class Cost(Result):
 
 
 def _together(bills: tuple[BillRow, ...]) -> BillRow:
-    return BillRow(
-        of="together",
-        calls=sum(bill.calls for bill in bills),
-        input_tokens=sum(bill.input_tokens for bill in bills),
-        output_tokens=sum(bill.output_tokens for bill in bills),
-        cost_usd=sum(bill.cost_usd for bill in bills),
-        unpriced=sum(bill.unpriced for bill in bills),
-    )
+    names = (name for name in BillRow.model_fields if name != "of")
+    sums = {name: sum(getattr(bill, name) for bill in bills) for name in names}
+    return BillRow.model_validate({"of": _("together"), **sums})
 
 
 def configured_budgets(config: Config) -> Budgets:
@@ -231,21 +203,13 @@ class Spending:
 
         def work(tx: Tx) -> None:
             kind, _, name = limit.subject.partition(":")
-            if kind == "agent" and agents.agent_named(tx, name) is None:
-                there = ", ".join(each.name for each in agents.every_agent(tx))
-                raise UserError(f"there is no agent {name!r}; there are: {there}")
+            if kind == "agent":
+                find_agent(tx, name)
             budgets.put(tx, limit, caller.person, now)
 
         await self.database.write(_DECIDE, work, durable=True)
         self.kept.decided[limit.subject, limit.period] = limit
-        return Sentence(
-            text=_(
-                "From now on: {subject}, per {period}: {limit_words}.",
-                subject=limit.subject,
-                period=limit.period,
-                limit_words=limit_words(limit),
-            )
-        )
+        return Sentence(text=_("From now on: {limit}.", limit=_whole(limit)))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, _DECIDES)
     async def clear_budget(self, _caller: Caller, arguments: ClearBudget) -> Sentence:
@@ -253,15 +217,11 @@ class Spending:
         named, period = _subject(arguments.of), arguments.period
         done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
         if not done:
-            raise UserError(_("No command set a budget of {named} per {period}.", named=named, period=period))
+            raise UserError(_("No command set a budget of {named} per {period}.", named=named, period=_(period)))
         self.kept.decided.pop((named, period), None)
-        left = self.kept.configured.get((named, period))
-        now = (
-            _("the one in the configuration applies ({limit_words})", limit_words=limit_words(left))
-            if left
-            else _("there is none now")
-        )
-        return Sentence(text=_("Removed: {now}.", now=now))
+        if (left := self.kept.configured.get((named, period))) is None:
+            return Sentence(text=_("Removed. There is no such budget now."))
+        return Sentence(text=_("Removed. The one in the configuration applies: {limit}.", limit=_whole(left)))
 
     @suggestions("spending")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -273,18 +233,7 @@ class Spending:
     async def suggest_set(self, _caller: Caller) -> Suggestions:
         """Budgets that can be cleared."""
         found = [each.limit for each in await self._states() if each.by_command]
-        return [
-            (
-                each.subject,
-                _(
-                    "{subject}, per {period}: {limit_words}",
-                    subject=each.subject,
-                    period=each.period,
-                    limit_words=limit_words(each),
-                ),
-            )
-            for each in found
-        ]
+        return [(each.subject, _whole(each)) for each in found]
 
     async def _states(self) -> list[BudgetState]:
         now = self.clock()
@@ -302,18 +251,19 @@ async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) 
     return made
 
 
-def limit_words(limit: Limit) -> str:
+def _whole(limit: Limit) -> str:
     """A limit for a person."""
     said = [] if limit.usd is None else [f"${limit.usd:,.2f}"]
-    said += [] if limit.tokens is None else [_("{tokens} tokens", tokens=f"{limit.tokens:,}")]
-    return _(" and ").join(said)
+    said += [] if limit.tokens is None else [ngettext("{count} token", "{count} tokens", limit.tokens)]
+    text = _("{of}, per day: {limit}") if limit.period == "day" else _("{of}, per month: {limit}")
+    return text.format(of=limit.subject, limit=_(" and ").join(said))
 
 
 def _subject(text: str) -> str:
     try:
         return check_subject(text)
     except ValueError as error:
-        raise UserError(f"a budget is of {error}; not of {text[:80]!r}") from error
+        raise UserError(_("A budget is of {known}, not of {given}.", known=error, given=repr(text[:80]))) from error
 
 
 def _checked(wanted: SetBudget) -> Limit:
@@ -321,7 +271,5 @@ def _checked(wanted: SetBudget) -> Limit:
     try:
         Budget(subject=subject, period=wanted.period, usd=wanted.usd, tokens=wanted.tokens)
     except ValueError:
-        raise UserError(
-            "a budget is an amount of money or tokens, or both, from 0 on: --usd 2.50, --tokens 100000"
-        ) from None
+        raise UserError(_("Give an amount of money, of tokens, or both, such as --usd 2.50 --tokens 100000.")) from None
     return Limit(subject, wanted.period, wanted.usd, wanted.tokens)

@@ -11,7 +11,6 @@ from bot.services.blocks import Blocks
 from bot.services.change_report import ChangeReport
 from bot.services.coordination import Coordination
 from bot.services.facts import Facts
-from bot.services.imports import Imports
 from bot.services.jobs import Schedule
 from bot.services.known_people import KnownPeople
 from bot.services.person_states import States
@@ -51,7 +50,6 @@ def build_registry(
         KnownPeople(database, clock),
         Settings(config),
         Traces(database, clock),
-        Imports(database, people, clock),
         Projects(database, people, clock),
         schedule,
         ChangeReport(database, people, clock, zone, config.memory.checkpoints()),

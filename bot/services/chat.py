@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bot.errors import UserError
-from bot.services.agents import find_agent
 from bot.services.approvals import Approvals
-from bot.services.groups import find_group
+from bot.services.named import find_agent, find_group
 from bot.services.places import Places
 from memory import agents
 from memory.agents import Group
@@ -41,7 +40,9 @@ class Talking:
         def read(rows: Rows) -> Addressee:
             found = find_agent(rows, name)
             if found.status != "active":
-                raise UserError(_("{name} is {status} and does not answer", name=found.name, status=found.status))
+                raise UserError(
+                    _("{name} is {status}, so it does not answer.", name=found.name, status=_(found.status))
+                )
             here = self.places.answering(place, "")
             groups = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
             if not groups:
@@ -56,7 +57,7 @@ class Talking:
         def read(rows: Rows) -> Addressee:
             found = find_group(rows, name)
             if not agents.answering(rows, found):
-                raise UserError(_("everyone in {name} is archived, so nobody answers", name=found.name))
+                raise UserError(_("Everyone in {name} is archived, so nobody answers.", name=found.name))
             return Addressee(found.name, found.id)
 
         return await self.approvals.database.read(read)

@@ -50,6 +50,7 @@ from bot.services.front_ends import FrontEnds, FrontEndStates
 from bot.services.gaps import Gaps
 from bot.services.groups import Groups
 from bot.services.halt import Halt
+from bot.services.imports import Imports
 from bot.services.inbox import Inbox
 from bot.services.jobs import Schedule
 from bot.services.maintenance import open_backups, open_patrols, open_reminders, open_schedule
@@ -263,6 +264,7 @@ class _Maker:
             open_data_sources(approvals, schedule, deps.owner, config.web.private_hosts),
             *(Databases(shared.constellations), open_backups(config, approvals, schedule), shared.restart),
             *(Halt(shared.halt, self.served.release), Permits(approvals, deps.tools)),
+            Imports(self.database, approvals.people, clock, shared.constellations),
             *(agents, groups, ConfigurationFile(config.file, agents, groups)),
             *(self._status(front_ends, answers.embedding), shared.web_access, self.served.commands),
         )

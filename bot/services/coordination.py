@@ -15,10 +15,11 @@ from bot.agents.context.situation import ago, event_line, handoff_line, task_lin
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
-from memory import activity, agents, coordination, presence
+from memory import activity, coordination, presence
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agents import Agent
 from memory.coordination import By
@@ -31,7 +32,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from sources.text import one_line
-from texts import _
+from texts import _, gettext_noop
 
 T = TypeVar("T")
 
@@ -95,19 +96,11 @@ class EventRow(Row):
 
     @classmethod
     def of(cls, event: Event) -> "EventRow":
-        return cls(
-            at=event.at,
-            kind=event.kind.value,
-            agent=event.agent_name,
-            place=event.place_name,
-            text=event_line(event),
-            importance=event.importance or "",
-            audience=event.audience,
-            details=dict(event.details),
-        )
+        names = {"agent": event.agent_name, "place": event.place_name}
+        return cls.from_record(event, **names, text=event_line(event), importance=event.importance or "")
 
     def line(self, ink: Ink) -> str:
-        return f"{ink.time(self.at)} {ink.text(self.text)}"
+        return self.told(ink, "{at} {text}")
 
 
 class Present(Row):
@@ -131,22 +124,17 @@ class Arranged(Row):
     text: str
 
     def line(self, ink: Ink) -> str:
-        return f"{ink.text(self.text)}{ink.number(self.id)}"
+        return self.told(ink, "{text}")
 
 
 class OpenTask(Arranged):
     status: str
 
-
-class Handed(Row):
-    id: str
-    text: str
-
     def line(self, ink: Ink) -> str:
-        return ink.text(self.text)
+        return self.told(ink, "{text}{id}")
 
 
-class Noted(Handed):
+class Noted(Arranged):
     importance: str
     by: str
 
@@ -156,7 +144,7 @@ class Coordinated(Result):
 
     agents: tuple[Present, ...]
     tasks: tuple[OpenTask, ...]
-    handoffs: tuple[Handed, ...]
+    handoffs: tuple[Arranged, ...]
     notes: tuple[Noted, ...]
 
     def lines(self, ink: Ink) -> list[str]:
@@ -164,7 +152,7 @@ class Coordinated(Result):
         parts: tuple[tuple[str, tuple[Row, ...]], ...] = (
             (_("Open tasks"), self.tasks),
             (_("Handoff notes"), self.handoffs),
-            ("Notes", self.notes),
+            (_("Notes"), self.notes),
         )
         for title, rows in parts:
             if rows:
@@ -177,9 +165,7 @@ class Assigned(Result):
 
     id: str
     to: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("Assigned to {to}.{id}", to=ink.text(self.to), id=ink.number(self.id))]
+    phrase = gettext_noop("Assigned to {to}.{id}")
 
 
 @dataclass(frozen=True)
@@ -230,7 +216,7 @@ class Coordination:
                 ),
                 tasks=tuple(_open_tasks(rows, scope)),
                 handoffs=tuple(
-                    Handed(id=each.id, text=handoff_line(each).removeprefix("- "))
+                    Arranged(id=each.id, text=handoff_line(each).removeprefix("- "))
                     for each in coordination.handoffs(rows, scope, _LISTED)
                 ),
                 notes=tuple(
@@ -248,7 +234,7 @@ class Coordination:
 
         def work(tx: Tx) -> Assigned:
             task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
-            return Assigned(id=task.id, to=task.to_name or "anyone")
+            return Assigned(id=task.id, to=task.to_name or _("anyone"))
 
         return await self._arrange(work)
 
@@ -315,9 +301,7 @@ class Coordination:
 
 def _open_tasks(rows: Rows, scope: Scope) -> list[OpenTask]:
     found = coordination.open_tasks(rows, scope, _LISTED)
-    return [
-        OpenTask(id=each.id, text=task_line(each).removeprefix(f"- {each.id} "), status=each.status) for each in found
-    ]
+    return [OpenTask.from_record(each, text=task_line(each).removeprefix(f"- {each.id} ")) for each in found]
 
 
 def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
@@ -327,17 +311,4 @@ def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
 
 def _agent(rows: Rows, name: str) -> Agent | None:
     """The agent of that name; None for an empty one. Raises UserError."""
-    wanted = name.strip().removeprefix("@").casefold()
-    if not wanted:
-        return None
-    known = agents.agents(rows)
-    found = next((agent for agent in known if agent.name.casefold() == wanted), None)
-    if found is None:
-        raise UserError(
-            _(
-                "There is no agent {name}. There are: {agent_name}.",
-                name=repr(name),
-                agent_name=", ".join(agent.name for agent in known),
-            )
-        )
-    return found
+    return find_living(rows, name) if name.strip() else None

@@ -13,10 +13,10 @@ from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
 from bot.agents.deps import OwnersSide
 from bot.agents.permissions.policy import Action
 from bot.errors import CallError, UserError
-from bot.services.agents import find_agent
 from bot.services.approvals import Approvals
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.jobs import Schedule
+from bot.services.named import NO_FEED, find, find_agent, find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Entry, Ink, Row, Sentence
@@ -29,6 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from sources.web.fetch import Reader, checked_url
 from sources.web.pages import WebRefused
+from texts import _, gettext_noop, ngettext
 
 _ADD = commit_point("data_sources.add")
 _CHANGE = commit_point("data_sources.change")
@@ -94,11 +95,14 @@ class SourceInfo(Row):
     agents: tuple[str, ...]
 
     def line(self, ink: Ink) -> str:
-        read = f"last read {ink.time(self.read)}" if self.read is not None else "not read yet"
-        failed = f"; failed {self.failures} times in a row: {self.error}" if self.error else ""
-        told = f"tells {', '.join(self.agents)}" if self.agents else "tells nobody"
-        state = "paused" if self.paused else f"every {self.every_minutes} minutes"
-        return f"{ink.text(f'{self.name} ({self.type}, {self.address})')}, {state}, {told}, {read}{ink.text(failed)}"
+        parts = [
+            self.told(ink, "{name} ({type}, {address})"),
+            _("paused") if self.paused else ngettext("every minute", "every {count} minutes", self.every_minutes),
+            self.told(ink, gettext_noop("tells {agents}")) if self.agents else _("tells nobody"),
+            self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet"),
+        ]
+        failed = ngettext("failed {count} time in a row", "failed {count} times in a row", self.failures)
+        return ", ".join([*parts, *([f"{failed}: {ink.text(self.error)}"] if self.error else [])])
 
 
 @dataclass(frozen=True)
@@ -121,20 +125,20 @@ class SourceSettings:
         def work(tx: Tx) -> SourceInfo:
             source = data_sources.new(arguments.name, kind, address, arguments.every, OWNER)
             data_sources.add(tx, source, now)
-            agent = find_agent(tx, arguments.agent) if arguments.agent else agents.agents(tx)[0]
+            agent = find_living(tx, arguments.agent)
             data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)
             plan(tx, source, now)
             return _info(tx, source)
 
         row = await self.database.write(_ADD, work, durable=True)
         self.schedule.changed()
-        return Entry(done="Added", row=row)
+        return Entry(done=_("Added"), row=row)
 
     @operation("source.show", "Show a feed, a calendar or a watched folder", Action.SOURCES)
     async def show(self, _caller: Caller, arguments: OneSource) -> Entry[SourceInfo]:
         """With its address, and how it could be read."""
         row = await self.database.read(lambda rows: _info(rows, _named(rows, arguments.source)))
-        return Entry(done="Source", row=row)
+        return Entry(done=_("Source"), row=row)
 
     @operation("source.subscribe", "Tell another agent of a source, or in other words", Action.SOURCES, _CHANGES)
     async def subscribe(self, _caller: Caller, arguments: Subscribe) -> Entry[SourceInfo]:
@@ -145,7 +149,7 @@ class SourceSettings:
             data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), self.clock())
             return _info(tx, source)
 
-        return Entry(done="Changed", row=await self.database.write(_CHANGE, work, durable=True))
+        return Entry(done=_("Changed"), row=await self.database.write(_CHANGE, work, durable=True))
 
     @operation("source.unsubscribe", "Tell an agent of a source no more", Action.SOURCES, _CHANGES)
     async def unsubscribe(self, _caller: Caller, arguments: Unsubscribe) -> Entry[SourceInfo]:
@@ -154,10 +158,10 @@ class SourceSettings:
         def work(tx: Tx) -> SourceInfo:
             source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
             if not data_sources.unsubscribe(tx, agent.id, source.id):
-                raise UserError(f"{agent.name} is not told of {source.name}.")
+                raise UserError(_("{agent} is not told of {source}.", agent=agent.name, source=source.name))
             return _info(tx, source)
 
-        return Entry(done="Changed", row=await self.database.write(_CHANGE, work, durable=True))
+        return Entry(done=_("Changed"), row=await self.database.write(_CHANGE, work, durable=True))
 
     @operation(
         "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
@@ -172,16 +176,16 @@ class SourceSettings:
             data_sources.remove(tx, source.id)
             return source.name
 
-        return Sentence(text=f"Removed {await self.database.write(_REMOVE, work, durable=True)}.")
+        return Sentence(text=_("Removed {name}.", name=await self.database.write(_REMOVE, work, durable=True)))
 
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
         """What kind of source it is and where. Raises CallError, UserError."""
         if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
-            raise CallError("source add: expected one of --feed, --calendar and --folder")
+            raise CallError(_("source add: give one of --feed, --calendar and --folder"))
         if arguments.folder is not None:
             folder = arguments.folder.resolve()
             if not folder.is_dir():
-                raise UserError(f"{folder} is no folder")
+                raise UserError(_("{path} is not a folder.", path=folder))
             return "folder", str(folder)
         url = arguments.feed or arguments.calendar
         try:
@@ -204,23 +208,10 @@ def open_data_sources(
 
 
 def _named(rows: Rows, name: str) -> DataSource:
-    if (found := data_sources.named(rows, name)) is None:
-        known = ", ".join(each.name for each in data_sources.listing(rows)) or "none"
-        raise UserError(f"There is no feed, calendar or folder {name!r}: {known}.")
-    return found
+    return find(data_sources.listing(rows), name, NO_FEED)
 
 
 def _info(rows: Rows, source: DataSource) -> SourceInfo:
     names = {each.id: each.name for each in agents.every_agent(rows)}
     told = tuple(names.get(each.agent, "") for each in data_sources.subscriptions(rows, source.id))
-    return SourceInfo(
-        name=source.name,
-        type=source.type,
-        address=source.address,
-        every_minutes=source.every_minutes,
-        paused=not source.enabled,
-        read=source.synced_at,
-        failures=source.failures,
-        error=source.error,
-        agents=told,
-    )
+    return SourceInfo.from_record(source, paused=not source.enabled, read=source.synced_at, agents=told)

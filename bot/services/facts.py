@@ -11,11 +11,11 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.caller import Caller
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row, Sentence
 from memory import agents
-from memory.agents import Agent
 from memory.knowledge import facts, sessions
 from memory.knowledge.facts import Category, Fact, Source, Statement
 from memory.people.audience import Scope
@@ -24,7 +24,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import FactId, SessionId, snowflakes
-from texts import _, ngettext
+from texts import _
 
 _CHANGE = commit_point("facts.change")
 
@@ -72,28 +72,12 @@ class FactRow(Row):
 
     @classmethod
     def of(cls, fact: Fact) -> "FactRow":
-        return cls(
-            id=str(fact.id),
-            category=fact.category.value,
-            text=fact.text,
-            by=fact.speaker,
-            person=fact.person or "",
-            sessions=fact.reinforcements,
-            shared=fact.shared,
-            confirmed_by=fact.confirmed_by,
-            audience=fact.audience,
-            last_seen=fact.last_seen,
-            written=fact_line(fact).removeprefix("- "),
-        )
+        more = {"by": fact.speaker, "person": fact.person or "", "sessions": fact.reinforcements}
+        return cls.from_record(fact, **more, written=fact_line(fact).removeprefix("- "))
 
     def line(self, ink: Ink) -> str:
-        shared = (
-            _(", known to all, confirmed by {confirmed_by_count}", confirmed_by_count=len(self.confirmed_by))
-            if self.shared
-            else ""
-        )
-        sessions = ngettext("{count} session", "{count} sessions", self.sessions)
-        return f"{ink.text(self.written)} ({sessions}{shared}){ink.number(self.id)}"
+        shared = _(", known to all, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
+        return self.told(ink, "{written} ({sessions}{shared}){id}", shared=shared)
 
 
 @dataclass(frozen=True)
@@ -112,7 +96,7 @@ class Facts:
         selves = self.people.selves(caller.person) if arguments.mine else ()
 
         def read(rows: Rows) -> list[Fact]:
-            of = _agent(rows, arguments.agent).id if arguments.agent else None
+            of = find_living(rows, arguments.agent).id if arguments.agent else None
             return facts.listing(rows, caller.scope, of, selves)
 
         found = await self.database.read(read)
@@ -124,12 +108,12 @@ class Facts:
         said = _statement(arguments.fact, arguments.category)
 
         def work(tx: Tx) -> Fact:
-            agent = _agent(tx, arguments.agent).id
+            agent = find_living(tx, arguments.agent).id
             session = self._session(tx, facts.listing(tx, caller.scope, agent, (caller.person,)), said)
             source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
             return self._learned(tx, said, source, caller.scope)
 
-        return Entry(done="Kept", row=FactRow.of(await self.database.write(_CHANGE, work)))
+        return Entry(done=_("Kept"), row=FactRow.of(await self.database.write(_CHANGE, work)))
 
     @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, _CHANGES)
     async def confirm_fact(self, caller: Caller, arguments: OneFact) -> Entry[FactRow]:
@@ -143,7 +127,7 @@ class Facts:
             facts.learn(tx, [said], source, self.clock())
             return _get(tx, found.id, caller.scope)
 
-        return Entry(done="Confirmed", row=FactRow.of(await self.database.write(_CHANGE, work)))
+        return Entry(done=_("Confirmed"), row=FactRow.of(await self.database.write(_CHANGE, work)))
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, _KEEPS)
     async def correct_fact(self, caller: Caller, arguments: CorrectFact) -> Entry[FactRow]:
@@ -157,7 +141,7 @@ class Facts:
             facts.forget(tx, old.id)
             return self._learned(tx, said, source, caller.scope)
 
-        return Entry(done="Now", row=FactRow.of(await self.database.write(_CHANGE, work)))
+        return Entry(done=_("Now"), row=FactRow.of(await self.database.write(_CHANGE, work)))
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, _CHANGES)
     async def forget_fact(self, caller: Caller, arguments: OneFact) -> Sentence:
@@ -221,24 +205,6 @@ def _number(which: str) -> FactId:
 def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:
     found = facts.get(rows, identifier, scope)
     if found is None:
-        raise Refused(
-            _(
-                "There is no fact {identifier} that you can see here. The list of facts shows them.",
-                identifier=identifier,
-            )
-        )
+        text = _("There is no fact {number} that you can see here. The list of facts shows them.", number=identifier)
+        raise Refused(text)
     return found
-
-
-def _agent(rows: Rows, name: str) -> Agent:
-    found = agents.agents(rows)
-    named = [agent for agent in found if agent.name.casefold() == name.casefold()] if name else found
-    if not named:
-        raise Refused(
-            _(
-                "There is no agent {name}. There are: {agent_name}.",
-                name=repr(name),
-                agent_name=", ".join(agent.name for agent in found),
-            )
-        )
-    return named[0]

@@ -15,20 +15,19 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.results import Entry, Ink, Listing, Result, Row
 from memory import agents, folders
-from memory.agents import Agent
 from memory.folders import Access, File, Folder, NewFolder, disk
 from memory.folders.paths import flat_name, parts_of
 from memory.people.audience import OWNER, Audience, Scope, parse_audience
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
-from texts import _, ngettext
+from texts import _, gettext_noop
 
 T = TypeVar("T")
 
@@ -110,39 +109,14 @@ class FolderRow(Row):
         files, size, passages = folders.sizes(rows, folder.id, _SCOPE)
         names = {agent.id: agent.name for agent in agents.agents(rows)}
         having = [f"{names.get(agent, agent)} ({access})" for agent, access in folders.agents_of(rows, folder.id)]
-        return cls(
-            folder=folder.name,
-            kind=folder.kind,
-            path=folder.path,
-            readers=folder.audience,
-            agents=", ".join(having),
-            files=files,
-            bytes=size,
-            passages=passages,
-            indexed=folder.indexed_at,
-            text=folder.description,
-        )
+        more = {"folder": folder.name, "readers": folder.audience, "agents": ", ".join(having), "files": files}
+        text, indexed = folder.description, folder.indexed_at
+        return cls.from_record(folder, **more, bytes=size, passages=passages, indexed=indexed, text=text)
 
     def line(self, ink: Ink) -> str:
-        size = _(
-            "{files}, {bytes} bytes",
-            files=ngettext("{count} file", "{count} files", self.files),
-            bytes=f"{self.bytes:,}",
-        )
-        about = [size, _("for {agents}", agents=self.agents) if self.agents else _("no agent can use it"), self.text]
-        return ink.text(f"{self.folder}: {'; '.join(filter(None, about))}")
-
-
-class Created(Result):
-    """A folder was made."""
-
-    row: FolderRow
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("Created {line}", line=self.row.line(ink))]
-
-    def data(self) -> dict[str, object]:
-        return self.row.model_dump(mode="json")
+        agents = self.told(ink, gettext_noop("for {agents}")) if self.agents else _("no agent can use it")
+        about = [self.told(ink, gettext_noop("{files}, {bytes} bytes")), agents, ink.text(self.text)]
+        return f"{ink.text(self.folder)}: {'; '.join(filter(None, about))}"
 
 
 class FileRow(Row):
@@ -159,8 +133,8 @@ class FileRow(Row):
         return cls(file=each.name, type=each.content_type, bytes=each.size, indexed=each.indexed_at, note=each.note)
 
     def line(self, ink: Ink) -> str:
-        note = f" ({self.note})" if self.note else ""
-        return ink.text(_("{file}: {bytes} bytes{note}", file=self.file, bytes=f"{self.bytes:,}", note=note))
+        note = f" ({ink.text(self.note)})" if self.note else ""
+        return self.told(ink, gettext_noop("{file}: {bytes} bytes{note}"), note=note)
 
 
 class Attached(Result):
@@ -172,7 +146,7 @@ class Attached(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         may = {"read": _("can read"), "read_write": _("can read and write"), "none": _("cannot use")}[self.access]
-        return [ink.text(_("{agent} {may} {folder} now.", agent=self.agent, may=may, folder=self.folder))]
+        return [self.told(ink, gettext_noop("{agent} {may} {folder} now."), may=may)]
 
 
 class Readers(Result):
@@ -181,18 +155,7 @@ class Readers(Result):
     folder: str
     readers: str
     before: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [
-            ink.text(
-                _(
-                    "{folder} is now for {readers} instead of {before}.",
-                    folder=self.folder,
-                    readers=self.readers,
-                    before=self.before,
-                )
-            )
-        ]
+    phrase = gettext_noop("{folder} is now for {readers} instead of {before}.")
 
 
 class Uploaded(Result):
@@ -204,18 +167,7 @@ class Uploaded(Result):
     note: str
 
     def lines(self, ink: Ink) -> list[str]:
-        note = f" {self.note}" if self.note else ""
-        return [
-            ink.text(
-                _(
-                    "Uploaded to {folder} as {file}, {bytes} bytes.{note}",
-                    folder=self.folder,
-                    file=self.file,
-                    bytes=f"{self.bytes:,}",
-                    note=note,
-                )
-            )
-        ]
+        return [self.told(ink, gettext_noop("Uploaded to {folder} as {file}, {bytes} bytes. {note}")).rstrip()]
 
 
 class Indexed(Result):
@@ -225,17 +177,7 @@ class Indexed(Result):
     files: int
     changed: int
     removed: int
-
-    def lines(self, ink: Ink) -> list[str]:
-        files = ngettext("{count} file", "{count} files", self.files)
-        said = _(
-            "{folder} is indexed: {files}, {changed} new or changed, {removed} removed.",
-            folder=self.folder,
-            files=files,
-            changed=self.changed,
-            removed=self.removed,
-        )
-        return [ink.text(said)]
+    phrase = gettext_noop("{folder} is indexed: {files}, {changed} new or changed, {removed} removed.")
 
 
 class Removed(Result):
@@ -246,12 +188,8 @@ class Removed(Result):
     whole: bool
 
     def lines(self, ink: Ink) -> list[str]:
-        what = (
-            _("{folder} with {files}", folder=self.folder, files=ngettext("{count} file", "{count} files", self.files))
-            if self.whole
-            else _("a file of {folder}", folder=self.folder)
-        )
-        return [ink.text(_("Removed {what}.", what=what))]
+        whole, one = gettext_noop("Removed {folder} with {files}."), gettext_noop("Removed a file of {folder}.")
+        return [self.told(ink, whole if self.whole else one)]
 
 
 @dataclass(frozen=True)
@@ -265,7 +203,7 @@ class Folders:
     clock: Clock
 
     @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, _CHANGES)
-    async def create(self, _caller: Caller, arguments: CreateFolder) -> Created:
+    async def create(self, _caller: Caller, arguments: CreateFolder) -> Entry[FolderRow]:
         """Of a directory of this machine, or one that files are uploaded to."""
         path = arguments.path
         if path is not None and any(part.endswith(":") for part in path.parts[1:]) and not path.exists():
@@ -279,7 +217,7 @@ class Folders:
         def work(tx: Tx) -> FolderRow:
             return FolderRow.of(tx, folders.create(tx, new, now))
 
-        return Created(row=await self.database.write(_CREATE, work))
+        return Entry(done=_("Created"), row=await self.database.write(_CREATE, work))
 
     @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, _READS)
     async def list_folders(self, _caller: Caller, arguments: NoArguments) -> Listing[FolderRow]:
@@ -308,7 +246,7 @@ class Folders:
         now = self.clock()
 
         def work(tx: Tx, folder: Folder) -> Attached:
-            found = _agent(tx, arguments.agent)
+            found = find_living(tx, arguments.agent)
             folders.attach(tx, folder.id, found.id, access, now)
             return Attached(folder=folder.name, agent=found.name, access=access)
 
@@ -319,9 +257,9 @@ class Folders:
         """It can use nothing of it any more."""
 
         def work(tx: Tx, folder: Folder) -> Attached:
-            found = _agent(tx, arguments.agent)
+            found = find_living(tx, arguments.agent)
             if not folders.detach(tx, folder.id, found.id):
-                raise Refused(f"{found.name} does not have the folder {folder.name}")
+                raise UserError(_("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name))
             return Attached(folder=folder.name, agent=found.name, access="none")
 
         return await self._change(arguments.name, work)
@@ -353,7 +291,8 @@ class Folders:
         def work(tx: Tx) -> Uploaded:
             folder = folders.named(tx, name, _SCOPE)
             if folder.kind == "local":
-                raise Refused(f"{name} is the directory {folder.path}: copy the file there, then `carina folder index`")
+                words = _("{folder} is the directory {path}. Copy the file there, then run `carina folder index`.")
+                raise UserError(words.format(folder=name, path=folder.path))
             folders.put(tx, folder, replace(new, people=(PERSON,)), now)
             return Uploaded(folder=name, file=target, bytes=new.size, note=new.note)
 
@@ -368,7 +307,7 @@ class Folders:
         name = arguments.name
         folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
         if folder.kind == "local" and Path(folder.path) in self.database.path.parents:
-            raise UserError(f"{name} holds Carina's own data by now and is not read")
+            raise UserError(_("{folder} now holds Carina's own data, so it is not read.", folder=name))
         changed, finished = 0, False
         while not finished:
             done = await folders.index(self.database, folder, self.clock, _STEP_SECONDS)
@@ -394,9 +333,11 @@ class Folders:
             if not file:
                 return Removed(folder=name, files=folders.remove(tx, folder.id), whole=True)
             if folder.kind == "local":
-                raise Refused(f"{name} is the directory {folder.path}: remove the file there")
+                words = _("{folder} is the directory {path}. Remove the file there.", folder=name, path=folder.path)
+                raise UserError(words)
             if not folders.remove_files(tx, folder.id, [file]):
-                raise Refused(f"there is no file {file!r} in {name}; its list shows which there are")
+                words = _("There is no file {file} in {folder}. `carina folder show` lists them.")
+                raise UserError(words.format(file=repr(file), folder=name))
             return Removed(folder=name, files=1, whole=False)
 
         return await self.database.write(_REMOVE, work)
@@ -417,16 +358,8 @@ def _audience(text: str) -> Audience:
     except ValueError as error:
         raise UserError(str(error)) from None
     if text.startswith("person:"):
-        raise UserError("a folder is for the owner, a server, a channel or everybody, not for one person's messages")
+        raise UserError(_("A folder is for the owner, a server, a channel or everyone, not for one person."))
     return audience
-
-
-def _agent(rows: Rows, name: str) -> Agent:
-    found = agents.agents(rows)
-    for agent in found:
-        if agent.name.casefold() == name.casefold():
-            return agent
-    raise UserError(f"there is no agent {name!r}; there are: {', '.join(agent.name for agent in found)}")
 
 
 def _content(path: Path) -> bytes:
@@ -434,16 +367,21 @@ def _content(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+        raise UserError(_("{path} cannot be read: {error}.", path=path, error=error.strerror)) from None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise UserError(f"{path} is no file: upload files, or make a local folder of a directory")
+        words = _("{path} is not a file. For a directory, use `carina folder create NAME --path DIRECTORY`.", path=path)
+        raise UserError(words)
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(folders.MAX_CONTENT + 1) if status.st_size <= folders.MAX_CONTENT else b""
         if status.st_size > folders.MAX_CONTENT or len(content) > folders.MAX_CONTENT:
-            raise Refused(
-                f"{path} has {status.st_size:,} bytes; a virtual folder takes files of up to {folders.MAX_CONTENT:,}: "
-                "leave it in a directory and make a local folder of that"
+            words = _(
+                "{path} has {size} bytes, and an upload at most {most}. Leave it in a directory, and make a folder of "
+                "that directory.",
+                path=path,
+                size=f"{status.st_size:,}",
+                most=f"{folders.MAX_CONTENT:,}",
             )
+            raise UserError(words)
         return content

@@ -6,7 +6,6 @@ group answers is what the file says until it is decided by command: here with it
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
@@ -16,24 +15,28 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Approver
 from bot.config import Config
 from bot.config import Group as Section
-from bot.config.agent_files import read_exchange, read_group, write_exchange
-from bot.errors import CallError, ConfigError, UserError
+from bot.config.agent_files import read_group, write_exchange
+from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_standing
 from bot.services.agent_tables import (
     CHANGES,
-    HERE,
+    Changed,
+    Changes,
     Difference,
     Exported,
+    ExportTables,
     File,
-    GroupChange,
     ImportTables,
     Settings,
     beside,
+    explained,
     read_settings,
+    read_tables,
     require_alone,
 )
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
+from bot.services.named import find_group
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.places import Places
 from bot.services.registry import Suggestions, Told, operation, suggestions
@@ -45,7 +48,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
-from texts import _
+from texts import _, gettext_noop
 
 T = TypeVar("T")
 
@@ -77,15 +80,6 @@ class AddMember(OneGroup):
 
 class RemoveMember(OneGroup):
     agent: _Agent
-
-
-class ExportGroups(Arguments):
-    names: Annotated[
-        tuple[str, ...], Param("Groups to export (default: all)", metavar="GROUP...", positional=True)
-    ] = ()
-    output: Annotated[
-        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=HERE)
-    ] = None
 
 
 class GroupRow(Row):
@@ -135,16 +129,7 @@ class MemberRow(Row):
         role = f"{member.role}: {member.domain}" if member.domain else member.role
         return cls(agent=agent.name, status=agent.status, role=role, model=member.model or agent.model or usual)
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(
-            _(
-                "{agent}: {status}, {role}, model {model}",
-                agent=self.agent,
-                status=self.status,
-                role=self.role,
-                model=self.model,
-            )
-        )
+    phrase = gettext_noop("{agent}: {status}, {role}, model {model}")
 
 
 class GroupStatus(Result):
@@ -168,19 +153,18 @@ class GroupStatus(Result):
     def _kept(self, ink: Ink) -> Iterator[str]:
         kept = self.state
         if self.speaking and "index" in kept:
-            yield ink.text(
-                _("Next in turn: {speaking}", speaking=self.speaking[int(kept["index"]) % len(self.speaking)])
-            )
+            following = self.speaking[int(kept["index"]) % len(self.speaking)]
+            yield ink.text(_("Next in turn: {agent}", agent=following))
         for key, words in (("used", _("Last asked")), ("fired", _("Last fired"))):
             if kept.get(key):
                 moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
                 told = ", ".join(f"{ink.text(name)} {ink.time(from_text(at))}" for name, at in moments)
                 yield f"{words}: {told}"
-        for key, words in (("checked", _("Last checked")), ("since", "Looks at what happened since")):
+        for key, words in (("checked", _("Last checked")), ("since", _("Looks at what happened since"))):
             if kept.get(key):
                 yield f"{words}: {ink.time(from_text(kept[key]))}"
         if kept.get("above"):
-            yield ink.text(f"Above its threshold: {', '.join(kept['above'])}")
+            yield ink.text(_("Above its threshold: {names}", names=", ".join(kept["above"])))
 
 
 @dataclass(frozen=True)
@@ -241,25 +225,25 @@ class Groups:
         return await self._read(read)
 
     @operation("group.create", "Create a group, or several from a file", Action.AGENTS, CHANGES)
-    async def create(self, _caller: Caller, arguments: CreateGroup) -> Lines[GroupChange]:
+    async def create(self, _caller: Caller, arguments: CreateGroup) -> Changes:
         """Of a table's keys."""
         given = read_settings(arguments.settings)
         if arguments.file is not None:
             require_alone(arguments.name, arguments.member, given)
-            return await self._save(_read_file(arguments.file), replacing=False)
+            return await self.save(read_tables(arguments.file, "groups"), replacing=False)
         members = {"members": list(arguments.member)} if arguments.member else {}
         wanted = {"name": arguments.name, **given, **members}
         if not arguments.name or not wanted.get("members"):
-            raise CallError("group create: expected a name and --member, or --from FILE")
-        return await self._save([_section(wanted)], replacing=False)
+            raise CallError(_("group create: give a name and --member, or --from FILE"))
+        return await self.save([_section(wanted)], replacing=False)
 
     @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES)
-    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Lines[GroupChange]:
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
         """Of those that are there the settings are changed only with `replace`."""
-        return await self._save(_read_file(arguments.file), replacing=arguments.replace)
+        return await self.save(read_tables(arguments.file, "groups"), replacing=arguments.replace)
 
     @operation("group.export", "Export groups with all their settings", Action.EXPORT, Told(file_name="groups.toml"))
-    async def export(self, _caller: Caller, arguments: ExportGroups) -> Exported:
+    async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
         """These, or all of them, as TOML."""
         wanted = await self._read(lambda rows: [find_group(rows, name).name for name in arguments.names])
         sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
@@ -267,28 +251,34 @@ class Groups:
         return exported.written(arguments.output)
 
     @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES)
-    async def add_member(self, _caller: Caller, arguments: AddMember) -> Lines[GroupChange]:
+    async def add_member(self, _caller: Caller, arguments: AddMember) -> Changes:
         """With keys of a member's own table."""
         section, agent = await self._named(arguments.group), arguments.agent
         if _is_in(agent, section):
-            raise UserError(f"{agent} is in {section['name']} already")
+            raise UserError(_("{agent} is already in {group}.", agent=agent, group=section["name"]))
         known = {each.name.casefold(): each.name for each in await self._read(agents.every_agent)}
         said = {key: value for key, value in (("role", arguments.role), ("domain", arguments.domain)) if value}
         own = {**read_settings(arguments.settings), **said}
         member = {"agent": known.get(agent.strip().casefold(), agent), **own}
-        return await self._save([_section({**section, "members": [*section["members"], member]})])
+        return await self.save([_section({**section, "members": [*section["members"], member]})])
 
     @operation("group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES)
-    async def remove_member(self, _caller: Caller, arguments: RemoveMember) -> Lines[GroupChange]:
+    async def remove_member(self, _caller: Caller, arguments: RemoveMember) -> Changes:
         """It stays in others."""
         section, agent = await self._named(arguments.group), arguments.agent
         if not _is_in(agent, section):
             there = ", ".join(read_group(section).names)
-            raise UserError(f"{agent} is not in {section['name']}; there are: {there}")
+            text = _(
+                "{agent} is not in {group}. Its members are: {there}.", group=section["name"], there=there, agent=agent
+            )
+            raise UserError(text)
         left = [each for each in section["members"] if _named(each) != agent.strip().casefold()]
         if not left:
-            raise UserError(f"{agent} is the only one in {section['name']}: a group without members answers nobody")
-        return await self._save([_section({**section, "members": left})])
+            text = _(
+                "{agent} is the only member of {group}, and a group needs one.", agent=agent, group=section["name"]
+            )
+            raise UserError(text)
+        return await self.save([_section({**section, "members": left})])
 
     @suggestions("groups")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -297,43 +287,38 @@ class Groups:
 
     async def differences(self, tables: Sequence[Section]) -> list[Difference]:
         """How the groups of these tables stand in the database; the only one is the default."""
-        known = {each["name"]: each for each in await self._sections()}
+        known = {each["name"]: _comparable(read_group(each)) for each in await self._sections()}
         found: list[Difference] = []
         for table in tables:
             default = table.default or len(tables) == 1
             usual = _comparable(table.model_copy(update={"default": default}))
-            own = known.get(table.name)
-            found += (
-                [Difference(table.name)]
-                if own is None
-                else Difference.between(table.name, _comparable(read_group(own)), usual)
-            )
+            found += Difference.between("group", table.name, known.get(table.name), usual)
         return found
 
-    async def save(self, sections: Sequence[Section]) -> Lines[GroupChange]:
-        """Create or change groups as these tables say, all of them or none. Raises UserError."""
-        return await self._save(sections)
+    async def save(self, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
+        """Create or change groups as these tables say, all of them or none; then where they answer.
 
-    async def _save(self, sections: Sequence[Section], *, replacing: bool = True) -> Lines[GroupChange]:
-        """Write groups as these tables say, all of them or none; then where they answer."""
+        Raises UserError.
+        """
 
-        def work(tx: Tx) -> Lines[GroupChange]:
+        def work(tx: Tx) -> Changes:
             done = []
             for section in sections:
                 there = next((each for each in agents.groups(tx) if each.name == section.name), None)
                 if there is not None and not replacing:
-                    raise UserError(
-                        f"there is a group {section.name} already; `carina group import FILE --replace` changes it"
+                    text = _(
+                        "There is already a group {group}. `carina group import FILE --replace` changes it.",
+                        group=section.name,
                     )
+                    raise UserError(text)
                 make_group(tx, section, self.approvals.clock())
-                done.append(GroupChange(group=section.name, did="created" if there is None else "changed"))
+                did = _("created") if there is None else _("changed")
+                done.append(Changed(kind="group", name=section.name, did=did))
             require_standing(tx, self.config, self.places.answering, sections)
             return Lines(rows=tuple(done), empty="")
 
-        try:
+        with explained():
             done = await self.approvals.database.write(_SAVE, work, durable=True)
-        except ConfigError as error:
-            raise UserError(str(error)) from error
         await self.approvals.database.read(self.places.answering.heed)
         for section in sections:
             await self._place(section)
@@ -374,7 +359,7 @@ def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
 
 
 def _places(section: Mapping[str, Any]) -> list[str]:
-    return [*section["places"], *(["everywhere else"] if section["default"] else [])]
+    return [*section["places"], *([_("everywhere else")] if section["default"] else [])]
 
 
 def _comparable(section: Section) -> dict[str, Any]:
@@ -391,27 +376,6 @@ def _named(member: Mapping[str, Any] | str) -> str:
     return (member if isinstance(member, str) else str(member["agent"])).casefold()
 
 
-def find_group(rows: Rows, name: str) -> Group:
-    """The group of that name, whatever the case of its letters. Raises UserError, which says which there are."""
-    every = agents.groups(rows)
-    found = next((each for each in every if each.name.casefold() == name.strip().casefold()), None)
-    if found is None:
-        raise UserError(f"there is no group {name[:80]!r}; there are: {', '.join(each.name for each in every)}")
-    return found
-
-
-def _read_file(toml: str) -> Sequence[Section]:
-    try:
-        found = read_exchange(toml, "the file").groups
-    except ConfigError as error:
-        raise UserError(str(error)) from error
-    if not found:
-        raise UserError("the file: found no [[groups]] in it")
-    return found
-
-
 def _section(settings: Mapping[str, Any]) -> Section:
-    try:
+    with explained():
         return read_group(settings)
-    except ConfigError as error:
-        raise UserError(str(error)) from error

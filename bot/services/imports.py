@@ -17,6 +17,7 @@ from bot.config.tables import Agent as Section
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Result, Row, Sentence
@@ -25,21 +26,28 @@ from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust, parse_audience
 from memory.portability import import_audit, records
-from memory.portability.import_audit import Outcome, Past
+from memory.portability.import_audit import Outcome
 from memory.portability.records import Left, Note, OldAgent, Record, Talk
 from memory.queue import messages
 from memory.queue.messages import Heard
 from memory.store.clock import Clock
+from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId, PlaceId
-from memory.store.plurals import many
 from sources.terminal import PERSON
+from texts import _, gettext_noop, ngettext
 
 _TAKE = commit_point("imports.take")
 _UNDO = commit_point("imports.undo")
 
+_OUTCOMES = {
+    "carried": gettext_noop("imported"),
+    "changed": gettext_noop("changed"),
+    "known": gettext_noop("imported before"),
+    "refused": gettext_noop("left out"),
+}
 _BATCH = 200
 _SHOWN = 50
 _IMPORTS = Told(via=TERMINAL_ONLY, changes=True, seconds=None)
@@ -72,7 +80,7 @@ class OutcomeRow(Row):
     reason: str
 
     def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.record}: {self.outcome}{f', {self.reason}' if self.reason else ''}")
+        return ink.text(f"{self.record}: {_(_OUTCOMES[self.outcome])}{f', {self.reason}' if self.reason else ''}")
 
 
 class Report(Result):
@@ -91,19 +99,26 @@ class Report(Result):
     listed: tuple[OutcomeRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        would = "Would import" if self.dry_run else "Imported"
-        said = f"{would} {many(self.carried + self.changed, 'record')}, {self.changed} of them changed"
-        known = f"; {self.known:,} were imported before" if self.known else ""
-        head = f"{said}; {many(self.refused, 'record')} left out{known}."
-        names = ", ".join(map(ink.text, self.strangers))
-        others = f"Messages of {names} count as a stranger's. `--as-owner NAME` imports yours as your own."
-        more = "" if self.dry_run else f"Import {self.origin[:16]}: `carina import report`, `carina import undo`."
-        return [head, *(each.line(ink) for each in self.listed), *([others] if names else ()), *filter(None, (more,))]
+        would = gettext_noop("Would import {records}, {changed} of them changed; {refused} left out.")
+        done = gettext_noop("Imported {records}, {changed} of them changed; {refused} left out.")
+        records = ngettext("{count} record", "{count} records", self.carried + self.changed)
+        head = [self.told(ink, would if self.dry_run else done, records=records)]
+        if self.known:
+            head.append(ngettext("{count} was imported before.", "{count} were imported before.", self.known))
+        others = gettext_noop(
+            "Messages of {strangers} count as a stranger's. `--as-owner NAME` imports yours as your own."
+        )
+        more = [self.told(ink, others)] if self.strangers else []
+        if not self.dry_run:
+            text = _("`carina import report` lists imports; `carina import undo {origin}` takes this one back.")
+            more.append(text.format(origin=self.origin[:16]))
+        return [" ".join(head), *(each.line(ink) for each in self.listed), *more]
 
 
 class PastRow(Row):
     """An import as it is listed."""
 
+    constellation: str
     origin: str
     source: str
     at: datetime
@@ -111,13 +126,9 @@ class PastRow(Row):
     changed: int
     refused: int
 
-    @classmethod
-    def of(cls, each: Past) -> "PastRow":
-        return cls(**{**vars(each), "origin": each.origin[:16]})
-
-    def line(self, ink: Ink) -> str:
-        counts = f"{self.carried:,} carried, {self.changed:,} changed, {self.refused:,} left out"
-        return f"{ink.text(self.origin)} ({self.source}), {ink.time(self.at)}: {counts}"
+    phrase = gettext_noop(
+        "{origin} ({source}) into {constellation}, {at}: {carried} carried over, {changed} changed, {refused} left out"
+    )
 
 
 @dataclass(frozen=True)
@@ -148,6 +159,7 @@ class Imports:
     database: Database
     people: People
     clock: Clock
+    constellations: Constellations
 
     @operation("import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _IMPORTS)
     async def chatgpt(self, _caller: Caller, arguments: OneImport) -> Report:
@@ -168,7 +180,7 @@ class Imports:
     async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
         """Every file that ends in .md, in parts where it is long."""
         if not arguments.file.is_dir():
-            raise UserError(f"{arguments.file} is no folder")
+            raise UserError(_("{path} is not a folder.", path=arguments.file))
         return await self._take("markdown", arguments, records.markdown)
 
     @operation("import.v1", "Import an export of version 1 of Pattern", Action.AGENTS, _IMPORTS)
@@ -178,18 +190,22 @@ class Imports:
 
     @operation("import.report", "List imports and what became of their records", Action.AGENTS, Told(via=TERMINAL_ONLY))
     async def report(self, _caller: Caller, arguments: NoArguments) -> Listing[PastRow]:
-        """Newest first."""
+        """Of every constellation, newest first: what was imported under another name stands in that one."""
         del arguments
-        return Listing(
-            rows=tuple(map(PastRow.of, await self.database.read(import_audit.past))), empty="Nothing was imported."
-        )
+        rows = list[PastRow]()
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
+                found = await database.read(import_audit.past)
+            rows += [PastRow.from_record(past, constellation=each.name, origin=past.origin[:16]) for past in found]
+        rows.sort(key=lambda row: row.at, reverse=True)
+        return Listing(rows=tuple(rows), empty=_("Nothing was imported."))
 
     @operation("import.records", "Show what became of each record of an import", Action.AGENTS, Told(via=TERMINAL_ONLY))
     async def show(self, _caller: Caller, arguments: OneOrigin) -> Listing[OutcomeRow]:
         """In their order."""
         origin = await self._origin(arguments.origin)
         found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))
-        return Listing(rows=tuple(map(_shown, found)), empty="It had no records.")
+        return Listing(rows=tuple(map(OutcomeRow.from_record, found)), empty=_("It had no records."))
 
     @operation(
         "import.undo", "Take back an import", Action.AGENTS,
@@ -200,24 +216,26 @@ class Imports:
         origin, now = await self._origin(arguments.origin), self.clock()
         count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, origin, now), durable=True)
         if not count:
-            raise UserError(
-                f"nothing of the import {arguments.origin} is left to take back. If it is a constellation, "
-                "`carina constellation delete` removes it"
+            text = _(
+                "Nothing of the import {origin} is left to take back. If it is a constellation, "
+                "`carina constellation delete` removes it.",
+                origin=arguments.origin,
             )
-        return Sentence(text=f"Took back {many(count, 'record')}.")
+            raise UserError(text)
+        return Sentence(text=ngettext("Took back {count} record.", "Took back {count} records.", count))
 
     async def _origin(self, given: str) -> str:
         found = [each.origin for each in await self.database.read(import_audit.past) if each.origin.startswith(given)]
         if len(set(found)) != 1:
-            raise UserError(f"there is no one import {given!r}; `carina import report` lists them")
+            raise UserError(
+                _("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
+            )
         return found[0]
 
     async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
         """Store records in batches; each batch and what is written down of it are one transaction."""
         if not arguments.audience:
-            raise CallError(
-                "--audience: expected who can see it: owner, public, guild:<id>, channel:<id> or person:<id>"
-            )
+            raise CallError(_("--audience: say who can see it: owner, public, guild:<id>, channel:<id> or person:<id>"))
         try:
             audience = parse_audience(arguments.audience)
         except ValueError as error:
@@ -246,22 +264,16 @@ class Imports:
             counts.update(each.outcome for each in done)
             listed += [each for each in done if each.outcome in ("changed", "refused")]
         return Report(
-            source=source, origin=target.origin, dry_run=arguments.dry_run, carried=counts["carried"],
-            changed=counts["changed"], refused=counts["refused"], known=counts["known"],
+            source=source,
+            origin=target.origin,
+            dry_run=arguments.dry_run,
             strangers=tuple(sorted(strangers))[:_SHOWN],
-            listed=tuple(map(_shown, listed[:_SHOWN])),
-        )  # fmt: skip
+            listed=tuple(map(OutcomeRow.from_record, listed[:_SHOWN])),
+            **{name: counts[name] for name in _OUTCOMES},
+        )
 
     async def _agent(self, name: str) -> AgentId:
-        every = await self.database.read(agents.agents)
-        for each in every:
-            if not name or each.name.casefold() == name.casefold():
-                return each.id
-        raise UserError(f"there is no agent {name!r}; there are: {', '.join(each.name for each in every)}")
-
-
-def _shown(each: Outcome) -> OutcomeRow:
-    return OutcomeRow(record=each.record, outcome=each.outcome, reason=each.reason)
+        return (await self.database.read(lambda rows: find_living(rows, name))).id
 
 
 def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:
@@ -287,7 +299,7 @@ def _known(rows: Rows, each: Record, target: _Target) -> Outcome | None:
     if import_audit.carried(rows, target.source, each.key):
         return Outcome(each.key, "known")
     if isinstance(each, OldAgent) and agents.agent_named(rows, each.name) is not None:
-        return Outcome(each.key, "refused", f"there is an agent {each.name[:60]} already")
+        return Outcome(each.key, "refused", _("There is already an agent {name}.", name=each.name[:60]))
     return None
 
 

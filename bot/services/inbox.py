@@ -65,29 +65,15 @@ class InboxRow(Row):
 
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
-        error = row.last_error
-        return cls(
-            id=row.id,
-            source=row.source,
-            kind=row.kind,
-            place=row.place,
-            place_name=place_named(rows, row.place, scope),
-            status=row.status,
-            attempts=row.attempts,
-            # The words of an error may quote what was said.
-            last_error=error if scope.may_use(row.audience) else error.partition(":")[0],
-            received_at=row.received_at,
-            again_at=row.next_attempt_at,
-        )
+        # The words of an error may quote what was said.
+        error = row.last_error if scope.may_use(row.audience) else row.last_error.partition(":")[0]
+        more = {"place_name": place_named(rows, row.place, scope), "again_at": row.next_attempt_at}
+        return cls.from_record(row, last_error=error, **more)
 
     def line(self, ink: Ink) -> str:
+        what = self.kind.capitalize()
+        head = self.told(ink, gettext_noop("{what} in {place_name}, {received_at}"), what=what)
         error = f": {ink.text(self.last_error)}" if self.last_error else ""
-        head = _(
-            "{capitalize} in {place_name}, {received_at}",
-            capitalize=self.kind.capitalize(),
-            place_name=ink.text(self.place_name),
-            received_at=ink.time(self.received_at),
-        )
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
     def cells(self, ink: Ink) -> dict[str, object]:

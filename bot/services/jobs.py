@@ -23,12 +23,19 @@ from memory.store.faults import commit_point
 from scheduler import triggers
 from scheduler.jobs import Kinds
 from scheduler.triggers import Trigger
-from texts import _
+from texts import _, gettext_noop
 
 _CHANGE = commit_point("job.change")
 _STANDING = commit_point("job.standing")
 
 _LISTED = 200
+_STATES = {
+    "active": gettext_noop("active"),
+    "paused": gettext_noop("paused"),
+    "running": gettext_noop("running"),
+    "done": gettext_noop("done"),
+    "failed": gettext_noop("failed"),
+}
 _log = structlog.get_logger("bot.services.jobs")
 
 
@@ -62,21 +69,15 @@ class JobRow(Row):
 
     @classmethod
     def of(cls, job: Job) -> "JobRow":
-        return cls(
-            id=job.id,
-            when=triggers.words(triggers.load(job.trigger)),
-            state=_state(job),
-            next=_next(job),
-            last=job.last_run_at,
-            outcome=job.last_outcome,
-            text=job.last_detail,
-        )
+        more = {"when": triggers.words(triggers.load(job.trigger)), "state": _state(job), "next": _next(job)}
+        last = {"last": job.last_run_at, "outcome": job.last_outcome, "text": job.last_detail}
+        return cls.from_record(job, **more, **last)
 
     def line(self, ink: Ink) -> str:
-        last = _("; last run {last}, {outcome}", last=ink.time(self.last), outcome=self.outcome) if self.last else ""
+        last = self.told(ink, gettext_noop("; last run {last}, {outcome}")) if self.last else ""
         detail = ink.text(f": {self.text}") if self.last and self.text else ""
-        following = _("next run {next}", next=ink.time(self.next)) if self.next else _("no next run")
-        return f"{ink.text(self.id)} ({self.state}): {following}{last}{detail}"
+        following = self.told(ink, gettext_noop("next run {next}")) if self.next else _("no next run")
+        return f"{ink.text(self.id)} ({_(_STATES[self.state])}): {following}{last}{detail}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class Schedule:
             return jobs.resume(tx, found.id, found.next_at if after is None else after)
 
         found = await self._change(arguments.job, caller, "resume", work)
-        return Entry(done="Resumed", row=JobRow.of(found))
+        return Entry(done=_("Resumed"), row=JobRow.of(found))
 
     @suggestions("jobs")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -165,7 +166,7 @@ class Schedule:
         if found is None:
             raise UserError(_("There is no job {job}. `/jobs list` shows them.", job=repr(job)))
         if not done:
-            raise UserError(_("{job} is {state}, so there is nothing to {act}.", job=job, state=_state(found), act=act))
+            raise UserError(_("{job} is {state}, so nothing was changed.", job=job, state=_(_STATES[_state(found)])))
         _log.info("job_changed", job=job, act=act, by=caller.person, door=caller.approver.door)
         self.changed()
         return found

@@ -16,6 +16,7 @@ from memory.queue import messages
 from memory.store.clock import Clock, from_text
 from memory.store.database import Database, Rows
 from memory.store.ids import place_source
+from texts import _, gettext_noop
 
 _LOOKS = Told(via=TERMINAL_ONLY)
 _MOST = 500
@@ -37,9 +38,10 @@ class KnownRow(Row):
     messages: int
     last: datetime
 
+    phrase = gettext_noop("{name} ({who}): {messages}, last {last}")
+
     def line(self, ink: Ink) -> str:
-        said = "1 message" if self.messages == 1 else f"{self.messages:,} messages"
-        return f"{ink.text(self.name)} ({ink.person(self.person)}): {said}, last {ink.time(self.last)}"
+        return self.told(ink, who=ink.person(self.person))
 
 
 class TripleRow(Row):
@@ -55,8 +57,7 @@ class TripleRow(Row):
     says: str
     at: datetime
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.subject} {self.relation} {self.object} (entry {self.entry})")
+    phrase = gettext_noop("{subject} {relation} {object} (entry {entry})")
 
 
 class Graph(Result):
@@ -67,7 +68,7 @@ class Graph(Result):
     triples: tuple[TripleRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        return [each.line(ink) for each in self.triples] or ["Nothing is known there yet."]
+        return [each.line(ink) for each in self.triples] or [_("Nothing is known there yet.")]
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,8 @@ class KnownPeople:
         """Those who were heard last first."""
         del arguments
 
-        def read(rows: Rows) -> list[KnownRow]:
-            return [
+        def read(rows: Rows) -> tuple[KnownRow, ...]:
+            return tuple(
                 KnownRow(
                     person=row["person_id"],
                     name=row["speaker"],
@@ -92,9 +93,10 @@ class KnownPeople:
                     last=from_text(row["last"]),
                 )
                 for row in messages.speakers(rows, caller.scope, _MOST)
-            ]
+            )
 
-        return Listing(rows=tuple(await self.database.read(read)), empty="Nobody has talked to your agents yet.")
+        empty = _("Nobody has talked to your agents yet.")
+        return Listing(rows=await self.database.read(read), empty=empty)
 
     @operation("graph", "Show what is known of whom, and how it belongs together", Action.READ_MEMORY, _LOOKS)
     async def show_graph(self, caller: Caller, arguments: AskGraph) -> Graph:
@@ -103,16 +105,14 @@ class KnownPeople:
         def read(rows: Rows) -> Graph:
             found, total = graph.shown(rows, arguments.about, caller.scope, arguments.limit)
             triples = tuple(
-                TripleRow(
-                    subject=row["subject"],
-                    subject_kind=row["subject_kind"],
-                    relation=row["relation"],
-                    object=row["object"],
-                    object_kind=row["object_kind"],
-                    agent=row["agent"] or "",
-                    entry=row["entry_id"],
-                    says=row["content"],
-                    at=from_text(row["at"]),
+                TripleRow.model_validate(
+                    {
+                        **dict(row),
+                        "agent": row["agent"] or "",
+                        "entry": row["entry_id"],
+                        "says": row["content"],
+                        "at": from_text(row["at"]),
+                    }
                 )
                 for row in found
             )

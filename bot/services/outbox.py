@@ -71,8 +71,7 @@ class Changed(Result):
     row: UndeliveredRow
     words: str = Field(exclude=True)
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("Message {id} {words}", id=ink.text(self.row.id), words=self.words)]
+    phrase = gettext_noop("Message {id} {words}")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller, Via
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
@@ -95,25 +96,16 @@ class RequestRow(Row):
 
     @classmethod
     def of(cls, rows: Rows, request: Request) -> "RequestRow":
-        return cls(
-            id=str(request.id),
-            tool=request.tool,
+        return cls.from_record(
+            request,
             subject=_subject(rows, request.subject),
-            reason=request.reason,
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_named(rows, request.place, _OWNERS),
-            status=request.status.value,
             asked=request.created_at,
             until=request.expires_at,
         )
 
-    def line(self, ink: Ink) -> str:
-        return _(
-            "{tool}; expires {until}{id}",
-            tool=ink.text(f"{self.tool}: {self.reason}"),
-            until=ink.time(self.until),
-            id=ink.number(self.id),
-        )
+    phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")
 
 
 class GrantRow(Row):
@@ -130,27 +122,20 @@ class GrantRow(Row):
 
     @classmethod
     def of(cls, rows: Rows, grant: Grant) -> "GrantRow":
-        return cls(
-            id=str(grant.id),
+        return cls.from_record(
+            grant,
             scope=grant.kind.value,
             subject=_subject(rows, grant.subject),
             agent=agents.agent(rows, grant.agent).name,
             arguments=dict(grant.pattern),
-            audience=grant.audience,
             by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
             until=grant.expires_at,
         )
 
     def line(self, ink: Ink) -> str:
-        until = _("until you revoke it") if self.until is None else _("until {until}", until=ink.time(self.until))
-        by = self.by or _("somebody who was erased")
-        return _(
-            "{what}, {until}, for {audience}{id}",
-            what=ink.text(self.what),
-            until=until,
-            audience=ink.text(_("{audience}; allowed by {by}", audience=self.audience, by=by)),
-            id=ink.number(self.id),
-        )
+        until = _("until you revoke it") if self.until is None else self.told(ink, gettext_noop("until {until}"))
+        by = ink.text(self.by) or _("somebody who was erased")
+        return self.told(ink, gettext_noop("{what}, {until}, for {audience}; allowed by {by}{id}"), until=until, by=by)
 
     @property
     def what(self) -> str:
@@ -166,13 +151,10 @@ class Permitted(Result):
     whole: bool = Field(exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
-        waiting = [f"- {row.line(ink)}" for row in self.requests] or ["Nothing."]
-        held = [f"- {row.line(ink)}" for row in self.grants] or ["Nothing."]
-        return [
-            _("Waiting for you:"),
-            *waiting,
-            *([_("Allowed until revoked or expired:"), *held] if self.whole else []),
-        ]
+        waiting = [f"- {row.line(ink)}" for row in self.requests] or [_("Nothing.")]
+        held = [f"- {row.line(ink)}" for row in self.grants] or [_("Nothing.")]
+        whole = [_("Allowed until revoked or expired:"), *held] if self.whole else []
+        return [_("Waiting for you:"), *waiting, *whole]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         asked = rows_text(
@@ -271,7 +253,7 @@ class Permits:
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Told(file_name="request.md"))
     async def show(self, caller: Caller, arguments: OneRequest) -> WholeRequest:
         """For those whom it asks."""
-        number = _number(arguments.request, "request")
+        number = _number(arguments.request)
         words, shown = await self.approvals.details(number, caller.approver)
         return WholeRequest(id=str(number), text=words, arguments=shown)
 
@@ -279,7 +261,7 @@ class Permits:
     async def approve(self, caller: Caller, arguments: Approve) -> Answered:
         """Allow what an agent asks to do. Raises UserError where the answer does not count."""
         if arguments.hour and arguments.always:
-            raise CallError("--hour and --always: found both; expected one of them, or none for once")
+            raise CallError(_("--hour and --always: give one of them, or neither to allow it once"))
         length = "always" if arguments.always else "hour" if arguments.hour else arguments.length
         return await self._answer(caller, arguments.request, Verdict(length))
 
@@ -291,7 +273,7 @@ class Permits:
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Told(changes=True))
     async def revoke(self, caller: Caller, arguments: OnePermit) -> Entry[GrantRow]:
         """What it allowed needs a yes again."""
-        number, now = _number(arguments.permit, "permission"), self.approvals.clock()
+        number, now = _number(arguments.permit), self.approvals.clock()
         who = caller.approver
 
         def work(tx: Tx) -> GrantRow | None:
@@ -304,14 +286,11 @@ class Permits:
 
         found = await self.approvals.database.write(_REVOKE, work)
         if found is None:
+            command = caller.command("permits list")
             raise UserError(
-                _(
-                    "There is no lasting permission {number}. {command} lists them.",
-                    number=number,
-                    command="`/permits list`",
-                )
+                _("There is no lasting permission {number}. {command} lists them.", number=number, command=command)
             )
-        return Entry(done="Revoked", row=found)
+        return Entry(done=_("Revoked"), row=found)
 
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Told(via=_HERE))
     async def read_record(self, _caller: Caller, arguments: ReadRecord) -> Record:
@@ -332,16 +311,14 @@ class Permits:
         audience = _audience(arguments.audience or heard.scope.audience)
         hours, now = arguments.hours, self.approvals.clock()
         if hours is not None and not 0 < hours <= _MOST_HOURS:
-            raise UserError(
-                _(
-                    "A permission lasts more than 0 and at most {MOST_HOURS} hours, or until you revoke it.",
-                    MOST_HOURS=_MOST_HOURS,
-                )
+            words = _(
+                "A permission lasts more than 0 and at most {most} hours, or until you revoke it.", most=_MOST_HOURS
             )
+            raise UserError(words)
         who = caller.approver
 
         def work(tx: Tx) -> GrantRow:
-            agent = _agent(tx, arguments.agent)
+            agent = find_living(tx, arguments.agent)
             kind, subject, pattern = self._subject(agent, arguments)
             until = None if hours is None else now + timedelta(hours=hours)
             identifier = GrantId(snowflakes.next())
@@ -352,7 +329,7 @@ class Permits:
             grants.note(tx, grants.Entry("granted", now, *of, detail=detail))
             return GrantRow.of(tx, grant)
 
-        return Entry(done="Allowed", row=await self.approvals.database.write(_GIVE, work, durable=True))
+        return Entry(done=_("Allowed"), row=await self.approvals.database.write(_GIVE, work, durable=True))
 
     @suggestions("requests")
     async def suggest_requests(self, caller: Caller) -> Suggestions:
@@ -383,7 +360,7 @@ class Permits:
         return [(name, name) for name in dict.fromkeys(await self.approvals.database.read(read))]
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
-        number = _number(request, "request")
+        number = _number(request)
         ruling = await self.approvals.answer(number, caller.approver, verdict)
         if not ruling.counted:
             # Whom it does not ask is not told whether there is one.
@@ -406,31 +383,21 @@ class Permits:
         """The agent's tool of that name, which takes these arguments. Raises UserError."""
         known = self.tools(agent).tools
         if tool not in known:
+            there = ", ".join(sorted(known))
             raise UserError(
-                _(
-                    "{agent_name} has no tool {tool}. It has: {known}.",
-                    agent_name=agent.name,
-                    tool=repr(tool),
-                    known=", ".join(sorted(known)),
-                )
+                _("{agent} has no tool {tool}. It has: {known}.", agent=agent.name, tool=repr(tool), known=there)
             )
         fields = known[tool].arguments.named()
-        if unknown := sorted(set(pattern) - set(fields)):
-            raise UserError(
-                _(
-                    "{tool} does not accept {unknown}. It accepts: {fields}.",
-                    tool=tool,
-                    unknown=", ".join(unknown),
-                    fields=", ".join(fields),
-                )
-            )
+        if unknown := ", ".join(sorted(set(pattern) - set(fields))):
+            words = _("{tool} does not accept {unknown}. It accepts: {fields}.")
+            raise UserError(words.format(tool=tool, unknown=unknown, fields=", ".join(fields)))
         return known[tool]
 
 
-def _number(which: str, what: str) -> int:
+def _number(which: str) -> int:
     digits = which.strip().lstrip("#")
     if not digits.isdecimal():
-        raise UserError(f"A {what} is named by its number; `carina permits list` shows them.")
+        raise UserError(_("Give the number that `permits list` shows."))
     return int(digits)
 
 
@@ -440,19 +407,6 @@ def _subject(rows: Rows, subject: str) -> str:
     names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
     name = names.get(AgentId(of)) if slash else None
     return f"{name}/{label}" if name else subject
-
-
-def _agent(rows: Rows, name: str) -> Agent:
-    found = {agent.name.casefold(): agent for agent in agents.agents(rows)}
-    if name.casefold() not in found:
-        raise UserError(
-            _(
-                "There is no agent {name}. There are: {agent_name}.",
-                name=repr(name),
-                agent_name=", ".join(agent.name for agent in found.values()),
-            )
-        )
-    return found[name.casefold()]
 
 
 def _audience(text: str) -> Audience:
@@ -471,11 +425,8 @@ def _pattern(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text or "{}")
     except ValueError as error:
-        raise UserError(
-            _('The arguments are not valid JSON ({error}). An example: {{"operation": "insert"}}', error=error)
-        ) from None
+        words = _('The arguments are not valid JSON ({error}). An example: {{"operation": "insert"}}', error=error)
+        raise UserError(words) from None
     if not isinstance(found, dict):
-        raise UserError(
-            'The arguments are a JSON object, such as {"operation": "insert"}; without any, all are allowed.'
-        )
+        raise UserError(_('The arguments must be a JSON object, such as {{"operation": "insert"}}.').format())
     return found

@@ -18,6 +18,7 @@ from bot.errors import UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.approvals import Approvals
 from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
+from bot.services.named import NO_GROUP, find
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
@@ -100,13 +101,8 @@ class SourceRow(Row):
             return ink.text(f"{self.source}: {self.state}")
         if self.since is None:
             return _("{source}: active", source=self.source)
-        by = ink.person(self.by)
-        return _(
-            "{source}: paused by {by} {since}; I neither read nor answer anything there",
-            source=self.source,
-            by=by,
-            since=ink.time(self.since),
-        )
+        text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
+        return self.told(ink, text, by=ink.person(self.by))
 
     def cells(self, ink: Ink) -> Mapping[str, str]:
         state, _, _ = self.line(ink).removeprefix(f"{self.source}: ").partition(";")
@@ -129,12 +125,8 @@ class Held(Result):
         level = _("this server") if self.at == self.guild else ink.place(self.at)
         origin = _("in the configuration, for {level}", level=level) if self.at else _("by default")
         if self.since is not None:
-            origin = _(
-                "by command of {by}, {since}, for {level}",
-                by=ink.person(self.by),
-                since=ink.time(self.since),
-                level=level,
-            )
+            text = gettext_noop("by command of {by}, {since}, for {level}")
+            origin = self.told(ink, text, by=ink.person(self.by), level=level)
         return [f"{self.done}{self.words.format(f'**{ink.text(self.value)}**')} ({origin})."]
 
 
@@ -216,7 +208,7 @@ class Places:
 
     def state(self, source: str) -> str:
         """Words on a source that is paused; empty when it is not."""
-        return 'paused; "source resume" ends that' if source in self.accounts.paused else ""
+        return _("paused; `source resume` ends that") if source in self.accounts.paused else ""
 
     # ------------------------------------------------------------------ decisions
 
@@ -250,11 +242,7 @@ class Places:
         """Let a group answer in a place; None leaves it to the configuration again. Raises UserError."""
         if group is None:
             return await self._decide("group", subject, None, who)
-        known = {each.name.casefold(): each for each in await self.groups()}
-        if (found := known.get(group.casefold())) is None:
-            names = ", ".join(each.name for each in known.values())
-            raise UserError(_("There is no group {group}. There are: {names}.", group=repr(group), names=names))
-        return await self._decide("group", subject, found.id, who)
+        return await self._decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
 
     @operation("source.list", "List sources and their status", Action.HELP)
     async def list_sources(self, _caller: Caller, _arguments: NoArguments) -> Listing[SourceRow]:
@@ -268,27 +256,31 @@ class Places:
     async def pause(self, caller: Caller, arguments: OneSource) -> Notice:
         """Also after a restart."""
         if await self._enabled(arguments.source, False):
-            return Notice(text="Paused. What comes meanwhile is told when you resume it.")
+            return Notice(text=_("Paused. What is new meanwhile is told when you resume it."))
         source = self._known(arguments.source)
         if source in self.accounts.paused:
             raise UserError(_("{source} is already paused.", source=source))
         await self._decide("pause", source, "", caller.approver)
         later = (
-            "which reads the newest of it"
+            gettext_noop("The newest messages of each place are read then.")
             if source in self.accounts.resumed
-            else "and what was said meanwhile is not read then either"
+            else gettext_noop("What is said meanwhile is not read.")
         )
         end = caller.command(f"source resume {source}" if caller.via is Via.TERMINAL else "source resume")
-        return Notice(
-            text=f"{source} is paused: nothing that is said there from now on is heard, kept or answered, also after a "
-            f"restart, until {end}, {later}. Commands still work, and what was answered already is still sent."
+        text = _(
+            "{source} is paused: I read, keep and answer nothing there until {end}, also after a restart. {later} "
+            "Commands still work, and answers that are finished are still sent.",
+            source=source,
+            end=end,
+            later=_(later),
         )
+        return Notice(text=text)
 
     @operation("source.resume", "Resume a paused source", Action.SOURCES, _CHANGES)
     async def resume_source(self, caller: Caller, arguments: OneSource) -> Notice:
         """And read what was said meanwhile, where that can be done."""
         if await self._enabled(arguments.source, True):
-            return Notice(text="Resumed. It is read within a minute.")
+            return Notice(text=_("Resumed. It is read within a minute."))
         source = self._known(arguments.source)
         if source not in self.accounts.paused:
             raise UserError(_("{source} is not paused.", source=source))
@@ -298,12 +290,11 @@ class Places:
         if read_back is not None:
             read_back()
         meanwhile = (
-            "is read as after a restart: the newest of each place"
+            gettext_noop("I am reading the newest messages of each place.")
             if read_back is not None
-            else "is not read: who wants an answer says it again"
+            else gettext_noop("I have not read what was said meanwhile; please say again what needs an answer.")
         )
-        text = f"{source} is heard and answered again. What was said there while it was paused {meanwhile}."
-        return Notice(text=text)
+        return Notice(text=_("I read and answer {source} again. {meanwhile}", source=source, meanwhile=_(meanwhile)))
 
     @suggestions("sources")
     async def suggest_sources(self, _caller: Caller) -> Suggestions:
@@ -382,7 +373,7 @@ class Places:
         else:
             self._hold(setting)
         _log.info("steered", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
-        return "Done." if value is not None else _("Undone. The configuration applies there again.")
+        return _("Done.") if value is not None else _("Undone. The configuration applies there again.")
 
     def _hold(self, setting: Setting) -> None:
         if setting.kind != "group":
@@ -414,20 +405,19 @@ def _level(where: Location, reach: Reach) -> str:
         return where.names[0]
     around = [one for one in where.names[1:] if one not in (where.parent, where.guild)]
     if not around:
-        raise UserError(f"This channel is in no {reach}.")
+        raise UserError(_("This channel is on no server.") if reach == "server" else _("This channel has no category."))
     return around[-1]
 
 
 def _fed_row(source: DataSource) -> SourceRow:
     read = _("read") if source.synced_at is not None else _("not read yet")
-    state = _("could not be read: {error}").format(error=source.error) if source.error else read
-    return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else "paused")
+    state = _("could not be read: {error}", error=source.error) if source.error else read
+    return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
 
 
 def _source_row(source: str, paused: Setting | None) -> SourceRow:
-    if paused is None:
-        return SourceRow(source=source, paused=False)
-    return SourceRow(source=source, paused=True, since=paused.at, by=paused.by)
+    held = {} if paused is None else {"since": paused.at, "by": paused.by}
+    return SourceRow.model_validate({"source": source, "paused": paused is not None, **held})
 
 
 async def open_places(

@@ -1,11 +1,11 @@
 """What operations give back. A result is data, and says how a line of it reads; an `Ink` knows where it is read."""
 
 import re
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer
 
@@ -34,6 +34,16 @@ _UNITS = (
         ngettext_noop("{count} minute ago", "{count} minutes ago"),
     ),
 )
+COUNTED = {
+    "calls": ngettext_noop("{count} call", "{count} calls"),
+    "files": ngettext_noop("{count} file", "{count} files"),
+    "messages": ngettext_noop("{count} message", "{count} messages"),
+    "milliseconds": ngettext_noop("{count} ms", "{count} ms"),
+    "records": ngettext_noop("{count} record", "{count} records"),
+    "sessions": ngettext_noop("{count} session", "{count} sessions"),
+    "steps": ngettext_noop("{count} step", "{count} steps"),
+}
+"""Fields that count something, with the words for that."""
 
 
 class Ink(Protocol):
@@ -126,10 +136,48 @@ def forgotten(count: int) -> str:
     return ngettext("Forgotten. {count} message went with it.", "Forgotten. {count} messages went with it.", count)
 
 
+class _Values(dict[str, str]):
+    """The values of a result as a reader sees them, by their names."""
+
+    def __init__(self, of: BaseModel, ink: Ink, more: Mapping[str, str]) -> None:
+        super().__init__(more)
+        self._of, self._ink = of, ink
+
+    def __missing__(self, name: str) -> str:
+        match getattr(self._of, name):
+            case None:
+                return ""
+            case Row() as row:
+                return row.line(self._ink)
+            case datetime() as moment:
+                return self._ink.time(moment)
+            case bool() as yes:
+                return str(yes)
+            case int() as count:
+                return ngettext(*COUNTED[name], count) if name in COUNTED else f"{count:,}"
+            case tuple() as several:
+                return ", ".join(self._ink.text(str(each)) for each in several)
+            case value:
+                return self._ink.number(str(value)) if name == "id" else self._ink.text(str(value))
+
+
 class _Data(BaseModel, ABC):
     """Values for programs, with times in the form in which they are stored."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
+    phrase: ClassVar[str] = ""
+    """What is said of it: a text of the catalog, with names of values in braces."""
+
+    @classmethod
+    def from_record(cls, record: object, **more: Any) -> Self:
+        """With the values that a record has under the same names; `more` are the others."""
+        same = {name: getattr(record, name) for name in cls.model_fields if name not in more and hasattr(record, name)}
+        return cls(**same, **more)
+
+    def told(self, ink: Ink, text: str = "", **more: str) -> str:
+        """A text of the catalog, by itself `phrase`, with values as this reader sees them; `more` stand as they are."""
+        return _(text or self.phrase).format_map(_Values(self, ink, more))
 
     @field_serializer("*", mode="wrap", when_used="json")
     def _as_stored(self, value: Any, usual: SerializerFunctionWrapHandler) -> Any:
@@ -141,9 +189,9 @@ class _Data(BaseModel, ABC):
 class Result(_Data):
     """What came of an operation."""
 
-    @abstractmethod
     def lines(self, ink: Ink) -> list[str]:
         """For a person, one thing a line."""
+        return [self.told(ink)]
 
     def data(self) -> Any:
         """For a program."""
@@ -201,9 +249,9 @@ class Notice(Result):
 class Row(_Data):
     """One of several things of a kind."""
 
-    @abstractmethod
     def line(self, ink: Ink) -> str:
         """On one line, for a list."""
+        return self.told(ink)
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
         """In columns, for a table."""

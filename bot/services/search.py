@@ -101,19 +101,8 @@ class HitRow(Row):
 
     @classmethod
     def of(cls, hit: Hit) -> "HitRow":
-        return cls(
-            kind=hit.kind,
-            id=hit.id,
-            label=hit.label or "",
-            text=hit.text,
-            by=hit.speaker or "",
-            audience=hit.audience,
-            when=hit.when,
-            why=why_found(hit),
-            matched=why_data(hit),
-            before=beside_data(hit.before),
-            after=beside_data(hit.after),
-        )
+        names = {"label": hit.label or "", "by": hit.speaker or "", "why": why_found(hit), "matched": why_data(hit)}
+        return cls.from_record(hit, **names, before=beside_data(hit.before), after=beside_data(hit.after))
 
     @property
     def name(self) -> str:
@@ -126,7 +115,7 @@ class HitRow(Row):
     def line(self, ink: Ink) -> str:
         """As a quotation."""
         name = f" {ink.text(one_line(self.name))}" if self.name else ""
-        by = _(" by {by}", by=ink.text(one_line(self.by))) if self.by else ""
+        by = f" {_('by {by}', by=ink.text(one_line(self.by)))}" if self.by else ""
         why = f"; {ink.text(self.why)}" if self.why else ""
         text = ink.text(" ".join(self.text[:_SHOWN].split()))
         told = (("before", self.before), ("after", self.after))
@@ -300,7 +289,7 @@ def _moment(said: str, now: datetime, zone: str) -> datetime | None:
         return None
     found = moment_said(said, now, zone_of(zone))
     if found is None:
-        raise UserError(_("{said} is not a time. Use {MOMENTS}.", said=repr(said), MOMENTS=MOMENTS))
+        raise UserError(_("{said} is not a time. Use {moments}.", said=repr(said), moments=_(MOMENTS)))
     return found.astimezone(UTC)
 
 

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
-from bot.errors import UserError
 from bot.models.catalog import OFFLINE
 from bot.services.block_names import where
 from bot.services.caller import Caller
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Row
@@ -25,6 +25,7 @@ from texts import _, gettext_noop
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # the last ones, shown with what agents did
 _LOOKS = Told(file_name="summary.md")
+_SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
 class SummarizeAgents(Arguments):
@@ -102,12 +103,7 @@ class Summaries:
 
         def read(rows: Rows) -> tuple[SummaryRow, ...]:
             known = agents.agents(rows)
-            wanted = name.strip().removeprefix("@").casefold()
-            found = next((each for each in known if each.name.casefold() == wanted), None)
-            if wanted and found is None:
-                there = ", ".join(each.name for each in known)
-                raise UserError(f"There is no agent {name!r}; there are: {there}.")
-            of = None if found is None else found.id
+            of = find_living(rows, name).id if name.strip() else None
             names = {agent.id: agent.name for agent in known}
             did = [_did(each, where(rows, each.audience, scope)) for each in summaries.agent_summaries(rows, scope, of)]
             last = sessions.recent(rows, scope, _SESSIONS, of)
@@ -131,50 +127,30 @@ class Summaries:
 
 
 def _talk(found: Compaction, name: str, heard: str) -> SummaryRow:
-    return SummaryRow(
-        of=_("this conversation"),
-        name=name,
-        heard_in=heard,
-        messages=found.messages,
-        made=found.created_at,
-        by=found.model,
-        text=found.summary,
-    )
+    told = {"made": found.created_at, "by": found.model, "text": found.summary}
+    return SummaryRow.from_record(found, of=_("this conversation"), name=name, heard_in=heard, **told)
 
 
 def _did(found: AgentSummary, heard: str) -> SummaryRow:
-    return SummaryRow(
-        of="agent",
-        name=found.agent_name,
-        heard_in=heard,
-        messages=found.messages,
-        made=found.generated_at,
-        by=found.model,
-        text=found.summary,
-    )
+    told = {"made": found.generated_at, "by": found.model, "text": found.summary}
+    return SummaryRow.from_record(found, of=_("agent"), name=found.agent_name, heard_in=heard, **told)
 
 
 def _session(found: Session, name: str, heard: str) -> SummaryRow:
     """Put in short by rules, whatever model there is."""
-    parts = [found.what, _listed("Decided", found.decisions), _listed("Files", found.files)]
-    parts += [_listed("Commits", found.commits), _listed("Open", found.unfinished)]
-    text = " ".join(part for part in parts if part)
-    return SummaryRow(of="session", name=name, heard_in=heard, messages=None, made=found.last_at, by=OFFLINE, text=text)
+    parts = [found.what, _listed(_("Decided"), found.decisions), _listed(_("Files"), found.files)]
+    parts += [_listed(_("Commits"), found.commits), _listed(_("Open"), found.unfinished)]
+    text = " ".join(filter(None, parts))
+    of, at = _("session"), found.last_at
+    return SummaryRow(of=of, name=name, heard_in=heard, messages=None, made=at, by=OFFLINE, text=text)
 
 
 def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
-    parts = [found.summary, _listed("Decided", found.decisions), _listed("Open", found.threads)]
-    return SummaryRow(
-        of=found.span,
-        name=f"{found.start:%Y-%m-%d}"
-        if found.span == "day"
-        else _("week of {start}", start=f"{found.start:%Y-%m-%d}"),
-        heard_in=heard,
-        messages=found.messages,
-        made=found.created_at or found.end,
-        by=found.model,
-        text=" ".join(part for part in parts if part),
-    )
+    day = f"{found.start:%Y-%m-%d}"
+    parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Open"), found.threads)]
+    told = {"made": found.created_at or found.end, "by": found.model, "text": " ".join(filter(None, parts))}
+    name = day if found.span == "day" else _("week of {start}", start=day)
+    return SummaryRow.from_record(found, of=_(_SPANS[found.span]), name=name, heard_in=heard, **told)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from bot.agents.tools.tasks import meant
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.results import Entry, Ink, Listing, Result, Row, Sentence
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
 from memory.knowledge import task_templates
@@ -22,11 +22,10 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
-from memory.store.plurals import many
 from scheduler.dates import read_when
 from scheduler.triggers import At
 from scheduler.zones import zone_of
-from texts import _
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 T = TypeVar("T")
 
@@ -34,6 +33,26 @@ _CHANGE = commit_point("tasks.change")
 _CHANGES = Told(changes=True)
 _KEEPS = Told(changes=True, keeps=True)
 
+_ENDED = {
+    Status.COMPLETED: (
+        gettext_noop("Completed: {task}."),
+        ngettext_noop("Completed: {task}, with {count} open step.", "Completed: {task}, with {count} open steps."),
+    ),
+    Status.CANCELLED: (
+        gettext_noop("Cancelled: {task}."),
+        ngettext_noop("Cancelled: {task}, with {count} open step.", "Cancelled: {task}, with {count} open steps."),
+    ),
+}
+_PRIORITIES = {
+    "low": gettext_noop("low priority"),
+    "high": gettext_noop("high priority"),
+    "urgent": gettext_noop("urgent"),
+}
+_STATES = {
+    "in_progress": gettext_noop("in progress"),
+    "completed": gettext_noop("done"),
+    "cancelled": gettext_noop("cancelled"),
+}
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 
 
@@ -91,30 +110,15 @@ class TaskRow(Row):
 
     @classmethod
     def of(cls, task: Task, zone: str) -> "TaskRow":
-        return cls(
-            id=str(task.id),
-            text=task.title,
-            status=task.status.value,
-            priority=task.priority.value,
-            due=_local(task.due_at, zone),
-            step_of="" if task.parent is None else str(task.parent),
-        )
+        step_of = "" if task.parent is None else str(task.parent)
+        return cls.from_record(task, text=task.title, due=_local(task.due_at, zone), step_of=step_of)
 
     def line(self, ink: Ink) -> str:
-        due = "" if self.due is None else _("due {due}", due=ink.time(self.due))
-        priority = "" if self.priority == Priority.MEDIUM else self.priority
-        status = "" if self.status == Status.PENDING else self.status.replace("_", " ")
+        due = "" if self.due is None else self.told(ink, gettext_noop("due {due}"))
+        priority = _(_PRIORITIES.get(self.priority, ""))
+        status = _(_STATES.get(self.status, ""))
         about = "; ".join(filter(None, (status, priority, due)))
         return f"{ink.text(self.text)}{f' ({about})' if about else ''}{ink.number(self.id)}"
-
-
-class TaskAdded(Result):
-    """A task was written down."""
-
-    task: TaskRow
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("Added: {line}", line=self.task.line(ink))]
 
 
 class Tasks(Listing[TaskRow]):
@@ -127,11 +131,12 @@ class Tasks(Listing[TaskRow]):
             steps = [row for row in self.rows if (row.step_of if row.step_of in known else "") == above]
             return [line for row in steps for line in (f"{'  ' * depth}- {row.line(ink)}", *shown(row.id, depth + 1))]
 
-        return shown("", 0) or [self.empty]
+        return shown("", 0) or [_(self.empty)]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
-        """A tree where there are steps, else a table."""
-        return "\n".join(self.lines(ink)) if any(row.step_of for row in self.rows) else super().terminal(ink, width)
+        """A tree, with the words that name a task where there is no number."""
+        del width
+        return "\n".join(self.lines(ink))
 
 
 class TaskMoved(Result):
@@ -141,9 +146,8 @@ class TaskMoved(Result):
     under: str
 
     def lines(self, ink: Ink) -> list[str]:
-        if not self.under:
-            return [_("A task of its own now: {line}", line=self.task.line(ink))]
-        return [_("Under {title} now: {line}", title=ink.text(self.under), line=self.task.line(ink))]
+        alone, below = gettext_noop("A task of its own now: {task}"), gettext_noop("Under {under} now: {task}")
+        return [self.told(ink, below if self.under else alone)]
 
 
 class TemplateRow(Row):
@@ -154,7 +158,7 @@ class TemplateRow(Row):
     steps: int
 
     def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.name}: {self.title} ({many(self.steps, 'step')})")
+        return self.told(ink, "{name}: {title} ({steps})")
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ class TaskLists:
     zone: str
 
     @operation("tasks.add", "Add a task", Action.AGENDA, _KEEPS)
-    async def add_task(self, caller: Caller, arguments: AddTask) -> TaskAdded:
+    async def add_task(self, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         """Write a task down."""
         alone = caller.alone.scope.audience
 
@@ -191,7 +195,7 @@ class TaskLists:
             )
             return TaskRow.of(tasks.add(tx, new, now), zone)
 
-        return TaskAdded(task=await self._change(work))
+        return Entry(done=_("Added"), row=await self._change(work))
 
     @operation("tasks.list", "List your tasks", Action.AGENDA, Told(file_name="tasks.md"))
     async def list_tasks(self, caller: Caller, arguments: ListTasks) -> Tasks:
@@ -291,8 +295,11 @@ class TaskLists:
     async def _end(self, caller: Caller, arguments: OneTask, status: Status) -> Sentence:
         def work(tx: Tx) -> str:
             task = meant(self._open(tx, caller), arguments.task)
+            every = tasks.listing(tx, caller.scope, self.people.selves(caller.person))
             done = tasks.set_status(tx, task, status, self.clock())
-            return f"{done.title}: {done.status.value}."
+            steps = len(every) - len(self._open(tx, caller)) - 1
+            alone, with_steps = _ENDED[status]
+            return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
 
         return Sentence(text=await self._change(work))
 
@@ -310,7 +317,9 @@ class TaskLists:
             if each.name.casefold() == name.casefold():
                 return each
         known = ", ".join(each.name for each in found)
-        raise Refused(_("You have no task template {name}; there are: {known}", name=name, known=known or "-"))
+        raise Refused(
+            _("There is no task template {name}. There are: {known}.", name=repr(name), known=known or _("none"))
+        )
 
     def _zone(self, rows: Rows, caller: Caller) -> str:
         return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)

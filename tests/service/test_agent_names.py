@@ -89,9 +89,9 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         t.configure(toml=FILE)
         await t.service.start()
         text = "hello"
-        refused(await t.ana.command("chat agent", {"name": "Sun", "text": text}, t.general), "there is no agent 'Sun'")
+        refused(await t.ana.command("chat agent", {"name": "Sun", "text": text}, t.general), "There is no agent 'Sun'")
         refused(await t.ana.command("chat agent", {"name": "Comet", "text": text}, t.general), "is in no group")
-        refused(await t.ana.command("chat group", {"name": "Sun", "text": text}, t.general), "there is no group 'Sun'")
+        refused(await t.ana.command("chat group", {"name": "Sun", "text": text}, t.general), "There is no group 'Sun'")
         assert [each.value for each in await t.ana.autocomplete("chat agent", "name", "mo", t.general)] == ["Moon"]
         listed = (await t.ana.command("group list", None, t.general)).text
         assert listed == "- Main (round\\_robin): Star\n- Night (round\\_robin): Moon"

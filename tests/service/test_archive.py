@@ -74,7 +74,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) ->
         refused(again, "a label is one line without")
         opened = await t.ana.command("archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
-        assert "It did not take on the label 'pet': it has the label 'llama'." in again.text
+        assert "It does not have the label 'pet': it has the label 'llama'." in again.text
         assert SECRET in (await t.ana.command("archival show", {"entry": "llama"})).text
         t.model.script(Answer("I do not know."))
         await t.ask(t.olga, t.general, "<@bot> what is the llama called?")
@@ -119,7 +119,7 @@ async def test_a_person_makes_an_entry_of_their_words_known_here_after_a_look_an
         assert SECRET not in (await bea.command("archival list", None, t.general)).text
         assert looked.message is not None
         done = await t.ana.press(looked.message, "Yes, do it")
-        assert "as it stands; its past is not" in done.text
+        assert "as it stands. Its earlier versions are not." in done.text
         assert SECRET in (await bea.command("archival list", None, t.general)).text
         refused(await bea.command("archival delete", {"entry": secret}, t.general), "You cannot have this forgotten")
         assert "Forgotten" in (await t.ana.command("archival delete", {"entry": secret}, t.general)).text

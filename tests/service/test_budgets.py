@@ -23,8 +23,8 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         with pytest.raises(Impossible, match="needs permissions"):
             await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}, t.general)
         refused(await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}), "Only the owner may")
-        refused(await t.olga.command("budget set", {"of": "moon", "usd": 1.0}), "a budget is of")
-        refused(await t.olga.command("budget set", {"of": "agent:Moon", "usd": 1.0}), "there is no agent 'Moon'")
+        refused(await t.olga.command("budget set", {"of": "moon", "usd": 1.0}), "A budget is of")
+        refused(await t.olga.command("budget set", {"of": "agent:Moon", "usd": 1.0}), "There is no agent 'Moon'")
         refused(await t.olga.command("budget set", {"of": "guild"}), "an amount of money or tokens")
         given = await t.olga.command("budget set", {"of": "constellation", "usd": 0.0})
         assert (given.ephemeral, given.text) == (True, "From now on: constellation, per day: $0.00.")
@@ -33,14 +33,14 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         assert told.text.startswith("Today's budget for answers is used up. Until ")
         assert len(t.model.requests) == asked
         shown = (await t.olga.command("cost")).text
-        assert "constellation, this day: $0.0000 of $0.00 left, not counting 1 call of unknown price" in shown
+        assert "constellation, this day: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
         assert "person, this day: " in shown
         code, out, _ = await t.service.run("budget", "list", "--json")
         found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in json.loads(out)}
         assert (code, found["constellation"]) == (0, (0, None, "by command"))
         assert found["person"][2] == "in the configuration"
         code, out, _ = await t.service.run("budget", "clear", "constellation")
-        assert (code, "there is none now" in out) == (0, True)
+        assert (code, "There is no such budget now" in out) == (0, True)
         code, _, error = await t.service.run("budget", "clear", "constellation")
         assert (code, "No command set a budget of constellation per day" in error) == (1, True)
         t.model.script(Answer("Two."))

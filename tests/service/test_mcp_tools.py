@@ -89,7 +89,7 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
             assert await called(client, "route_to_group", group="Stars", message="Who are you?") == ("I am Vega.", True)
             text, ok = await called(client, "route_to_group", group="Planets", message="Who are you?")
             assert not ok
-            assert "there is no group 'Planets'; there are: Main, Stars" in text
+            assert "There is no group 'Planets'. There are: Main, Stars" in text
         spoken = rows(t, "SELECT place_id, role, content FROM messages WHERE content LIKE '%tea%' ORDER BY id")
         assert spoken == [
             ("terminal:local", "user", "Where is tea?"),
@@ -116,7 +116,7 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
             assert "My name is Carina." in block
             text, ok = await called(client, "read_block", block="nonsense")
             assert not ok
-            assert "There is no block 'nonsense' that can be seen from here; there are:" in text
+            assert "There is no block 'nonsense' that you can see here. There are:" in text
         await t.service.stop()
 
 

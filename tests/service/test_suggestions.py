@@ -116,7 +116,7 @@ async def test_one_agent_is_shown_with_its_model_tools_and_rules(offline_archive
     assert "`recall` is used only with somebody's yes" in shown
     assert "Vega" not in shown
     assert (
-        "there is no agent 'Nobody'; there are: Carina, Vega"
+        "There is no agent 'Nobody'. There are: Carina, Vega"
         in (await t.olga.command("agent show", {"agent": "Nobody"})).text
     )
     assert "Only an admin may" in (await t.ana.command("agent show", {"agent": "Carina"})).text

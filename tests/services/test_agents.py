@@ -76,16 +76,18 @@ async def test_agents_are_made_at_the_terminal_alone(app: App) -> None:
     given = {"name": "Nova", "settings": ["model=offline"]}
     with pytest.raises(CallError, match="there is no operation"):
         await app.services.registry.call("agent.create", OLGA, given)
-    assert (await told(app, "agent.create", owner_at_terminal(), **given))[1] == [{"agent": "Nova", "did": "created"}]
+    assert (await told(app, "agent.create", owner_at_terminal(), **given))[1] == [
+        {"kind": "agent", "name": "Nova", "did": "created"}
+    ]
     for name, values in (("agent.create", {}), ("agent.edit", {"agent": "Nova"}), ("group.create", {"name": "Day"})):
-        with pytest.raises(CallError, match="expected"):
+        with pytest.raises(CallError, match=r"give a name|say what"):
             await app.services.registry.call(name, owner_at_terminal(), values)
 
 
 async def test_who_sleeps_is_suggested_for_waking(app: App) -> None:
     registry = app.services.registry
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == [("Star", "Star")]
-    assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith("Star: hibernated")
+    assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith("agent Star: hibernated")
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == []
     assert list(await registry.suggest("agent.wake", "agent", EVA, {})) == [("Star", "Star")]
     with pytest.raises(UserError, match="Only an admin may"):

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from memory import agents
 from memory.agents import Agent
 from memory.people.audience import OWNER, Trust
 from memory.portability.car import CarError, cid_of, encoded, write_block, write_header
+from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
-from memory.store.migrations import Kind, prepare
 from sources.terminal import PERSON
 from tests.services.calling import NOW
 
@@ -31,16 +32,17 @@ CARINA = Agent(AgentId("agt_1"), "Carina", "", "offline", "x", ())
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    async with Database.open(tmp_path / "carina.db") as opened:
-        await opened.write(_SEED, lambda tx: agents.seed_agent(tx, CARINA, NOW))
-        yield opened
+async def imports(tmp_path: Path) -> AsyncIterator[Imports]:
+    async with Constellations.open(tmp_path / "data", lambda: NOW) as constellations:
+        found = await constellations.ensure("home", PERSON)
+        async with constellations.use(found.id) as opened:
+            await opened.write(_SEED, lambda tx: agents.seed_agent(tx, CARINA, NOW))
+            yield Imports(opened, People((PERSON, PersonId("discord:1"))), lambda: NOW, constellations)
 
 
 @pytest.fixture
-def imports(database: Database) -> Imports:
-    return Imports(database, People((PERSON, PersonId("discord:1"))), lambda: NOW)
+def database(imports: Imports) -> Database:
+    return imports.database
 
 
 def given(file: Path, **more: Any) -> OneImport:
@@ -106,7 +108,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 2
     with pytest.raises(UserError, match="is left to take back"):
         await imports.undo(OLGA, OneOrigin(origin=(await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin))
-    with pytest.raises(UserError, match="no one import"):
+    with pytest.raises(UserError, match="There is no import"):
         await imports.undo(OLGA, OneOrigin(origin="nothing"))
 
 
@@ -272,13 +274,13 @@ async def test_files_of_other_kinds_are_refused(
     [("", False, False), ("Olga", False, True), ("", True, True), ("Tim", False, False)],
 )
 async def test_messages_are_the_owners_when_their_author_is(
-    database: Database, tmp_path: Path, as_owner: str, linked: bool, trusted: bool
+    imports: Imports, database: Database, tmp_path: Path, as_owner: str, linked: bool, trusted: bool
 ) -> None:
     people = People(
         (PERSON, PersonId("discord:1")), links={PERSON: frozenset({PersonId("discord:123")})} if linked else {}
     )
     file = given(discord_package(tmp_path / "package.zip"), as_owner=as_owner)
-    report = await Imports(database, people, lambda: NOW).discord(OLGA, file)
+    report = await replace(imports, people=people).discord(OLGA, file)
     assert report.strangers == (() if trusted else ("olga",))
     assert await rows(database, "SELECT trust FROM messages") == [(Trust.OWNER if trusted else Trust.STRANGER,)]
 

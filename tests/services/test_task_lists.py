@@ -55,15 +55,25 @@ async def desk(database: Database) -> Desk:
 
 
 async def test_steps_are_shown_as_a_tree(desk: Desk) -> None:
-    assert await desk.tree() == ["- move house", "  - pack books", "    - buy boxes (high)", "- call the landlord"]
+    assert await desk.tree() == [
+        "- move house",
+        "  - pack books",
+        "    - buy boxes (high priority)",
+        "- call the landlord",
+    ]
 
 
 async def test_a_task_is_moved_with_its_steps(desk: Desk) -> None:
     moved = await desk("tasks.move", task="pack books", under="call the landlord")
     assert moved.lines(INK)[0].startswith("Under call the landlord now: pack books")
-    assert await desk.tree() == ["- move house", "- call the landlord", "  - pack books", "    - buy boxes (high)"]
+    assert await desk.tree() == [
+        "- move house",
+        "- call the landlord",
+        "  - pack books",
+        "    - buy boxes (high priority)",
+    ]
     assert (await desk("tasks.move", task="pack books")).lines(INK)[0].startswith("A task of its own now: pack books")
-    assert await desk.tree() == ["- move house", "- pack books", "  - buy boxes (high)", "- call the landlord"]
+    assert await desk.tree() == ["- move house", "- pack books", "  - buy boxes (high priority)", "- call the landlord"]
 
 
 @pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
@@ -87,7 +97,7 @@ async def test_a_template_makes_the_same_tasks_again(desk: Desk) -> None:
     assert (await desk("tasks.template.list")).lines(INK) == ["- Moving: move house (2 steps)"]
     await desk("tasks.template.use", name="moving", title="move the office", under="call the landlord")
     assert await desk.tree() == [
-        "- call the landlord", "  - move the office", "    - pack books", "      - buy boxes (high)",
+        "- call the landlord", "  - move the office", "    - pack books", "      - buy boxes (high priority)",
     ]  # fmt: skip
     await desk("tasks.template.save", name="moving", task="call the landlord")
     assert (await desk("tasks.template.list")).lines(INK) == ["- moving: call the landlord (3 steps)"]

@@ -105,11 +105,11 @@ def test_the_past_of_sections_and_of_a_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("show", "nothing"), "There is no block 'nothing' that can be seen from here; there are: human, persona"),
+        (("show", "nothing"), "There is no block 'nothing' that you can see here. There are: human, persona"),
         (("rollback", "persona", "99"), "there is no version 99: there are versions 0 to 1"),
         (("diff", "persona", "--", "-1"), "there is no version -1"),
-        (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block; who did: the system"),
-        (("revert", "persona", "system", "--since", "tea"), "'tea' is no moment"),
+        (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block. Its writers: the system"),
+        (("revert", "persona", "system", "--since", "tea"), "'tea' is not a moment"),
         (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
         (("undo", "persona"), "nothing of yours is left to undo here"),
         (("edit", "persona", "--text", "x" * 3_000), "is at 289 of 2,000 characters; this adds 2,711"),
@@ -152,12 +152,13 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
     assert carina(folder, "archival", "add", "The key lies under the mat.", "--label", "key").returncode == 0
     looked = carina(folder, "archival", "widen", "key", "public")
     assert (looked.returncode, looked.stdout) == (2, "")
-    assert "Entry key, known in the owner's places until now, would be known in all places." in looked.stderr
+    assert "Entry key is known in the owner's places, and would be known in all places too." in looked.stderr
     assert "\n\nThe key lies under the mat.\n\nMake it known?" in looked.stderr
     assert entry_of(folder)["audience"] == "owner"
     done = carina(folder, "archival", "widen", "key", "public", "--yes")
     assert done.stdout == (
-        "Entry key, known in the owner's places until now, is known in all places now, as it stands; its past is not.\n"
+        "Entry key was known in the owner's places, and is now known in all places too, as it stands. "
+        "Its earlier versions are not.\n"
     )
     assert entry_of(folder)["audience"] == "public"
     for arguments, words in (
@@ -226,11 +227,11 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     done = carina(tmp_path, "memory", "share", "charter", "moon", "--at", "read_write")
     assert done.stdout == (
         "Star's block charter is shared with Moon (read_write), where its readers allow.\n"
-        "In effect Moon has read_only: the block is read_only to its own agent, who can give no more.\n"
+        "In effect, Moon has read_only: the block is read_only to its own agent, who can give no more.\n"
     )
     for arguments, words in (
         (("share", "scratchpad", "Star"), "is that agent's own"),
-        (("share", "scratchpad", "Sun"), "there is no agent 'Sun'; there are: Moon, Star"),
+        (("share", "scratchpad", "Sun"), "There is no agent 'Sun'. There are: Moon, Star"),
         (("share", "nothing", "Moon"), "There is no block 'nothing'"),
     ):
         refused = carina(tmp_path, "memory", *arguments)
@@ -316,7 +317,7 @@ LONG = "The heron stands at the pond.\n\n- by the reeds\n- by the bridge\n" + "I
 
 def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: Path) -> None:
     wanted = ("--label", "heron", "--category", "birds/pond", "--tag", "bird", "--tag", "water")
-    assert carina(folder, "archival", "add", LONG, *wanted).stdout == "Kept as heron by Carina.\n"
+    assert carina(folder, "archival", "add", LONG, *wanted).stdout == "Kept by Carina as heron.\n"
     head, _, text = carina(folder, "archival", "show", "heron").stdout.partition("\n\n")
     assert text == f"{LONG.strip()}\n"
     assert {"label: heron", "category: birds/pond", "tags: bird, water", "importance: 0.5", "audience: owner"} <= set(

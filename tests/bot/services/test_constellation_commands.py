@@ -57,6 +57,9 @@ def here(used: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     return front_door(tmp_path, monkeypatch, capsys)
 
 
+CREATED = {"did": "created"}
+
+
 def rows(here: Here, command: str) -> Any:
     done = here(f"{command} --json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -73,7 +76,7 @@ def file_of(here: Here, agent: str) -> str:
 def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(here: Here, tmp_path: Path) -> None:
     assert file_of(here, "Star") == "as in carina.toml"
     assert rows(here, "agent edit star --set temperature=0.4 --set description=Shines") == [
-        {"agent": "Star", "did": "changed"}
+        {"kind": "agent", "name": "Star", "did": "changed"}
     ]
     assert file_of(here, "Star") == "differs from carina.toml: description, temperature"
     changed = FILE.replace("You are Moon.", "You are the Moon.")
@@ -84,9 +87,9 @@ def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(he
     assert rows(here, "agent edit Star --unset temperature --unset description")
     assert file_of(here, "Star") == "as in carina.toml"
     refused = here(f"agent import {tmp_path / 'carina.toml'}")
-    assert (refused.returncode, "there is an agent Star already" in refused.stderr) == (1, True)
+    assert (refused.returncode, "There is already an agent Star" in refused.stderr) == (1, True)
     again = here("group create Night --member Moon")
-    assert "there is a group Night already; `carina group import FILE --replace` changes it" in again.stderr
+    assert "There is already a group Night. `carina group import FILE --replace` changes it" in again.stderr
     assert file_of(here, "Moon") == "differs from carina.toml: system_prompt"
     assert len(rows(here, f"agent import {tmp_path / 'carina.toml'} --replace")) == 2
     assert file_of(here, "Moon") == "as in carina.toml"
@@ -120,33 +123,33 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
 
 
 def test_an_agent_that_the_file_does_not_name_is_made_and_stays(here: Here) -> None:
-    assert rows(here, "agent create Nova --set model=offline") == [{"agent": "Nova", "did": "created"}]
+    assert rows(here, "agent create Nova --set model=offline") == [{"kind": "agent", "name": "Nova", "did": "created"}]
     assert file_of(here, "Nova") == "not in carina.toml"
     again = here("agent create Nova --set model=offline")
-    assert (again.returncode, "there is an agent Nova already" in again.stderr) == (1, True)
+    assert (again.returncode, "There is already an agent Nova" in again.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        ("agent edit Nova --set model=offline", 1, "there is no agent 'Nova'; there are: Moon, Star"),
+        ("agent edit Nova --set model=offline", 1, "There is no agent 'Nova'. There are: Moon, Star"),
         ("agent edit Star --set modle=offline", 1, 'agents["Star"].modle: unknown key; did you mean "model"?'),
         ("agent edit Star --set temperature=9", 1, 'agents["Star"].temperature: found 9; expected'),
         ("agent edit Star --set model=openai:x", 1, "OPENAI_API_KEY: not set"),
-        ("agent edit Star --set name=Sun", 1, "an agent's name cannot be changed"),
-        ("agent edit Star --set model", 2, "--set: found 'model'; expected KEY=VALUE"),
+        ("agent edit Star --set name=Sun", 1, "An agent keeps its name"),
+        ("agent edit Star --set model", 2, "--set: expected KEY=VALUE"),
         ("agent edit Star", 2, "nobody can be asked here"),
         ("agent create", 2, "nobody can be asked here"),
         ("agent create Nova", 2, "nobody can be asked here"),
-        ("agent create Nova --from /dev/null", 2, "expected it alone"),
+        ("agent create Nova --from /dev/null", 2, "give it alone"),
         ("agent import missing.toml", 2, "missing.toml: cannot be read"),
-        ("agent restore Star", 1, "Star is not archived"),
+        ("agent restore Star", 1, "Star is active."),
         ("group create", 2, "nobody can be asked here"),
         ("group create Day --member Sun", 1, 'groups["Day"].members: found "Sun", which is no agent'),
-        ("group add member Night Moon", 1, "Moon is in Night already"),
+        ("group add member Night Moon", 1, "Moon is already in Night"),
         ("group remove member Night Star", 1, "Star is not in Night"),
-        ("group remove member Night Moon", 1, "Moon is the only one in Night"),
-        ("group show Day", 1, "there is no group 'Day'; there are: Main, Night"),
+        ("group remove member Night Moon", 1, "Moon is the only member of Night"),
+        ("group show Day", 1, "There is no group 'Day'. There are: Main, Night"),
         ("constellation status garden", 1, "there is no constellation 'garden'; there are: home"),
         ("constellation create Home", 1, 'there is a constellation "Home" already'),
     ],
@@ -207,7 +210,9 @@ def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Pat
     (tmp_path / "day.toml").write_text(
         '[[groups]]\nname = "Day"\nmembers = ["Star"]\nplaces = ["discord:8"]\ndefault = true\n', "utf-8"
     )
-    assert rows(here, f"group create --from {tmp_path / 'day.toml'}") == [{"group": "Day", "did": "created"}]
+    assert rows(here, f"group create --from {tmp_path / 'day.toml'}") == [
+        {"kind": "group", "name": "Day", "did": "created"}
+    ]
     found = {row["group"]: (row["answers_in"], row["file"]) for row in rows(here, "group list")}
     assert found == {
         "Day": ("discord:8, everywhere else", "not in carina.toml"),
@@ -248,7 +253,9 @@ def test_patterns_roles_and_rules_go_out_and_in(here: Here, tmp_path: Path) -> N
     assert {row["file"] for row in rows(here, "group list")} == {"as in carina.toml"}
     wrong = here("group remove member Planning Star")
     assert (wrong.returncode, 'groups["Planning"].supervisor.leader: found "Star"' in wrong.stderr) == (1, True)
-    assert rows(here, "group add member Night Star --role observer") == [{"group": "Night", "did": "changed"}]
+    assert rows(here, "group add member Night Star --role observer") == [
+        {"kind": "group", "name": "Night", "did": "changed"}
+    ]
     assert [each["role"] for each in rows(here, "group status Night")["members"]] == ["regular", "observer"]
     wrong = here("group add member Main Moon --role king")
     assert (wrong.returncode, 'role: found "king"' in wrong.stderr) == (1, True)
@@ -300,19 +307,19 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
 def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_path: Path) -> None:
     assert rows(here, "agent hibernate Star")[0]["did"].startswith("hibernated; it finishes")
     again = here("agent hibernate Star")
-    assert (again.returncode, "Star is hibernated, not active; `carina agent wake` wakes it" in again.stderr) == (
+    assert (again.returncode, "Star is hibernated; `carina agent wake` wakes it" in again.stderr) == (
         1,
         True,
     )
     wrong = here("agent restore Star")
-    assert (wrong.returncode, "Star is not archived; `carina agent wake` wakes it" in wrong.stderr) == (1, True)
+    assert (wrong.returncode, "Star is hibernated; `carina agent wake` wakes it" in wrong.stderr) == (1, True)
     assert rows(here, "constellation status")["hibernated"] == ["Star"]
     silent = carina(tmp_path, "chat", "--once", "hello")
     assert "every agent of the group Main is archived or hibernated" in silent.stdout
-    assert rows(here, "agent wake Star") == [{"agent": "Star", "did": "awake"}]
+    assert rows(here, "agent wake Star") == [{"kind": "agent", "name": "Star", "did": "awake"}]
     assert "Nobody answers" not in carina(tmp_path, "chat", "--once", "hello").stdout
     wrong = here("agent wake Star")
-    assert (wrong.returncode, "Star is active, not hibernated" in wrong.stderr) == (1, True)
+    assert (wrong.returncode, "Star is active." in wrong.stderr) == (1, True)
 
 
 async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_path: Path) -> None:
@@ -361,11 +368,11 @@ def test_a_new_agent_is_asked_for_at_a_terminal(here: Here, monkeypatch: pytest.
     answers = iter(["Nova", "Keeps the calendar", "offline", "You are Nova."])
     monkeypatch.setattr(streams, "attended", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_question, **_options: next(answers))
-    assert rows(here, "agent create") == [{"agent": "Nova", "did": "created"}]
+    assert rows(here, "agent create") == [{"kind": "agent", "name": "Nova", "did": "created"}]
     settings = rows(here, "agent show Nova")["settings"]
     assert (settings["description"], settings["system_prompt"]) == ("Keeps the calendar", "You are Nova.")
     answers = iter(["Calendar", "Nova", "discord:9"])
-    assert rows(here, "group create") == [{"group": "Calendar", "did": "created"}]
+    assert rows(here, "group create") == [{"kind": "group", "name": "Calendar", "did": "created"}]
     assert rows(here, "group show Calendar")["settings"]["places"] == ["discord:9"]
 
 
