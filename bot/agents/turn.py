@@ -19,7 +19,7 @@ from bot.agents.commit import arrivals, end_turn, heard_at, join_arrivals
 from bot.agents.context import prompt, recovery
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
-from bot.agents.groups.member_turns import give_up_part, member_of
+from bot.agents.groups.member_turns import HANDS_ON, give_up_part, member_of
 from bot.agents.groups.team import acting
 from bot.agents.model_call import ModelCall
 from bot.agents.notices import Notices
@@ -217,7 +217,7 @@ class TurnRunner:
         try:
             answer = await call.answer(request)
             if answer is not None:
-                return await self._store_answer(answer, material, allowed.reservation)
+                return await self._store_answer(answer, material, allowed)
         except BaseException:
             await asyncio.shield(call.abandon())
             raise
@@ -231,21 +231,22 @@ class TurnRunner:
             return Allowed(BudgetLevel.FULL, material.agent)
         return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
 
-    async def _store_answer(self, answer: Answer, material: PromptInputs, reservation: int | None) -> Ending:
+    async def _store_answer(self, answer: Answer, material: PromptInputs, allowed: Allowed) -> Ending:
         turn, redact, now = material.turn, self._deps.redact, self._deps.clock()
         cost = Spent(answer.model, **asdict(answer.usage))
 
         used = {call.id for step in material.steps if isinstance(step.body, Answered) for call in step.body.calls}
         calls = []
         tools = self._deps.tools(material.agent).tools
-        for number, given in enumerate(answer.calls):
+        failed = _is_given_up(answer, material, allowed)
+        for number, given in enumerate(() if failed else answer.calls):
             call = unaliased(given, tools)
             # The model's own id, unless it is empty or was used before: a result must find its call.
             own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
             used.add(own)
             calls.append(ToolCall(own, call.name, redact(call.arguments)))
         trouble = "" if calls else _trouble(answer, material)
-        text = self._deps.apology if trouble else _explained(answer)
+        text = "" if failed else self._deps.apology if trouble else _explained(answer)
         shown = prompt.shown_versions(material)
         body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown)
 
@@ -262,8 +263,8 @@ class TurnRunner:
                 coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)
             if answer.model:
                 record(tx, turn, cost, now)
-            if reservation is not None:
-                budgets.release(tx, reservation)
+            if allowed.reservation is not None:
+                budgets.release(tx, allowed.reservation)
             if trouble:
                 self._tell_owner(tx, trouble, now)
             return self._finished_or_standing(tx, material, step, now)
@@ -403,6 +404,13 @@ async def _run_to_end(
 def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: events.TurnEvent) -> None:
     """Those who watch hear of a member's part as such: nothing of it is an answer to anybody yet."""
     turn_deps.watch(events.OfMember(turn, event.place, event))
+
+
+def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowed) -> bool:
+    """Whether the offline model stands in for a member's own, so that there is no result to hand on."""
+    stands_in = answer.degraded or allowed.agent.model != material.agent.model
+    in_group = material.part is not None and material.part.kind in HANDS_ON
+    return in_group and answer.model == OFFLINE and bool(stands_in)
 
 
 def _trouble(answer: Answer, material: PromptInputs) -> str:

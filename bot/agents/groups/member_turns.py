@@ -9,16 +9,18 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import joined, quotation, say
 from bot.agents.groups.state_machine import Wanted
 from bot.agents.seeds import ensure_blocks
+from bot.models.catalog import OFFLINE
 from memory import agents, groups
 from memory.groups import Part, Status
 from memory.knowledge import working
 from memory.queue import inbox, turns
-from memory.queue.steps import forgets, is_lasting
+from memory.queue.steps import Answered, forgets, is_lasting
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, TurnId
 
-_SILENT_FAILS = ("stage", "task")
+HANDS_ON = ("stage", "task")
+"""Parts whose result others go on with: without one they have failed."""
 _NEEDS_DETAIL = ("ballot", "choice")
 
 
@@ -103,8 +105,9 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     status: Status = "done"
     if part.kind in _NEEDS_DETAIL and (fresh is None or not fresh.detail):
         status, text = "failed", "gave none that is valid"
-    elif part.kind in _SILENT_FAILS and not text.strip():
-        status, text = "failed", "gave nothing"
+    elif part.kind in HANDS_ON and not text.strip():
+        models = [step.body.model for step in material.steps if isinstance(step.body, Answered)]
+        status, text = "failed", "got no answer of its model" if models[-1:] == [OFFLINE] else "gave nothing"
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
     turns.hand_uses(tx, part.turn, part.asked_by)
     mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ from tests.bot.parts import (
     words_of,
 )
 from tests.bot.stage import Setting, running
+
+STANDS_IN = replace(says("I read that, A gave this"), model="offline", degraded="HTTP 500")
+"""What the offline model says where a member's own gives no answer."""
 
 
 async def test_each_stage_gets_what_the_one_before_gave_and_the_last_one_speaks(tmp_path: Path) -> None:
@@ -163,12 +167,15 @@ async def test_each_post_of_several_members_goes_on_from_the_one_before(
         ('on_failure = "abort"', ["Ant", "Bee"], 'I stopped at the stage "b": Bee could not do it.'),
     ],
 )
-async def test_what_follows_when_a_stage_fails(tmp_path: Path, more: str, asked: list[str], answer: str) -> None:
+@pytest.mark.parametrize("nothing", ["", STANDS_IN])
+async def test_what_follows_when_a_stage_fails(
+    tmp_path: Path, more: str, asked: list[str], answer: str, nothing: Line
+) -> None:
     def cat(request: Request) -> Answer:
         heard = told(request)
         return says("Cat on: " + "".join(word for word in "ABD" if f"{word} gave this" in heard))
 
-    bee: list[Line] = ["", RuntimeError("down"), "B gave this"]
+    bee: list[Line] = [nothing, RuntimeError("down"), "B gave this"]
     model = Cast(Ant=["A gave this"], Bee=bee, Cat=[cat], Dog=["D gave this"])
     toml = stages(("a", "Ant", ""), ("b", "Bee", more), ("c", "Cat", ""))
     async with running(tmp_path, Setting(model, toml=toml)) as service:

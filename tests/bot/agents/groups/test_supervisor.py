@@ -1,5 +1,6 @@
 """A leader who gives tasks to other members."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,18 @@ async def test_a_task_goes_to_the_member_and_what_it_says_comes_back_to_the_lead
     assert "how many newts?" in told(asked)
     assert [spec.name for spec in asked.tools] == []  # only who leads gives tasks
     assert [spec.name for spec in model.of("Ant")[0].tools] == ["delegate"]
+
+
+async def test_what_the_offline_model_says_for_a_member_is_no_result(tmp_path: Path) -> None:
+    stands_in = replace(says("I read that."), model="offline", degraded="HTTP 500")
+    model = Cast(Ant=[delegates("Bee", "count"), lambda request: says(f"{results(request)[0]}")], Bee=[stands_in])
+    async with running(tmp_path, Setting(model, toml=LED)) as service:
+        await service.heard(said("how many newts?", 1))
+        (text,) = service.platform.texts()
+        assert await service.column("SELECT kind || ' ' || status FROM group_parts") == ["task failed"]
+    assert "I read that" not in text
+    assert "got no answer of its model" in text
+    assert text.endswith("False)")
 
 
 async def test_nobody_gives_a_task_to_itself_to_strangers_or_too_many_to_one(tmp_path: Path) -> None:
