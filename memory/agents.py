@@ -184,8 +184,7 @@ def agent(rows: Rows, identifier: AgentId) -> Agent:
 
 
 def agent_named(rows: Rows, name: str) -> Agent | None:
-    row = rows.one(f"{_AGENTS} name = ?", (name,))
-    return None if row is None else _agent(row)
+    return _agent.first(rows, f"{_AGENTS} name = ?", (name,))
 
 
 def agents(rows: Rows) -> list[Agent]:
@@ -241,8 +240,7 @@ def membership(rows: Rows, group_id: GroupId, agent_id: AgentId) -> Membership |
     sql = """SELECT m.role, m.model, g.pattern_type AS pattern, (SELECT count(*) FROM group_members
                WHERE group_id = g.id AND role <> 'observer') > 1 AS several
              FROM group_members m JOIN agent_groups g ON g.id = m.group_id WHERE m.group_id = ? AND m.agent_id = ?"""
-    row = rows.one(sql, (group_id, agent_id))
-    return None if row is None else _membership(row)
+    return _membership.first(rows, sql, (group_id, agent_id))
 
 
 def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:

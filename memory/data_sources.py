@@ -66,13 +66,11 @@ def listing(rows: Rows) -> list[DataSource]:
 
 
 def named(rows: Rows, name: str) -> DataSource | None:
-    row = rows.one("SELECT * FROM data_sources WHERE name = ?", (name,))
-    return None if row is None else _source(row)
+    return _source.first(rows, "SELECT * FROM data_sources WHERE name = ?", (name,))
 
 
 def get(rows: Rows, identifier: DataSourceId) -> DataSource | None:
-    row = rows.one("SELECT * FROM data_sources WHERE id = ?", (identifier,))
-    return None if row is None else _source(row)
+    return _source.first(rows, "SELECT * FROM data_sources WHERE id = ?", (identifier,))
 
 
 def remove(tx: Tx, identifier: DataSourceId) -> None:

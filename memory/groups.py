@@ -65,8 +65,7 @@ def begin(tx: Tx, run: Run, turn: Turn, now: datetime) -> None:
 
 def run(rows: Rows, identifier: TurnId) -> Run | None:
     """The run of a turn that has claimed messages; None for any other turn."""
-    row = rows.one("SELECT * FROM group_runs WHERE turn_id = ?", (identifier,))
-    return None if row is None else _run(row)
+    return _run.first(rows, "SELECT * FROM group_runs WHERE turn_id = ?", (identifier,))
 
 
 def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> None:
@@ -89,8 +88,7 @@ def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:
 
 def part(rows: Rows, turn: TurnId) -> Part | None:
     """What a turn was asked to do; None for a turn that speaks for itself."""
-    row = rows.one("SELECT * FROM group_parts WHERE turn_id = ?", (turn,))
-    return None if row is None else _part(row)
+    return _part.first(rows, "SELECT * FROM group_parts WHERE turn_id = ?", (turn,))
 
 
 def run_of(rows: Rows, turn: TurnId) -> TurnId:
@@ -101,8 +99,9 @@ def run_of(rows: Rows, turn: TurnId) -> TurnId:
 
 def part_of_call(rows: Rows, asked_by: TurnId, call: str) -> Part | None:
     """The part that a call of a turn asked for, however often it is asked."""
-    row = rows.one("SELECT * FROM group_parts WHERE asked_by = ? AND call_id = ? AND call_id <> ''", (asked_by, call))
-    return None if row is None else _part(row)
+    return _part.first(
+        rows, "SELECT * FROM group_parts WHERE asked_by = ? AND call_id = ? AND call_id <> ''", (asked_by, call)
+    )
 
 
 def parts(rows: Rows, run_id: TurnId) -> list[Part]:
@@ -132,8 +131,7 @@ def tasks_between(rows: Rows, one: AgentId, other: AgentId, since: datetime) -> 
     sql = """SELECT count(*) AS n FROM group_parts p JOIN turns t ON t.id = p.asked_by
              WHERE p.kind = 'task' AND p.started_at > :since
                AND ((t.agent_id = :one AND p.agent_id = :other) OR (t.agent_id = :other AND p.agent_id = :one))"""
-    row = rows.one(sql, {"one": one, "other": other, "since": to_text(since)})
-    return 0 if row is None else int(row["n"])
+    return rows.number(sql, {"one": one, "other": other, "since": to_text(since)})
 
 
 def end_part(tx: Tx, turn: TurnId, status: Status, output: str, now: datetime) -> None:

@@ -80,8 +80,7 @@ def ensure(tx: Tx, new: NewJob, now: datetime) -> None:
 
 def get(rows: Rows, identifier: str) -> Job | None:
     """One job by its id, for the scheduler and whoever made it."""
-    row = rows.one("SELECT * FROM jobs WHERE id = ?", (identifier,))
-    return None if row is None else _row(row)
+    return _row.first(rows, "SELECT * FROM jobs WHERE id = ?", (identifier,))
 
 
 def due(rows: Rows, now: datetime, limit: int) -> list[Job]:
@@ -92,8 +91,7 @@ def due(rows: Rows, now: datetime, limit: int) -> list[Job]:
 
 def is_due(rows: Rows, identifier: str, now: datetime) -> Job | None:
     """The job, if it still has to be looked at."""
-    row = rows.one("SELECT * FROM jobs WHERE id = ? AND wake_at <= ?", (identifier, to_text(now)))
-    return None if row is None else _row(row)
+    return _row.first(rows, "SELECT * FROM jobs WHERE id = ? AND wake_at <= ?", (identifier, to_text(now)))
 
 
 def earliest(rows: Rows) -> datetime | None:

@@ -163,8 +163,7 @@ def ask(tx: Tx, request: Request) -> bool:
 
 def get(rows: Rows, identifier: RequestId) -> Request | None:
     """The request of that id. For the broker, which decides who may see it."""
-    row = rows.one("SELECT * FROM permission_requests WHERE id = ?", (identifier,))
-    return None if row is None else _request(row)
+    return _request.first(rows, "SELECT * FROM permission_requests WHERE id = ?", (identifier,))
 
 
 def asking(rows: Rows, identities: Iterable[str]) -> list[Request]:
@@ -227,8 +226,9 @@ def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
 
 def count_waiting(rows: Rows, place: PlaceId) -> int:
     """How many questions from a place wait for an answer."""
-    row = rows.one("SELECT count(*) AS n FROM permission_requests WHERE place_id = ? AND status = 'waiting'", (place,))
-    return 0 if row is None else int(row["n"])
+    return rows.number(
+        "SELECT count(*) AS n FROM permission_requests WHERE place_id = ? AND status = 'waiting'", (place,)
+    )
 
 
 def due(rows: Rows, now: datetime) -> list[Request]:

@@ -79,8 +79,7 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
 
 def by_id(rows: Rows, identifier: EventId) -> Event | None:
     """One event, for the job that belongs to it."""
-    row = rows.one("SELECT * FROM events WHERE id = ?", (identifier,))
-    return None if row is None else _event(row)
+    return _event.first(rows, "SELECT * FROM events WHERE id = ?", (identifier,))
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list[Event]:

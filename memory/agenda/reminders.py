@@ -93,8 +93,7 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
 
 def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
     """One reminder, for its job and its buttons, which belong to it."""
-    row = rows.one("SELECT * FROM reminders WHERE id = ?", (identifier,))
-    return None if row is None else _reminder(row)
+    return _reminder.first(rows, "SELECT * FROM reminders WHERE id = ?", (identifier,))
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[tuple[Reminder, datetime | None]]:

@@ -94,8 +94,7 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
 def get(rows: Rows, identifier: TaskId, scope: Scope) -> Task | None:
     """One task, where it may be used."""
     condition, parameters = scope.sql("audience")
-    row = rows.one(f"SELECT * FROM tasks WHERE id = ? AND {condition}", (identifier, *parameters))
-    return None if row is None else _task(row)
+    return _task.first(rows, f"SELECT * FROM tasks WHERE id = ? AND {condition}", (identifier, *parameters))
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = (), *, done: bool = False) -> list[Task]:

@@ -228,8 +228,7 @@ def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datet
 
 def sealed_of(rows: Rows, block: BlockId) -> int:
     """The version up to which only the owner undoes: words were taken out of the block then."""
-    row = rows.one("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (block,))
-    return 0 if row is None else int(row["sealed_seq"])
+    return rows.number("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (block,))
 
 
 def version_of(rows: Rows, block: BlockId) -> int:

@@ -299,8 +299,7 @@ def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
 
 def count_person(rows: Rows, person: PersonId) -> int:
     """How many files `export_person` gives and `erase_person` removes."""
-    row = rows.one(f"SELECT count(*) FROM folder_files f WHERE {_THEIRS}", (person,))
-    return 0 if row is None else int(row[0])
+    return rows.number(f"SELECT count(*) FROM folder_files f WHERE {_THEIRS}", (person,))
 
 
 def erase_person(tx: Tx, person: PersonId) -> int:

@@ -210,8 +210,7 @@ def find(rows: Rows, kind: Kind, **exactly: Value) -> list[Item]:
 def newest(rows: Rows, kind: Kind, **exactly: Value) -> Item | None:
     """The first of these."""
     sql, wanted = _exactly(kind, exactly)
-    row = rows.one(f"{sql} LIMIT 1", wanted)
-    return None if row is None else _item(row)
+    return _item.first(rows, f"{sql} LIMIT 1", wanted)
 
 
 def _exactly(kind: Kind, exactly: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:

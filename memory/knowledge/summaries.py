@@ -124,8 +124,7 @@ def newest_position(rows: Rows, place: PlaceId, audience: Audience, behind: int)
     """The position of the message that has `behind` newer ones of its audience; 0 when there is none."""
     sql = """SELECT coalesce(batch_id, id) FROM messages WHERE place_id = ? AND audience = ?
              ORDER BY id DESC LIMIT 1 OFFSET ?"""
-    row = rows.one(sql, (place, audience, behind))
-    return 0 if row is None else int(row[0])
+    return rows.number(sql, (place, audience, behind))
 
 
 def add(tx: Tx, made: Compaction) -> Item:

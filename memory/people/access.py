@@ -117,8 +117,7 @@ def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
 
 
 def _count(rows: Rows) -> int:
-    row = rows.one("SELECT count(*) AS n FROM pairing_codes")
-    return 0 if row is None else int(row["n"])
+    return rows.number("SELECT count(*) FROM pairing_codes")
 
 
 _ruled = RowMapper(Ruled, by="decided_by", at="decided_at")

@@ -72,8 +72,7 @@ def add(tx: Tx, kind: Kind, scope: KeyScope, name: str, now: datetime) -> str:
 def find(rows: Rows, kind: Kind, secret: str, now: datetime) -> WebKey | None:
     """The key with that secret, where it still opens anything."""
     sql = "SELECT * FROM web_keys WHERE digest = ? AND kind = ? AND (expires_at IS NULL OR expires_at > ?)"
-    row = rows.one(sql, (_digest(secret), kind, to_text(now)))
-    return None if row is None else _key(row)
+    return _key.first(rows, sql, (_digest(secret), kind, to_text(now)))
 
 
 def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:

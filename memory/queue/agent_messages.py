@@ -53,8 +53,7 @@ def caused(rows: Rows, root: TurnId) -> int:
     """How much one message caused: messages of agents to each other, and parts in what groups did for it."""
     sql = f"""SELECT (SELECT count(*) FROM agent_messages WHERE root_id = :root)
               + (SELECT count(*) FROM group_parts WHERE run_id = :root OR run_id IN ({_CAUSED})) AS n"""
-    row = rows.one(sql, {"root": root})
-    return 0 if row is None else int(row["n"])
+    return rows.number(sql, {"root": root})
 
 
 def between(rows: Rows, one: AgentId, other: AgentId | GroupId, since: datetime) -> int:
@@ -62,8 +61,7 @@ def between(rows: Rows, one: AgentId, other: AgentId | GroupId, since: datetime)
     sql = """SELECT count(*) AS n FROM agent_messages WHERE sent_at > :since AND (
                (from_agent = :one AND (to_agent = :other OR (to_agent IS NULL AND to_group = :other)))
                OR (from_agent = :other AND to_agent = :one))"""
-    row = rows.one(sql, {"one": one, "other": other, "since": to_text(since)})
-    return 0 if row is None else int(row["n"])
+    return rows.number(sql, {"one": one, "other": other, "since": to_text(since)})
 
 
 def wrote(rows: Rows, run: TurnId) -> list[TurnId]:

@@ -119,8 +119,7 @@ def try_again(tx: Tx, now: datetime) -> None:
 
 def given_up(rows: Rows) -> int:
     """How many parts have had all their tries."""
-    row = rows.one("SELECT count(*) AS n FROM follow_ups WHERE attempts >= ?", (TRIES,))
-    return 0 if row is None else int(row["n"])
+    return rows.number("SELECT count(*) FROM follow_ups WHERE attempts >= ?", (TRIES,))
 
 
 _of = RowMapper(FollowUp, ask=lambda row: None if row["ask"] == "{}" else _ASK.read(row["ask"]))

@@ -269,8 +269,7 @@ def head(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> InRow 
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
              ORDER BY status = 'received' AND coalesce(next_attempt_at, '') > ?,
                status = 'received' AND source IN ('task', 'agent', 'sleeptime'), id LIMIT 1"""
-    row = rows.one(sql, (place_id, group, to_text(now)))
-    return None if row is None else _row(row)
+    return _row.first(rows, sql, (place_id, group, to_text(now)))
 
 
 def is_waiting(rows: Rows, place_id: PlaceId) -> bool:
@@ -341,14 +340,12 @@ def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
 
 def get(rows: Rows, identifier: InboxId) -> InRow | None:
     """One row, for the owner's `carina inbox show`."""
-    row = rows.one("SELECT * FROM inbox WHERE id = ?", (identifier,))
-    return None if row is None else _row(row)
+    return _row.first(rows, "SELECT * FROM inbox WHERE id = ?", (identifier,))
 
 
 def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:
     """The row that a source knows by that id, for who waits for what becomes of it."""
-    row = rows.one("SELECT * FROM inbox WHERE source = ? AND external_id = ?", (source, external_id))
-    return None if row is None else _row(row)
+    return _row.first(rows, "SELECT * FROM inbox WHERE source = ? AND external_id = ?", (source, external_id))
 
 
 def listing(rows: Rows, status: Status | None, limit: int) -> list[InRow]:

@@ -195,14 +195,12 @@ def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
 
 def get(rows: Rows, identifier: OutboxId) -> OutRow | None:
     """One row by id, for the delivery that owns it."""
-    row = rows.one("SELECT * FROM outbox WHERE id = ?", (identifier,))
-    return None if row is None else _row(row)
+    return _row.first(rows, "SELECT * FROM outbox WHERE id = ?", (identifier,))
 
 
 def of_key(rows: Rows, key: str) -> OutRow | None:
     """One row by its key, for the turn or notice that owns it."""
-    row = rows.one("SELECT * FROM outbox WHERE key = ?", (key,))
-    return None if row is None else _row(row)
+    return _row.first(rows, "SELECT * FROM outbox WHERE key = ?", (key,))
 
 
 def of_prefix(rows: Rows, prefix: str) -> list[OutRow]:
@@ -230,8 +228,7 @@ def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
 
 def said_by_us(rows: Rows, source: str, external_id: str) -> OutRow | None:
     """The row that became that message on the platform."""
-    row = rows.one("SELECT * FROM outbox WHERE source = ? AND external_id = ?", (source, external_id))
-    return None if row is None else _row(row)
+    return _row.first(rows, "SELECT * FROM outbox WHERE source = ? AND external_id = ?", (source, external_id))
 
 
 def answers_to(rows: Rows, source: str, external_id: str) -> list[OutRow]:
@@ -350,8 +347,7 @@ def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
 
 def count_open(rows: Rows) -> int:
     """How many rows still have to be sent."""
-    row = rows.one("SELECT count(*) AS n FROM outbox WHERE status IN ('pending', 'sending')")
-    return 0 if row is None else int(row["n"])
+    return rows.number("SELECT count(*) FROM outbox WHERE status IN ('pending', 'sending')")
 
 
 _row = RowMapper(OutRow, detail=lambda row: _DETAIL.read(row["detail"]))

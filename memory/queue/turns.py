@@ -59,8 +59,7 @@ def new_turn_id() -> TurnId:
 
 def get(rows: Rows, identifier: TurnId) -> Turn | None:
     """The turn of that id, for the worker that runs it."""
-    row = rows.one("SELECT * FROM turns WHERE id = ?", (identifier,))
-    return None if row is None else _turn(row)
+    return _turn.first(rows, "SELECT * FROM turns WHERE id = ?", (identifier,))
 
 
 def oldest_running(rows: Rows, place: PlaceId) -> int:
@@ -253,5 +252,4 @@ def answered_last(rows: Rows, person: PersonId) -> AgentId | None:
 def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
     """How many turns of a person began since then, counted up to `most`."""
     sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT ?)"
-    row = rows.one(sql, (person, to_text(since), most))
-    return 0 if row is None else int(row["n"])
+    return rows.number(sql, (person, to_text(since), most))

@@ -66,6 +66,11 @@ class Rows:
         found: Row | None = self._raw.execute(sql, parameters).fetchone()
         return found
 
+    def number(self, sql: str, parameters: Parameters = ()) -> int:
+        """What a statement counts; 0 where it gives no row."""
+        row = self.one(sql, parameters)
+        return 0 if row is None else int(row[0])
+
 
 class Tx(Rows):
     """Reading and writing inside one unit of work."""

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from memory.store.clock import from_text, to_text
-from memory.store.database import Row, Value
+from memory.store.database import Parameters, Row, Rows, Value
 
 T = TypeVar("T")
 _Convert: TypeAlias = Callable[[Any], Any]
@@ -36,6 +36,11 @@ class RowMapper(Generic[T]):
                 for column, convert in self._fields
             ]
         )
+
+    def first(self, rows: Rows, sql: str, parameters: Parameters = ()) -> T | None:
+        """The record of the first row that a statement gives; None where it gives none."""
+        row = rows.one(sql, parameters)
+        return None if row is None else self(row)
 
     def values(self, record: T) -> dict[str, Value]:
         """The columns of a record, as they are stored; but for fields that a function makes of the whole row."""

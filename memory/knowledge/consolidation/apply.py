@@ -293,8 +293,7 @@ def _audit(course: _Course) -> None:
 def _count(tx: Tx, run: str, agent: AgentId, condition: str) -> int:
     sql = f"""SELECT count(*) FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id
               WHERE i.run_id = ? AND i.agent_id = ? AND {condition}"""
-    row = tx.one(sql, (run, agent))
-    return 0 if row is None else int(row[0])
+    return tx.number(sql, (run, agent))
 
 
 def _require(holds: object, why: str) -> None:

@@ -61,8 +61,7 @@ class Item:
 
 def living(rows: Rows, agent: AgentId) -> int:
     """How many entries of an agent stand."""
-    row = rows.one(f"SELECT count(*) FROM archival_entries WHERE agent_id = ? AND {WHOLE}", (agent,))
-    return 0 if row is None else int(row[0])
+    return rows.number(f"SELECT count(*) FROM archival_entries WHERE agent_id = ? AND {WHOLE}", (agent,))
 
 
 def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
@@ -82,8 +81,7 @@ def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
 def mark_of(rows: Rows, of: Pass, part: Part) -> int:
     """How far a pass has come in a part; 0 before its first time."""
     sql = "SELECT mark FROM dream_marks WHERE pass = ? AND agent_id = ? AND audience = ? AND trust = ?"
-    row = rows.one(sql, (of, part.agent, part.audience, int(part.trust)))
-    return 0 if row is None else int(row["mark"])
+    return rows.number(sql, (of, part.agent, part.audience, int(part.trust)))
 
 
 def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
@@ -133,15 +131,13 @@ def latest_seen(rows: Rows, scope: Scope) -> Run | None:
     """The newest that did anything which the scope may know; when others ran is nobody's to know there."""
     condition, parameters = scope.sql("i.audience")
     having = f"WHERE r.id IN (SELECT i.run_id FROM dream_items i WHERE {condition}) GROUP BY r.id"
-    row = rows.one(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1", parameters)
-    return None if row is None else _run(row)
+    return _run.first(rows, f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1", parameters)
 
 
 def newest_done(rows: Rows) -> Run | None:
     """The newest that changed something and was not undone."""
     having = "GROUP BY r.id HAVING r.outcome = 'done' AND retired + made + refined + related > 0"
-    row = rows.one(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1")
-    return None if row is None else _run(row)
+    return _run.first(rows, f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1")
 
 
 _run = RowMapper(Run)

@@ -81,8 +81,7 @@ def get(rows: Rows, identifier: FactId, scope: Scope) -> Fact | None:
     """One fact that holds, where it may be used."""
     condition, parameters = scope.sql("f.audience")
     sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.id = ? AND f.superseded_by IS NULL AND {condition}"
-    row = rows.one(sql, (identifier, *parameters))
-    return None if row is None else to_fact(row)
+    return to_fact.first(rows, sql, (identifier, *parameters))
 
 
 def of_subject(rows: Rows, source: Source) -> list[Fact]:
@@ -181,8 +180,7 @@ def add_source(tx: Tx, fact: FactId, text: str, source: Source, now: datetime) -
     sql = """UPDATE facts SET last_seen = max(last_seen, ?), trust = min(trust, ?), reinforcements =
              (SELECT count(DISTINCT session_id) FROM fact_sources WHERE fact_id = facts.id) WHERE id = ?"""
     tx.run(sql, (to_text(now), int(source.trust), fact))
-    row = tx.one("SELECT reinforcements FROM facts WHERE id = ?", (fact,))
-    return 0 if row is None else int(row[0])
+    return tx.number("SELECT reinforcements FROM facts WHERE id = ?", (fact,))
 
 
 def session_of(rows: Rows, fact: FactId) -> SessionId:
