@@ -616,9 +616,9 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
     with closing(connect(path)) as raw:
         tx = Tx(raw)
         raw.execute("BEGIN")
-        for at in range(30_000):
+        for at in range(6_000):
             tx.insert("items", {
-                "id": at + 1, "kind": "note", "text": f"{at} " * 150,
+                "id": at + 1, "kind": "note", "text": f"{at} " * 800,
                 "audience": "owner", "trust": 1, "created_at": "x",
                 "updated_at": "x",
             })  # fmt: skip
