@@ -8,7 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
@@ -100,9 +100,13 @@ class Module:
     def name(self) -> str:
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        return tuple(ast.walk(self.tree))
+
     def imports(self) -> Iterator[tuple[str, int]]:
         """Every module that is imported, by any spelling, with its line."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             match node:
                 case ast.Import(names=names):
                     yield from ((alias.name, node.lineno) for alias in names)
@@ -190,7 +194,7 @@ def test_what_lives_as_long_as_the_service_is_supervised() -> None:
         at(module, node.lineno)
         for module in modules()
         if module.path.startswith("bot/") and not module.path.startswith(tuple(BEGIN_TASKS))
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call) and _called(node) in ("create_task", "ensure_future", "TaskGroup")
     ]
     assert wrong == []
@@ -224,7 +228,7 @@ def test_parts_are_made_by_their_constructors_alone() -> None:
         f"{at(module, target.lineno)}: {ast.unparse(target)}"
         for module in modules()
         if module.path.startswith(COMPOSITION)
-        for target in ast.walk(module.tree)
+        for target in module.nodes
         if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
         if ast.unparse(target.value) not in plain
     ]
@@ -261,7 +265,7 @@ def test_only_configuration_reads_the_environment() -> None:
     for module in modules():
         if module.path.startswith(READS_ENVIRONMENT):
             continue
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in readers:
                     wrong.append(at(module, node.lineno))
@@ -288,7 +292,7 @@ def test_functions_are_short() -> None:
     long = [
         f"{at(module, node.lineno)} {node.name}"
         for module in modules()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or node.lineno) - node.lineno >= MOST_FUNCTION_LINES
     ]
@@ -322,7 +326,7 @@ def test_no_file_holds_two_versions_of_a_passage() -> None:
 def test_nothing_is_printed_past_the_console() -> None:
     wrong = []
     for module in modules():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             match node:
                 case ast.Call(func=ast.Name(id="print" | "pprint")):
                     wrong.append(at(module, node.lineno))
@@ -439,7 +443,7 @@ def test_fault_points_are_unique_and_made_when_modules_are_loaded() -> None:
     wrong = []
     for module in modules():
         top = {id(node.value) for node in module.tree.body if isinstance(node, ast.Assign | ast.AnnAssign)}
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Call) and _called(node) in ("commit_point", "call_point"):
                 match node.args:
                     case [ast.Constant(value=str(name))] if id(node) in top:
@@ -469,7 +473,7 @@ def test_points_are_made_by_their_two_functions_only() -> None:
     wrong = [
         at(module, node.lineno)
         for module in modules()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call) and _called(node) == "Point" and module.path != "memory/store/faults.py"
     ]
     assert wrong == []
