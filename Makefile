@@ -65,7 +65,7 @@ processes: $(VENV)/.dev  ## the tests with real processes and sockets
 	$(call tests,-n 4 --dist loadfile $(PROCESSES),$(PROCESSES))
 
 fast: check             ## lint, types and the tests that need no second process: a few minutes
-	$(call tests,-n auto $(PROCESSES:%=--ignore=%),$(PROCESSES:%=--ignore=%))
+	$(call tests,-n auto --dist worksteal $(PROCESSES:%=--ignore=%),$(PROCESSES:%=--ignore=%))
 
 slow: check             ## new examples for the property tests, then the whole kill matrix and long outages
 	$(PYTEST) -m "hypothesis and not slow and not network and not browser" -n auto
