@@ -9,7 +9,7 @@ class WrongToken(SourceRefused):
 
     def __init__(self) -> None:
         super().__init__(
-            _("Discord refuses the token. Reset it in the developer portal, and set DISCORD_TOKEN to the new one.")
+            _("Discord refuses the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")
         )
 
 
