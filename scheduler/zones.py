@@ -36,11 +36,6 @@ def zone_of(name: str) -> tzinfo:
     )
 
 
-def local_text(moment: datetime, zone: str) -> str:
-    """A moment as the clocks of a zone show it, with how far they are from UTC: 2026-12-01T09:00+01:00."""
-    return moment.astimezone(zone_of(zone)).isoformat(timespec="minutes")
-
-
 def local_zone() -> str:
     """The name of this machine's zone; UTC where it has no name that is known."""
     try:

@@ -19,12 +19,6 @@ def person_id(did: str) -> PersonId:
     return PersonId(f"{NAME}:{did}")
 
 
-def did_of(person: PersonId) -> str:
-    """The DID of a person of ours; empty for people of other sources."""
-    source, _, did = person.partition(":")
-    return did if source == NAME else ""
-
-
 def thread_place(root: str) -> PlaceId:
     """The thread that began with this post."""
     return PlaceId(f"{NAME}:{root}")

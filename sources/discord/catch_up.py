@@ -8,18 +8,16 @@ a gap from the start, and is opened by its person's id.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 import discord
 
-from memory.queue.gaps import Gap, Span
-from memory.store.clock import Clock
+from memory.queue.gaps import Span
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, outside
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import PlaceId
 from memory.store.logs import Log
 from sources.discord.channel_queues import Job
 from sources.discord.listener import Equipment, GatewayListener
@@ -28,6 +26,7 @@ from sources.discord.payloads import author_of, heard_of, said_by_a_person
 from sources.discord.places import channel_number, direct_place, history_readable, place_id, spot_of, user_number
 from sources.discord.settings import Mode
 from sources.discord.shared_state import REFUSED
+from sources.discord.wiring import Known, Wiring
 
 log = Log(__name__)
 
@@ -37,8 +36,6 @@ DIRECT = call_point("discord.open_unread")
 SECONDS = 20.0
 ASK_SECONDS = 30.0
 AT_ONCE = 4
-MAX_PLACES = 100
-MAX_NEW_PLACES = 50
 MAX_DIRECT = 100
 DIRECT_EVERY = 1.0
 """Seconds between two direct channels that are opened: Discord takes many at once for spam."""
@@ -59,63 +56,6 @@ GONE = {
 """Answers after which another try is useless, by Discord's codes."""
 
 
-@dataclass(frozen=True)
-class Known:
-    """A stored message of a place: its external id, and `text_mark` of the text as it is stored now."""
-
-    external_id: str
-    mark: str
-
-
-Cursors: TypeAlias = Callable[[], Awaitable[Mapping[PlaceId, str]]]
-"""Gives the last seen message id of every Discord place."""
-
-RecentlyStored: TypeAlias = Callable[[PlaceId], Awaitable[Sequence[Known]]]
-"""Gives the last few stored messages of persons in a place."""
-
-NeverWrote: TypeAlias = Callable[[], Awaitable[Mapping[PersonId, datetime | None]]]
-"""Gives the people to whom the bot belongs or who were let in, as far as none of their direct messages was heard.
-
-The time is when somebody was let in: nothing that they wrote before is looked at."""
-
-
-class GapStore(Protocol):
-    """Where gaps are kept over restarts. What it is told is durable when it returns."""
-
-    async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None: ...
-
-    async def due(self) -> Sequence[Gap]: ...
-
-    async def wait(self) -> float | None:
-        """Seconds until a gap is to be read; None while there is none."""
-        ...
-
-    async def failed(self, span: Span, reason: str) -> None: ...
-
-    async def fill(self, span: Span) -> None:
-        """It was read; noted only when what was heard is stored."""
-        ...
-
-    async def close(self, span: Span, reason: str) -> None: ...
-
-
-@dataclass(frozen=True)
-class Record:
-    """What was heard and stored so far, and what is still to be read.
-
-    `begun` is the message id at which the bot began to listen at all, if that is known; `deaf` says that what is heard
-    is not taken at the moment.
-    """
-
-    cursors: Cursors
-    recent: RecentlyStored
-    never_wrote: NeverWrote
-    gaps: GapStore
-    begun: int | None
-    clock: Clock
-    deaf: Callable[[], bool]
-
-
 class Unreadable(Exception):
     """A place cannot be read, for now or for good."""
 
@@ -127,9 +67,19 @@ class Unreadable(Exception):
 class Readback:
     """Reads back, place by place, each in its queue before anything that arrived meanwhile."""
 
-    def __init__(self, client: discord.Client, record: Record, ears: GatewayListener, equipment: Equipment) -> None:
+    def __init__(
+        self,
+        client: discord.Client,
+        wiring: Wiring,
+        begun: int | None,
+        deaf: Callable[[], bool],
+        ears: GatewayListener,
+        equipment: Equipment,
+    ) -> None:
         self._client = client
-        self._record = record
+        self._wiring = wiring
+        self._begun = begun
+        self._deaf = deaf
         self._ears = ears
         self._queues, self._lookout, self._link = equipment.queues, equipment.lookout, equipment.link
         self._settings = equipment.settings
@@ -161,25 +111,23 @@ class Readback:
             self._queues.release(first, hold)
 
     async def _decide(self) -> dict[int, Job]:
-        """What is read before anything that arrived meanwhile, by channel; the rest is noted, to be read after it."""
-        record = self._record
+        """What is read before anything that arrived meanwhile, by channel; direct messages are opened after it."""
+        wiring = self._wiring
         first: dict[int, Job] = {}
-        now = record.clock()
+        now = wiring.clock()
         floor = discord.utils.time_snowflake(now - timedelta(days=self._settings.read_back_days))
         until = str(discord.utils.time_snowflake(now + CLOCK_MARGIN))
-        seen = _numbers(await record.cursors())
-        newest = max(seen.values(), default=record.begun)
+        seen = _numbers(await wiring.cursors())
+        newest = max(seen.values(), default=self._begun)
         if newest is None:
             return {}
-        places = list(self._worth(seen, newest, floor))
-        people = list((await record.never_wrote()).items())[:MAX_DIRECT]
-        later = [Span(place_id(one), str(max(last, floor)), until) for one, last in _beyond(places)]
-        for person, let_in in people:
+        later = []
+        for person, let_in in list((await wiring.never_wrote()).items())[:MAX_DIRECT]:
             after = max(newest, floor, 0 if let_in is None else discord.utils.time_snowflake(let_in))
             later.append(Span(direct_place(user_number(person) or 0), str(after), until))
         await self._owe(later, "it was not read yet")
-        for channel, last in _within(places):
-            known = _marks(await record.recent(place_id(channel)), floor)
+        for channel, last in self._worth(seen, newest, floor):
+            known = _marks(await wiring.recent(place_id(channel)), floor)
             if known or self._moved(channel, last):
                 span = Span(place_id(channel), str(max(last, floor)), until)
                 first[channel] = partial(self._read_first, channel, span, known)
@@ -205,38 +153,36 @@ class Readback:
 
     async def _read_due(self) -> float:
         """Read what is due; gives the seconds until there is more."""
-        if self._record.deaf():
+        if self._deaf():
             return AGAIN_SECONDS
-        for gap in await self._record.gaps.due():
+        for gap in await self._wiring.gaps.due():
             await self._read_gap(gap.span)
-        wait = await self._record.gaps.wait()
+        wait = await self._wiring.gaps.wait()
         return IDLE_SECONDS if wait is None else min(max(wait, 1.0), IDLE_SECONDS)
 
     async def _owe(self, spans: Sequence[Span], reason: str, *, at_once: bool = True) -> None:
-        await self._record.gaps.note(spans, reason, at_once=at_once)
+        await self._wiring.gaps.note(spans, reason, at_once=at_once)
         self._noted.set()
 
-    def _worth(self, seen: Mapping[int, int], newest: int, floor: int) -> Iterable[tuple[int, int, bool]]:
-        """The channels to read, after which message, and whether they are new; the newest cursors first.
+    def _worth(self, seen: Mapping[int, int], newest: int, floor: int) -> Iterable[tuple[int, int]]:
+        """The channels to read, and after which message; the newest cursors first.
 
         Channels without a cursor are read when something newer than everything seen so far stands in them; while
         nothing was ever seen, something newer than the beginning.
         """
         for channel, last in sorted(seen.items(), key=lambda one: -one[1]):
             if last > floor or self._moved(channel, last):
-                yield channel, last, False
+                yield channel, last
         for guild in self._client.guilds:
             channels: list[Any] = [*guild.text_channels, *guild.voice_channels, *guild.threads]
             for found in channels:
-                if found.id not in seen and (found.last_message_id or 0) > max(newest, floor) and self._on(found):
-                    yield found.id, newest, True
+                on = self._settings.mode(spot_of(found).chain) is not Mode.OFF
+                if on and found.id not in seen and (found.last_message_id or 0) > max(newest, floor):
+                    yield found.id, newest
 
     def _moved(self, channel: int, last: int) -> bool:
         found: Any = self._client.get_channel(channel)
         return found is None or (getattr(found, "last_message_id", None) or 0) > last
-
-    def _on(self, channel: Any) -> bool:
-        return self._settings.mode(spot_of(channel).chain) is not Mode.OFF
 
     async def _read_first(self, channel: int, span: Span, known: Mapping[int, str]) -> None:
         """Read a place in its queue, or remember that it is to be read before anything else of the queue is heard."""
@@ -244,7 +190,7 @@ class Readback:
             found = await self._messages(channel, span, known)
         except Unreadable as why:
             if why.for_good:
-                await self._record.gaps.close(span, str(why))
+                await self._wiring.gaps.close(span, str(why))
             else:
                 await self._owe([span], str(why), at_once=False)
             return
@@ -252,10 +198,10 @@ class Readback:
 
     async def _read_gap(self, span: Span) -> None:
         """Read what could not be read before. The channel's queue does not wait for the request, only for the rest."""
-        gaps = self._record.gaps
+        gaps = self._wiring.gaps
         try:
             channel = channel_number(span.place) or await self._open(user_number(span.place))
-            recent = await self._record.recent(place_id(channel))
+            recent = await self._wiring.recent(place_id(channel))
             known = {one: mark for one, mark in _marks(recent, 0).items() if one < int(span.before)}
             found = await self._messages(channel, span, known)
         except Unreadable as why:
@@ -271,7 +217,7 @@ class Readback:
 
         self._queues.put(channel, hear)
         await heard.wait()
-        if not self._record.deaf():  # else it was not taken, and is read again
+        if not self._deaf():  # else it was not taken, and is read again
             await gaps.fill(span)
 
     async def _open(self, person: int | None) -> int:
@@ -316,7 +262,7 @@ class Readback:
                 except Exception:
                     log.exception("missed_message_left_out", channel=channel, message=message.id)
         if len(found) > limit and found[0].id > int(span.after):
-            await self._record.gaps.close(span, f"only the newest {limit} missed messages were read")
+            await self._wiring.gaps.close(span, f"only the newest {limit} missed messages were read")
 
     async def _compare(self, channel: int, messages: Sequence[discord.Message], known: Mapping[int, str]) -> None:
         """Tell what was edited and deleted while nobody listened, as far as was read."""
@@ -365,19 +311,6 @@ def _unavailable(place: Any) -> bool:
     """Whether the place's server is out of order or not known yet, so that nobody can tell what the bot may do."""
     guild = getattr(place, "guild", None)
     return guild is None or getattr(guild, "unavailable", False) or getattr(guild, "me", None) is None
-
-
-def _within(places: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
-    """The places that are read before anything that arrived meanwhile."""
-    known = [(channel, last) for channel, last, new in places if not new]
-    fresh = [(channel, last) for channel, last, new in places if new]
-    return known[:MAX_PLACES] + fresh[:MAX_NEW_PLACES]
-
-
-def _beyond(places: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
-    """Those that are too many for that: they are read after it, one by one."""
-    chosen = set(_within(places))
-    return [(channel, last) for channel, last, _new in places if (channel, last) not in chosen]
 
 
 def _numbers(cursors: Mapping[PlaceId, str]) -> dict[int, int]:

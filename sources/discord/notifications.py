@@ -163,18 +163,6 @@ def text_mark(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def message_id(message: int) -> str:
-    return str(message)
-
-
-def edit_id(message: int, edited_at: datetime) -> str:
-    return f"{message}@{edited_at.isoformat()}"
-
-
-def delete_id(message: int) -> str:
-    return f"{message}!"
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """What is known of the place and its people when something is heard there."""
@@ -191,15 +179,15 @@ def to_notification(message: Heard, around: Surroundings, *, answer: bool) -> No
     names = {person_id(one): flatten(name) for one, name in message.mentions.items() if one != around.me}
     return Notification(
         source=NAME,
-        external_id=message_id(message.id),
+        external_id=str(message.id),
         kind=Kind.MESSAGE,
         place=around.place,
         speaker=speaker_of(message.author, around.settings),
-        subject=message_id(message.id),
+        subject=str(message.id),
         at=message.at,
         text=readable(message, around.me),
         answer=answer,
-        position=message_id(message.id),
+        position=str(message.id),
         quoted=message.quoted,
         blocks=blocks(message.author, around),
         mentioned=names,
@@ -209,17 +197,17 @@ def to_notification(message: Heard, around: Surroundings, *, answer: bool) -> No
 def to_edit(message: Heard, edited_at: datetime, around: Surroundings, *, answer: bool) -> Notification:
     """The message's new text."""
     same = to_notification(message, around, answer=answer)
-    return replace(same, kind=Kind.EDIT, external_id=edit_id(message.id, edited_at), at=edited_at, position="")
+    return replace(same, kind=Kind.EDIT, external_id=f"{message.id}@{edited_at.isoformat()}", at=edited_at, position="")
 
 
 def to_deletion(message: int, place: Place, at: datetime) -> Notification:
     return Notification(
         source=NAME,
-        external_id=delete_id(message),
+        external_id=f"{message}!",
         kind=Kind.DELETE,
         place=place,
         speaker=None,
-        subject=message_id(message),
+        subject=str(message),
         at=at,
         answer=False,
     )
@@ -243,7 +231,7 @@ def to_reaction(reaction: Reaction, around: Surroundings) -> Notification:
         kind=Kind.REACTION,
         place=around.place,
         speaker=speaker_of(reaction.author, around.settings),
-        subject=message_id(reaction.message),
+        subject=str(reaction.message),
         at=reaction.at,
         text=one_line(reaction.emoji, 64),
         answer=False,

@@ -9,22 +9,20 @@ client of its own after a pause of ours, for ever, within Discord's allowance of
 import asyncio
 import math
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import discord
 from discord.gateway import ReconnectWebSocket
 
-from memory.store.clock import Clock, utc_now
 from memory.store.faults import call_point, outside
-from memory.store.ids import PersonId, PlaceId
 from memory.store.logs import Log
-from sources.base import Deliver, Notification, Readiness, Speaker
-from sources.discord.catch_up import Cursors, GapStore, NeverWrote, Readback, RecentlyStored, Record
+from sources.base import Deliver, Notification, Readiness
+from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.channel_queues import ChannelQueues
-from sources.discord.client import Commands, CommandSync, Hear, OwnTree, PlainClient, ShardedClient, make_client
+from sources.discord.client import CommandSync, Hear, OwnTree, PlainClient, ShardedClient, make_client
 from sources.discord.connection import (
     ALL_HERE,
     AllHere,
@@ -43,16 +41,15 @@ from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
 from sources.discord.watchdog import Watch
+from sources.discord.wiring import Wiring
 from sources.fetch import Fetcher
 from texts import gettext_lazy
 
 log = Log(__name__)
 
 LOGIN = call_point("discord.login")
-PRESENCE = call_point("discord.presence")
 
 LOGIN_SECONDS = 60.0
-PRESENCE_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 ANSWER_SECONDS = 10.0
 """How long a connection that ends while the service goes on waits for commands that are being answered over it."""
@@ -60,42 +57,6 @@ HELD_SECONDS = 60.0
 """A session that lasted as long as this is no failed try."""
 PRIVILEGED = frozenset({"members", "message_content"})
 WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
-
-
-async def _unknown() -> int | None:
-    return None
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """What composition gives the source.
-
-    `cursors` and `recent` say what was seen and stored, `gaps` what could not be read so far, `never_wrote` whose
-    direct messages have to be looked for, `begun` as of which message id the bot listens at all (asked before the first
-    connection, so that no message comes before it); `on_ready` is told the bot's name when it is connected for the
-    first time; `on_missing` the privileged intents Discord does not grant.
-    """
-
-    cursors: Cursors
-    recent: RecentlyStored
-    never_wrote: NeverWrote
-    gaps: GapStore
-    begun: Callable[[], Awaitable[int | None]] = _unknown
-    on_ready: Callable[[str], None] = lambda _: None
-    on_missing: Callable[[frozenset[str]], None] = lambda _: None
-    commands: Commands | None = None
-    gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
-    """Tell the owner that something in a channel could not be handled, however often it was tried."""
-    withheld: Callable[[PersonId], bool] = field(kw_only=True)
-    """Whether a person chose that nothing they say is heard."""
-    knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
-    """Told who wrote directly without being let in, and where."""
-    types: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
-    """Told that somebody is typing somewhere, and `spoke` that it was sent."""
-    spoke: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
-    clock: Clock = utc_now
-    deaf: Callable[[], bool] = field(kw_only=True)
-    """Whether nothing that is said is heard for the time being; `read_back` is called when that is over."""
 
 
 @dataclass(frozen=True)
@@ -201,17 +162,6 @@ class DiscordSource:
         if self._read_back is not None and self._connection.stands:
             self._read_back()
 
-    async def show_state(self, words: str) -> None:
-        """Show a few words as the bot's presence; it matters little when that fails."""
-        client = self._link.client
-        if client is None or not self._connection.stands:
-            return
-        try:
-            activity = discord.CustomActivity(name=words[:128])
-            await outside(PRESENCE, client.change_presence(activity=activity), PRESENCE_SECONDS)
-        except (*REFUSED, discord.ConnectionClosed) as why:
-            log.info("the presence could not be shown", reason=str(why))
-
     async def run(self, deliver: Deliver) -> None:
         """Stay connected until cancelled; raises WrongToken, MissingIntent or GatewayRefused."""
 
@@ -292,10 +242,8 @@ class DiscordSource:
         client.tree.shared = lookout.shared_with
         equipment = Equipment(self._settings, self._link, queues, lookout, fetcher, deliver, self._wiring.clock)
         ears = GatewayListener(equipment)
-        wiring = self._wiring
-        given = wiring.cursors, wiring.recent, wiring.never_wrote, wiring.gaps
-        record = Record(*given, self._standing.begun, wiring.clock, lambda: self._paused or wiring.deaf())
-        readback = Readback(client, record, ears, equipment)
+        wiring, begun = self._wiring, self._standing.begun
+        readback = Readback(client, wiring, begun, lambda: self._paused or wiring.deaf(), ears, equipment)
         reading: list[asyncio.Task[None]] = []
         here = AllHere(client, lambda: queues.held, hear)
 

@@ -12,11 +12,11 @@ from pydantic import SecretStr
 from memory.queue.gaps import Gap, Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Notification
-from sources.discord.catch_up import Known
 from sources.discord.client import Commands
 from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
-from sources.discord.source import DiscordSource, Wiring
+from sources.discord.source import DiscordSource
+from sources.discord.wiring import Known, Wiring
 from tests.wire.discord.server import DiscordServer
 
 

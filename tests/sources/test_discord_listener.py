@@ -8,10 +8,10 @@ import pytest
 
 from memory.people.audience import OWNER, Trust, channel_audience, guild_audience, person_audience
 from sources.base import Kind, PlaceKind
-from sources.discord.catch_up import Known
 from sources.discord.notifications import text_mark
 from sources.discord.places import guild_id, person_id, place_id
 from sources.discord.settings import Mode, People
+from sources.discord.wiring import Known
 from tests.sources.running import Ear, connected
 from tests.wire.discord.messages import Upload
 from tests.wire.discord.server import DiscordServer

@@ -140,7 +140,6 @@ async def test_the_status_tells_how_the_connection_stands(server: DiscordServer)
             True,
             60,
         )
-        await running.source.show_state("thinking")
     assert not running.source.status.connected
     await server.wait_disconnected()
 
@@ -153,7 +152,6 @@ async def test_it_waits_for_discord_to_come_up(server: DiscordServer, monkeypatc
     guild.add(ana)
     async with connected(server) as running:
         assert running.source.status.connected
-        await running.source.show_state("up")
 
 
 async def test_commands_are_synced_only_when_they_changed(server: DiscordServer) -> None:

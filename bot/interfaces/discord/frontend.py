@@ -30,11 +30,11 @@ from memory.store.clock import Clock
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Front
-from sources.discord.catch_up import Known
 from sources.discord.client import Commands as Offered
 from sources.discord.notifications import text_mark
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
-from sources.discord.source import DiscordSource, DiscordStatus, Wiring
+from sources.discord.source import DiscordSource, DiscordStatus
+from sources.discord.wiring import Known, Wiring
 
 _COMPARED = 50  # stored messages of a place that are compared with its history after a time away
 _GAVE_UP = commit_point("discord.gave_up")
