@@ -10,16 +10,16 @@ from bot.errors import UserError
 from bot.services.block_names import Named, find_named
 from bot.services.block_sharing import OneBlock
 from bot.services.caller import Caller
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Sentence
-from memory import activity, agents
-from memory.agents import Agent
+from memory import activity
 from memory.blocks import BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
 from memory.blocks.document import person_writer
 from memory.blocks.lifecycle import deleted_blocks, remove_block, settle_block
 from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from texts import _
 
@@ -73,7 +73,7 @@ class BlockSettings:
         """Whoever reads the answer can read the block."""
 
         def work(tx: Tx) -> None:
-            owner, kind = _agent(tx, arguments.agent), BlockType(arguments.type or "working")
+            owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
             new = NewBlock(
                 owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
                 arguments.permission, arguments.limit or None, pinned=kind is BlockType.WORKING,
@@ -137,12 +137,3 @@ class BlockSettings:
             activity.Kind.BLOCK, words, caller.scope.audience, caller.trust, person=caller.person, details=details
         )
         activity.note(tx, event, self.clock())
-
-
-def _agent(rows: Rows, name: str) -> Agent:
-    every = agents.agents(rows)
-    for each in every:
-        if not name or each.name.casefold() == name.casefold():
-            return each
-    known = ", ".join(each.name for each in every)
-    raise UserError(_("There is no agent {name}. There are: {known}.", name=repr(name), known=known))

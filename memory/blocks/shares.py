@@ -10,6 +10,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId
+from texts import _
 
 SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
@@ -91,5 +92,5 @@ def _agent(rows: Rows, name: str) -> AgentId:
     )
     if row is None:
         known = ", ".join(each["name"] for each in rows.all("SELECT name FROM agents ORDER BY name"))
-        raise Refused(f"there is no agent {name[:80]!r}; there are: {known}")
+        raise Refused(_("There is no agent {name}. There are: {known}.", name=repr(name[:80]), known=known))
     return AgentId(row["id"])

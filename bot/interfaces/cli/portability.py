@@ -17,6 +17,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.named import NO_AGENT, find
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result
@@ -129,11 +130,7 @@ class CarFiles:
         found = self._constellation("")
         with closing(connect(found.path, read_only=True)) as raw:
             every = agents.every_agent(Rows(raw))
-        agent = next((each for each in every if each.name.casefold() == arguments.name.casefold()), None)
-        if agent is None:
-            raise UserError(
-                f"there is no agent {arguments.name!r}; there are: {', '.join(each.name for each in every)}"
-            )
+        agent = find(every, arguments.name, NO_AGENT)
         return await self._export(
             found, "agent", agent.id, agent.name, Part((agent.id,), (), arguments.thin), arguments
         )
