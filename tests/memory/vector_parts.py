@@ -1,7 +1,6 @@
 """Vectors for tests: of one word each, so that what is near to what can be said in words."""
 
 import random
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +16,7 @@ from memory.search.embedding import Embedding, Vector, to_vector
 from memory.search.vector_texts import Embeddable
 from memory.search.vectors import Embedded, Question
 from memory.store.database import Rows, Tx
+from memory.store.distances import cosine_distance
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId
 from tests.memory.parts import ANN, HALL, NOON, STAR
 
@@ -72,7 +72,7 @@ def asking(text: str, **change: Any) -> Question:
 
 
 def cosine(left: Vector, right: Vector) -> float:
-    return sum(a * b for a, b in zip(array("f", left), array("f", right), strict=True))
+    return 1 - cosine_distance(left, right)
 
 
 def held(rows: Rows) -> Sequence[tuple[str, int, str]]:

