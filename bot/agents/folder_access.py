@@ -62,6 +62,8 @@ class Shown:
     window: Window
     size: int
     content_type: str
+    trust: Trust = Trust.APPROVED
+    """That of a file of the owner's computer, or of whoever wrote the file."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Matches:
     files: int
     skipped: int
     stopped: str = ""
+    trust: Trust = Trust.APPROVED
+    """The lowest of the files that were looked through."""
 
 
 @dataclass(frozen=True)
@@ -133,26 +137,28 @@ class FolderAccess:
             root = self._root(located)
             return await asyncio.to_thread(_show_local, root, located.path, (first, count), deadline)
         file, content = await self._stored(located)
-        return Shown(_text_window(file.name, content, first, count), file.size, file.content_type)
+        return Shown(_text_window(file.name, content, first, count), file.size, file.content_type, file.trust)
 
     async def grep(self, pattern: str, places: Sequence[Located]) -> Matches:
         """The lines that a regular expression is found in. Raises Refused for one that is none."""
         expression, deadline = compiled(pattern), time.monotonic() + _GREP_SECONDS
         found: list[Match] = []
-        files = skipped = 0
+        files, skipped, trust = 0, 0, Trust.APPROVED
         for place in places:
-            async for path, look in self._looks(place):
-                files += 1
+            async for path, look, held in self._looks(place):
+                files, trust = files + 1, min(trust, held)
                 search_one = functools.partial(look, expression, deadline, MOST_MATCHES - len(found))
                 try:
                     found += await asyncio.to_thread(search_one)
                 except TooSlow as error:
-                    return Matches(tuple(found), files, skipped, f"{error}; name a file or a simpler pattern")
+                    return Matches(tuple(found), files, skipped, f"{error}; name a file or a simpler pattern", trust)
                 except Refused:
                     skipped += 1
                 if len(found) >= MOST_MATCHES:
-                    return Matches(tuple(found), files, skipped, f"these are the first {MOST_MATCHES}, up to {path}")
-        return Matches(tuple(found), files, skipped)
+                    return Matches(
+                        tuple(found), files, skipped, f"these are the first {MOST_MATCHES}, up to {path}", trust
+                    )
+        return Matches(tuple(found), files, skipped, trust=trust)
 
     async def search(self, text: str, places: Sequence[Located], path: str, limit: int, near: Nearness | None) -> Found:
         """The passages that a text finds, in local folders as they are now."""
@@ -193,16 +199,16 @@ class FolderAccess:
         held = None if file is None else folders.content(rows, file.id, scope)
         return None if file is None or held is None else (file, held)
 
-    async def _looks(self, place: Located) -> AsyncIterator[tuple[str, Callable[..., list[Match]]]]:
-        """The files below a path, each with what looks through it: (pattern, deadline, most matches)."""
+    async def _looks(self, place: Located) -> AsyncIterator[tuple[str, Callable[..., list[Match]], Trust]]:
+        """The files below a path, each with what looks through it (pattern, deadline, most matches), and its trust."""
         local = place.attached.folder.kind == "local"
         for each in await self.listing(place):
             one = place.at(each.name)
             if local:
-                yield one.whole, functools.partial(_grep_local, self._root(place), one)
+                yield one.whole, functools.partial(_grep_local, self._root(place), one), Trust.APPROVED
             else:
-                _, content = await self._stored(one)
-                yield one.whole, functools.partial(_grep, one, content)
+                file, content = await self._stored(one)
+                yield one.whole, functools.partial(_grep, one, content), file.trust
 
     async def _refresh(self, place: Located) -> str:
         """Bring the index of a local folder up to date; what is missing of it in words."""

@@ -5,13 +5,15 @@ it waits. With a yes it is made in the transaction that uses the yes up.
 """
 
 import asyncio
+import functools
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeAlias
 
 from bot.agents import events, turn_log
-from bot.agents.context.prompt import PromptInputs
+from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
+from bot.agents.context.provenance import foreign_words
 from bot.agents.context.quotes import passage
 from bot.agents.context.tool_results import fitted
 from bot.agents.context.working_memory import TOOL
@@ -35,12 +37,13 @@ from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups
 from memory.knowledge.working import By
-from memory.queue import turns
+from memory.people.audience import Trust
+from memory.queue import messages, turns
 from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits
 from memory.queue.turns import TurnMoved
 from memory.requests import ApprovalNeeded, Permit, require
 from memory.search.query import Nearness
-from memory.store.database import Database, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, commit_point, outside
 from memory.store.ids import TurnId
@@ -97,9 +100,12 @@ class Caller:
         """Perform it; what it needs a yes for is asked for, unless a grant gives it. False when it waits for one."""
         permit, question = use.permit, arguments.question()
         meaning = await self._deps.meaning(question) if question else None
+        doubted = material.turn.trust < max(tool.caution.trusted, Trust.APPROVED)
+        source = await self._db.read(functools.partial(_source, material)) if doubted else ""
         while True:
-            about = self._about(material, permit, meaning)
-            need = policy.call_needs(material.turn, use.call.name, material.agent.consent, tool.caution)
+            about = replace(self._about(material, permit, meaning), source=source)
+            consent = material.agent.consent
+            need = policy.call_needs(material.turn, use.call.name, consent, tool.caution, source)
             try:
                 if need is not None:
                     require(need, permit)
@@ -236,3 +242,9 @@ class Caller:
 
         ok = await self._db.write(_TOOL_END, work)
         self._deps.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))
+
+
+def _source(material: PromptInputs, rows: Rows) -> str:
+    """What takes trust from a turn, in words for whoever is asked."""
+    turn = material.turn
+    return foreign_words(messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS), material.steps, turn.agent)

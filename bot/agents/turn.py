@@ -18,6 +18,7 @@ from bot.agents.budgets import Allowed, BudgetLevel
 from bot.agents.commit import arrivals, end_turn, heard_at, join_arrivals
 from bot.agents.context import prompt, recovery
 from bot.agents.context.prompt import PromptInputs
+from bot.agents.context.provenance import foreign_rows
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import HANDS_ON, give_up_part, member_of
 from bot.agents.groups.team import acting
@@ -251,7 +252,7 @@ class TurnRunner:
         body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown)
 
         def work(tx: Tx) -> Standing | None:
-            if any(each.trust is Trust.WEB for each in material.history):  # what was read is still before its eyes
+            if any(foreign_rows(material.history, material.agent.id)):  # what was read is still before its eyes
                 turns.lower_trust(tx, turn, Trust.WEB)
             step = Step(turns.add_step(tx, turn, body, now), body, now)
             recalled = [entry.id for entry in material.recalled]
@@ -285,7 +286,7 @@ class TurnRunner:
         """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
         most, turn = self._deps.limits.max_steps, material.turn
         if messages.wordings(tx, [asked.message.id for asked in material.asked], turn.scope) == wordings(material):
-            web = any(each.trust is Trust.WEB for each in material.history)
+            web = any(foreign_rows(material.history, material.agent.id))
             turn = replace(turn, trust=min(turn.trust, Trust.WEB)) if web else turn
             seen = _decided(tx, replace(material, turn=turn, steps=(*material.steps, step)), most)
         else:

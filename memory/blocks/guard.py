@@ -57,7 +57,8 @@ def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, 
     trusted = author.trust >= Trust.APPROVED or block.type is not BlockType.CORE or block.audience.startswith("person:")
     if decision is Decision.ALLOW and trusted:
         return
-    why = "is always in context, and a stranger's words would change it" if not trusted else f"is {block.access}"
+    words = f"this turn uses {author.source}" if author.source else "a stranger's words would change it"
+    why = f"is always in context, and {words}" if not trusted else f"is {block.access}"
     row = rows.one("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
     following = int(row["next_seq"]) if row is not None else 0
     # Not the id: a block that is made from its template by this very edit has another one next time.

@@ -121,3 +121,5 @@ class Author:
     """The yes under which the edit is made, where one is needed."""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
     """The versions of blocks that were shown to them: numbers of lines and items, and whole values, are about those."""
+    source: str = ""
+    """What takes trust from the turn, in words."""

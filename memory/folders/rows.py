@@ -86,8 +86,8 @@ class NewFile:
     modified: int = 0
     content: bytes | None = None
     people: tuple[PersonId, ...] = ()
-    trust: Trust = Trust.WEB
-    """Who wrote a file that was found or uploaded nobody knows."""
+    trust: Trust = Trust.APPROVED
+    """Who wrote a file that was found or uploaded nobody knows, but the owner gave it to agents."""
 
 
 @dataclass(frozen=True)

@@ -233,15 +233,16 @@ def subject(tool: str, caution: Caution) -> str:
     return f"{tool}@{caution.edition}" if caution.edition else tool
 
 
-def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution) -> Need | None:
+def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution, source: str = "") -> Need | None:
     """Why a call of a tool may not run by itself, as far as its name and the turn decide that.
 
-    `consent` are the tools for which the agent's rules want a yes.
+    `consent` are the tools for which the agent's rules want a yes; `source` says whose words took trust from the turn.
     """
     if tool in consent:
         reason = f"the agent's rules want a yes before {tool}"
     elif turn.trust < caution.trusted:
         reason = f"{tool} was called for somebody who is not trusted with it ({turn.trust.name.lower()})"
+        reason = f"{tool} was called in a turn that uses {source}" if source else reason
     elif caution.asks == "always":
         reason = f"{tool} is never called without a yes"
     elif caution.asks == "private" and turn.scope.audience != PUBLIC:

@@ -83,6 +83,8 @@ class ToolContext:
     """How what is written in blocks is kept."""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
     """The versions of blocks that the model had been shown when it made the call."""
+    source: str = ""
+    """What takes trust from the turn, in words."""
 
 
 @dataclass(frozen=True)

@@ -282,6 +282,7 @@ def author_of(context: ToolContext, label: str) -> Author:
         policy=context.checkpoints,
         permit=context.permit,
         shown=context.shown,
+        source=context.source,
     )
 
 

@@ -88,7 +88,9 @@ class FileTool(OutsideTool[FileArguments]):
                 told = [*found.missing, "" if lines else "Nothing was found."]
                 hits = [{"path": hit.label, "text": hit.text[:_PASSAGE]} for hit in found.hits]
                 text = _told(told, joined(lines, "\n\n"), "your folders")
-                return Outcome(text, {"hits": hits}, trust=Trust.WEB if lines else Trust.SYSTEM)
+                local = all(each.attached.folder.kind == "local" for each in places)
+                held = [Trust.APPROVED if local else hit.trust for hit in found.hits]
+                return Outcome(text, {"hits": hits}, trust=min(held, default=Trust.SYSTEM))
 
 
 class WriteArguments(Arguments):
@@ -167,7 +169,7 @@ def _window(place: Located, shown: Shown, *, whole: bool) -> Outcome:
         "size": shown.size,
     }
     text = _told(["; ".join(head)], window.content, f"file {place.whole}")
-    return Outcome(text, data, trust=Trust.WEB)
+    return Outcome(text, data, trust=shown.trust)
 
 
 def _matches(matches: Matches) -> Outcome:
@@ -179,7 +181,7 @@ def _matches(matches: Matches) -> Outcome:
     ]
     found = [{"path": each.path, "line": each.line.number, "text": each.line.shown[:_LINE]} for each in matches.found]
     text = _told(told, joined(lines), "your folders")
-    trust = Trust.WEB if lines else Trust.SYSTEM
+    trust = matches.trust if lines else Trust.SYSTEM
     return Outcome(text, {"matches": found, "stopped": matches.stopped}, trust=trust)
 
 

@@ -118,7 +118,7 @@ class SearchTool(ReadTool[SearchArguments]):
             quotation("your folders", text) if files else text,
             {"hits": found, "searched": searched},
             (*uses_of(hits), *beside),
-            trust=Trust.WEB if files else Trust.SYSTEM,
+            trust=min((hit.trust for hit in hits if hit.kind == "passage"), default=Trust.SYSTEM),
             folders=tuple(files),
         )
 

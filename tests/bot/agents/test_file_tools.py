@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Approver
 from bot.models.base import Call, Request
 from memory import agents, folders
 from memory.folders import Access, Folder, FolderKind, NewFolder
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from sources.base import Place, Speaker
@@ -80,6 +80,24 @@ def write(operation: str, path: str, content: str) -> Call:
 
 def names(request: Request) -> list[str]:
     return [spec.name for spec in request.tools]
+
+
+async def test_a_file_of_the_owner_s_takes_trust_from_the_turn_that_reads_it_and_not_from_the_next(
+    tmp_path: Path, papers: Path
+) -> None:
+    async with running(tmp_path / "data") as service:
+        scene = Scene(service, papers)
+        await scene.folder(access="read_write")
+        await scene.use(file("open", "papers/trips/crete.txt"), write("write", "papers/new.txt", "The ferry"))
+        reasons = "SELECT reason FROM permission_requests"
+        assert await service.column(reasons) == [
+            "file_write was called in a turn that uses text from papers/trips/crete.txt"
+        ]
+        await service.heard(said("thanks", 60, OWNERS, OLGA))
+        assert await service.column("SELECT trust FROM turns ORDER BY id") == [Trust.APPROVED, Trust.OWNER]
+        _text, ok = await scene.use(write("write", "papers/other.txt", "Mine"))
+        assert ok
+        assert len(await service.column(reasons)) == 1
 
 
 # ----------------------------------------------------------------------------------------------------- having them
@@ -176,9 +194,7 @@ async def test_search_finds_passages_of_files_where_no_rule_is_about_files(tmp_p
         assert text.startswith('<quoted from="your folders">\n- ')
         assert "in notes/b.md:1-3): nothing\n    \\</quoted>\n    the ferry is red\n" in text
         assert text.endswith("</quoted>")
-        assert await service.column("SELECT trust FROM turns ORDER BY id DESC LIMIT 1") == [0], (
-            "who wrote it is not known"
-        )
+        assert await service.column("SELECT trust FROM turns ORDER BY id DESC LIMIT 1") == [2], "the owner put it there"
         assert "notes/b.md" not in (await scene.use(call("search", query="ferry")))[0]
         assert (await scene.use(call("search", query="ferry", domain="files"), place=HALL, speaker=ANN))[0].startswith(
             "Nothing was found. Searched: 0 files."
