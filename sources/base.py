@@ -244,6 +244,10 @@ class DeliveryFailed(Exception):
 class DeliveryUnclear(Exception):
     """It may or may not have been delivered (no answer came): to be looked up before anything is sent again."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
 
 class HistoryUnreadable(Exception):
     """The place's history cannot be read, so nobody can tell whether something was said there.
@@ -253,6 +257,7 @@ class HistoryUnreadable(Exception):
 
     def __init__(self, reason: str, *, passing: bool = False) -> None:
         super().__init__(reason)
+        self.reason = reason
         self.passing = passing
 
 

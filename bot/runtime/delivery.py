@@ -28,7 +28,6 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId, PlaceId
-from memory.store.plurals import many
 from sources.base import (
     Buttons,
     Delivery,
@@ -39,7 +38,7 @@ from sources.base import (
     OutFile,
     OutImage,
 )
-from texts import _
+from texts import _, gettext_lazy
 
 _SENDING = commit_point("outbox.sending")
 _SENT = commit_point("outbox.sent")
@@ -188,7 +187,8 @@ class DeliveryWorker:
         now = await self._db.read(lambda rows: outbox.get(rows, row.id))
         if now is not None and now.status in (Status.PENDING, Status.SENDING):
             status = Status.UNKNOWN if now.status is Status.SENDING else Status.FAILED
-            await self._close(now, status, f"it failed {many(times, 'time')} with {reason}; the log has the details")
+            why = gettext_lazy("it failed {times} times ({error}); see the log", times=times, error=reason)
+            await self._close(now, status, why)
 
     def _left(self, rows: Rows) -> _Waiting:
         found = outbox.open_rows(rows, self._place)
@@ -233,7 +233,7 @@ class DeliveryWorker:
             _log.warning("delivery_unclear", outbox=row.id, reason=str(error))
             before = self._unclear if self._unclear is not None and self._unclear.row == row.id else None
             since, times = (self._clock(), 1) if before is None else (before.since, before.times + 1)
-            self._unclear = _Unclear(row.id, since, times, str(error))
+            self._unclear = _Unclear(row.id, since, times, error.reason)
             await self._pause(min(_UNCLEAR_WAIT * 2.0 ** min(times - 1, 5), _LONGEST_UNCLEAR))
         except DeliveryFailed as error:
             await self._failed(row, error)
@@ -366,7 +366,11 @@ class DeliveryWorker:
         unclear = self._unclear
         if unclear is None or unclear.row != row.id or now - unclear.since <= _GIVE_UP:
             return False
-        await self._close(row, Status.FAILED, f"it failed {many(unclear.times, 'time')}, last because {unclear.why}")
+        minutes = _GIVE_UP // timedelta(minutes=1)
+        why = gettext_lazy(
+            "it failed for {minutes} minutes, last because {reason}", minutes=minutes, reason=unclear.why
+        )
+        await self._close(row, Status.FAILED, why)
         return True
 
     async def _unreadable(self, row: OutRow, error: HistoryUnreadable) -> None:
@@ -374,7 +378,8 @@ class DeliveryWorker:
         self._unread += not error.passing
         if self._unread >= MAX_ATTEMPTS:
             self._unread = self._looks = 0
-            await self._close(row, Status.UNKNOWN, f"the history there cannot be read ({error})")
+            why = gettext_lazy("the history there cannot be read ({reason})", reason=error.reason)
+            await self._close(row, Status.UNKNOWN, why)
             return
         await self._pause(min(2.0 ** min(self._looks, 5), _LONGEST_LOOK))
 
