@@ -13,6 +13,7 @@ from memory.queue.turns import Turn
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId
+from memory.store.row_mapper import RowMapper
 
 
 @dataclass(frozen=True)
@@ -88,16 +89,10 @@ def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbour]:
                  ORDER BY s.last_at DESC, s.id DESC LIMIT 1) AS did FROM agents a
               LEFT JOIN agent_presence p ON p.agent_id = a.id AND {condition}
               WHERE a.id <> ? AND a.status <> 'archived' GROUP BY a.id ORDER BY a.name"""
-    return [
-        Neighbour(
-            AgentId(row["id"]),
-            row["name"],
-            row["description"],
-            None if row["at"] is None else from_text(row["at"]),
-            row["did"] or "",
-        )
-        for row in rows.all(sql, (*known, *parameters, agent))
-    ]
+    return [_neighbour(row) for row in rows.all(sql, (*known, *parameters, agent))]
+
+
+_neighbour = RowMapper(Neighbour, last_active="at")
 
 
 def _row(rows: Rows, agent: AgentId, audience: Audience) -> tuple[datetime, bool] | None:

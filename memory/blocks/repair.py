@@ -24,11 +24,12 @@ from memory.blocks.rows import (
 )
 from memory.blocks.schemas import parse_schema
 from memory.people.audience import OWNER, Audience, Scope
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound, Refused
 from memory.store.ids import BlockId, snowflakes
 from memory.store.logs import Log
+from memory.store.row_mapper import RowMapper
 
 _log = Log(__name__)
 _STORED = {  # where each kind of blob lies, and the column with its number
@@ -210,14 +211,7 @@ def damage_since(rows: Rows, since: datetime) -> list[Damage]:
         " JOIN memory_blocks b ON b.id = r.block_id WHERE r.at >= ? ORDER BY r.id DESC",
         (to_text(since),),
     )
-    return [
-        Damage(
-            id=row["id"],
-            label=row["label"] if Scope(OWNER).may_use(row["audience"]) else "",
-            audience=row["audience"],
-            findings=tuple(json.loads(row["findings"])),
-            outcome=row["outcome"],
-            at=from_text(row["at"]),
-        )
-        for row in found
-    ]
+    return [_damage(row) for row in found]
+
+
+_damage = RowMapper(Damage, label=lambda row: row["label"] if Scope(OWNER).may_use(row["audience"]) else "")

@@ -19,6 +19,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.patterns import UnicodePattern
+from memory.store.row_mapper import RowMapper
 
 
 class Signal(StrEnum):
@@ -143,19 +144,10 @@ def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
              AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL ORDER BY f.id LIMIT ?""",
         (agent, limit),
     )
-    return [
-        Given(
-            row["id"],
-            AgentId(row["agent_id"]),
-            PersonId(row["person_id"]),
-            MessageId(row["message_id"]),
-            unquoted(row["content"]),
-            unquoted(row["before"] or ""),
-            Audience(row["audience"]),
-            Trust(row["trust"]),
-        )
-        for row in found
-    ]
+    return [_given(row) for row in found]
+
+
+_given = RowMapper(Given, text=lambda row: unquoted(row["content"]), before=lambda row: unquoted(row["before"] or ""))
 
 
 def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Signal, int]:

@@ -117,15 +117,10 @@ def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) ->
     Whose words are in an answer stays known that way.
     """
     identifier, at = snowflakes.next(), to_text(now)
-    values: dict[str, Value] = {"id": identifier, "kind": new.kind, "text": new.text, "key": new.key}
-    values |= {"detail": json.dumps(dict(new.detail), ensure_ascii=False), "agent_id": new.agent}
-    values |= {"person_id": new.person, "place_id": new.place, "turn_id": new.turn, "audience": new.audience}
+    values = {**_new.values(new), "id": identifier, "created_at": at, "updated_at": at}
     values["search_text"] = index_text(new.text) if new.kind in SEARCHED else ""
-    if new.valid_until is not None:
-        values["valid_until"] = to_text(new.valid_until)
-    if new.span is not None:
-        values |= {"first_position": new.span[0], "last_position": new.span[1]}
-    tx.insert("items", {**values, "trust": int(new.trust), "created_at": at, "updated_at": at})
+    values["first_position"], values["last_position"] = new.span or (None, None)
+    tx.insert("items", values)
     _add_sources(tx, identifier, new.messages)
     if instead_of:
         sql = """UPDATE OR IGNORE turn_uses SET row_id = ?
@@ -294,3 +289,4 @@ def messages_of(rows: Rows, identifier: int) -> set[MessageId]:
 
 
 _item = RowMapper(Item, span=lambda row: (row["first_position"] or 0, row["last_position"] or 0))
+_new = RowMapper(NewItem, messages=lambda _row: (), span=lambda _row: None)
