@@ -6,12 +6,17 @@ from dataclasses import dataclass
 import regex
 
 from memory.queue.outbox import File
+from memory.store.patterns import UnicodePattern
 from sources.base import MESSAGES, Form
 from texts import _
 
 MAX_PIECES = MESSAGES.most_pieces
 """More messages than this in a row are a flood; the text goes out as a file instead."""
 
+_OURS = UnicodePattern(
+    r"^[ \t]*\[(?:now in .*; your answer is heard by: |.{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC).*?\][ \t]*(?:\n|\Z)",
+    regex.MULTILINE,
+)
 _CLUSTER = regex.compile(r"\X")
 
 
@@ -26,6 +31,11 @@ class Piece:
     @property
     def files(self) -> tuple[File, ...]:
         return (File(self.file_name, self.file_text),) if self.file_name else ()
+
+
+def without_our_lines(text: str) -> str:
+    """A model's words without lines that only the platform writes: small models repeat those of their prompt."""
+    return text if " UTC" not in text and "heard by: " not in text else _OURS.sub("", text).strip()
 
 
 def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES) -> list[Piece]:

@@ -2,10 +2,11 @@
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS, may_interrupt, spent_in_vain
+from bot.agents.answers import without_our_lines
 from bot.agents.budgets import Allowed, BudgetLevel
 from bot.agents.commit import arrivals
 from bot.agents.context.prompt import PromptInputs
@@ -128,8 +129,8 @@ class ModelCall:
                 case Restarted():
                     self._written = ""
                 case Answer():
-                    return event
+                    return replace(event, text=without_our_lines(event.text))
             self._control.shown |= self._control.streams and bool(self._written)
-            text = self._deps.redact(self._written)
+            text = self._deps.redact(without_our_lines(self._written))
             self._deps.watch(events.TextChunk(self._turn.id, self._turn.place, text))
         raise AssertionError("a model ended without an answer")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.agents.answers import MAX_PIECES, Piece, package
+from bot.agents.answers import MAX_PIECES, Piece, package, without_our_lines
 from sources.base import Form
 from sources.bluesky import richtext
 
@@ -34,6 +34,26 @@ def test_a_flood_is_a_beginning_and_a_file_with_the_whole() -> None:
 
 def test_words_of_which_the_platform_takes_nothing_are_silence() -> None:
     assert package("\u200b", lambda _text: []) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[now in #general; your answer is heard by: everybody]\nHello!", "Hello!"),
+        ("[Ann (discord:1) · 2026-03-02 09:00 UTC]\nHello!", "Hello!"),
+        ("Hello!\n\n[now in #general; your answer is heard by: this server]", "Hello!"),
+        ("[now in #general; your answer is heard by: everybody]", ""),
+        ("It was [Monday] at 09:00 UTC.", "It was [Monday] at 09:00 UTC."),
+        (
+            "See [the notes (draft) · 2026-03-02 09:00 UTC] for that.",
+            "See [the notes (draft) · 2026-03-02 09:00 UTC] for that.",
+        ),
+        ("Who is heard by: whom?", "Who is heard by: whom?"),
+        (" Hello! ", " Hello! "),
+    ],
+)
+def test_lines_that_only_the_platform_writes_are_no_part_of_an_answer(text: str, said: str) -> None:
+    assert without_our_lines(text) == said
 
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
