@@ -37,7 +37,7 @@ from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups
 from memory.knowledge.working import By
-from memory.people.audience import Trust
+from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import messages, turns
 from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits
 from memory.queue.turns import TurnMoved
@@ -54,6 +54,8 @@ _TOOL_END = commit_point("turn.tool_end")
 _ASK = commit_point("turn.ask")
 _HAND = commit_point("turn.hand")
 _OUTSIDE = call_point("tool.outside")
+_KNOWN = (OWNER, PUBLIC)
+"""Audiences of which everybody who is asked may know what a call said."""
 
 _INTERRUPTED = (
     "The call was interrupted and nobody knows whether it took effect. Do not repeat it blindly: find out first, "
@@ -247,4 +249,5 @@ class Caller:
 def _source(material: PromptInputs, rows: Rows) -> str:
     """What takes trust from a turn, in words for whoever is asked."""
     turn = material.turn
-    return foreign_words(messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS), material.steps, turn.agent)
+    history, exact = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS), turn.scope.audience in _KNOWN
+    return foreign_words(history, material.steps, turn.agent, exact=exact)

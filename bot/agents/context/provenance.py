@@ -24,14 +24,17 @@ def foreign_rows(history: Sequence[Message], own: AgentId) -> Iterator[Message]:
     )
 
 
-def foreign_words(history: Sequence[Message], steps: Sequence[Step], own: AgentId) -> str:
-    """The sources that take trust from a turn, in words such as "text from notes.md"; empty where none does."""
+def foreign_words(history: Sequence[Message], steps: Sequence[Step], own: AgentId, *, exact: bool = True) -> str:
+    """The sources that take trust from a turn, in words such as "text from notes.md"; empty where none does.
+
+    Unless `exact`, only the tools are named: what a call said may not be known to whoever is asked.
+    """
     given = {row.tool_call_id: row.tool_args or "" for row in history if row.role == "assistant" and row.tool_call_id}
     read = [(row.tool_name or "", given.get(row.tool_call_id or "", "")) for row in foreign_rows(history, own)]
     bodies = [step.body for step in steps]
     calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
     read += [(b.name, calls.get(b.call, "")) for b in bodies if isinstance(b, CallDone) and b.trust < Trust.AGENT]
-    named = list(dict.fromkeys(_source(*each) for each in reversed(read)))
+    named = list(dict.fromkeys(_source(*each) if exact else each[0] for each in reversed(read)))
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     return f"text from {', '.join(named[:_MOST])}{more}" if named else ""
 
