@@ -25,7 +25,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         refused(await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}), "Only the owner may")
         refused(await t.olga.command("budget set", {"of": "moon", "usd": 1.0}), "A budget is of")
         refused(await t.olga.command("budget set", {"of": "agent:Moon", "usd": 1.0}), "There is no agent 'Moon'")
-        refused(await t.olga.command("budget set", {"of": "guild"}), "an amount of money or tokens")
+        refused(await t.olga.command("budget set", {"of": "guild"}), "Give an amount of money, of tokens, or both")
         given = await t.olga.command("budget set", {"of": "constellation", "usd": 0.0})
         assert (given.ephemeral, given.text) == (True, "From now on: constellation, per day: $0.00.")
         asked = len(t.model.requests)
