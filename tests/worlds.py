@@ -235,7 +235,7 @@ class Run:
 
     async def begin(self, service: Service) -> None:
         self.service, people = service, service.approvals.people
-        self.embedding = Embedding(service.database, self.guarded, self.questions)
+        self.embedding = Embedding(service.database, self.guarded, self.questions, str)
         self.embedding.settle = 0.0
         self.accounts = Accounts(
             service.constellations,

@@ -339,33 +339,37 @@ class Agents:
 
     async def save(self, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
         """Create or change agents as these tables say, all of them or none. Raises UserError."""
-        now, shown = self.approvals.clock(), self.config.discord.show_names
 
         def work(tx: Tx) -> Changes:
-            done = []
-            for section in sections:
-                made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)
-                if there is None:
-                    seed_agent(tx, made, now)
-                elif not replacing:
-                    text = _(
-                        "There is already an agent {agent}. `carina agent edit` changes it, and so does "
-                        "`carina agent import FILE --replace`.",
-                        agent=section.name,
-                    )
-                    raise UserError(text)
-                else:
-                    changed = replace(made, id=there.id)
-                    agents.change_agent(tx, changed, now)
-                    ensure_own_blocks(tx, changed, now)
-                did = _("created") if there is None else _("changed")
-                done.append(Changed(kind="agent", name=section.name, did=did))
-            require_standing(tx, self.config, self.answering)
-            self._plan(tx, now)
-            return Lines(rows=tuple(done), empty="")
+            return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
 
         with explained():
             return await self.approvals.database.write(_SAVE, work, durable=True)
+
+    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
+        """Create or change agents as these tables say. Raises UserError or ConfigError."""
+        now, shown = self.approvals.clock(), self.config.discord.show_names
+        done = []
+        for section in sections:
+            made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)
+            if there is None:
+                seed_agent(tx, made, now)
+            elif not replacing:
+                text = _(
+                    "There is already an agent {agent}. `carina agent edit` changes it, and so does "
+                    "`carina agent import FILE --replace`.",
+                    agent=section.name,
+                )
+                raise UserError(text)
+            else:
+                changed = replace(made, id=there.id)
+                agents.change_agent(tx, changed, now)
+                ensure_own_blocks(tx, changed, now)
+            did = _("created") if there is None else _("changed")
+            done.append(Changed(kind="agent", name=section.name, did=did))
+        require_standing(tx, self.config, self.answering)
+        self._plan(tx, now)
+        return done
 
     def _plan(self, tx: Tx, now: datetime) -> None:
         """Keep the jobs of what agents do at their times; seen by the scheduler within a minute."""

@@ -10,14 +10,18 @@ from typing import ClassVar
 from bot.agents.permissions.policy import Action
 from bot.config.agent_files import Exchange, read_exchange
 from bot.errors import UserError
-from bot.services.agent_tables import CHANGES, HERE, Changes, Difference, explained
+from bot.services.agent_tables import CHANGES, HERE, Changed, Changes, Difference, explained
 from bot.services.agents import Agents
 from bot.services.caller import Caller
 from bot.services.groups import Groups
 from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Lines
+from memory.store.database import Tx
+from memory.store.faults import commit_point
 from texts import _, gettext_noop
+
+_APPLY = commit_point("config.apply")
 
 
 @dataclass(frozen=True)
@@ -41,19 +45,21 @@ class ConfigurationFile:
 
     @operation("config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES)
     async def apply(self, _caller: Caller, arguments: NoArguments) -> Changes:
-        """Only those that differ; memory stays as it is."""
+        """Only those that differ, all of them or none; memory stays as it is."""
         del arguments
         file = self._read()
         differing = {(each.kind, each.name) for each in await self._differences(file)}
         agents = [each for each in file.agents if ("agent", each.name) in differing]
         groups = [each for each in file.groups if ("group", each.name) in differing]
-        done = (await self.agents.save(agents)).rows if agents else ()
-        try:
-            done += (await self.groups.save(groups)).rows if groups else ()
-        except UserError as error:
-            names = ", ".join(each.name for each in done)
-            before = _("The agents were applied ({names}), the groups were not: ", names=names) if done else ""
-            raise UserError(f"{before}{error}") from error
+
+        def work(tx: Tx) -> tuple[Changed, ...]:
+            return (*self.agents.store(tx, agents), *self.groups.store(tx, groups))
+
+        done: tuple[Changed, ...] = ()
+        if differing:
+            with explained():
+                done = await self.agents.approvals.database.write(_APPLY, work, durable=True)
+            await self.groups.place(groups)
         empty = _("Nothing to apply: agents and groups are as in {file}.", file=self.path.name)
         return Lines(rows=done, empty=empty)
 

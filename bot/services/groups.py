@@ -302,27 +302,35 @@ class Groups:
         """
 
         def work(tx: Tx) -> Changes:
-            done = []
-            for section in sections:
-                there = next((each for each in agents.groups(tx) if each.name == section.name), None)
-                if there is not None and not replacing:
-                    text = _(
-                        "There is already a group {group}. `carina group import FILE --replace` changes it.",
-                        group=section.name,
-                    )
-                    raise UserError(text)
-                make_group(tx, section, self.approvals.clock())
-                did = _("created") if there is None else _("changed")
-                done.append(Changed(kind="group", name=section.name, did=did))
-            require_standing(tx, self.config, self.places.answering, sections)
-            return Lines(rows=tuple(done), empty="")
+            return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
 
         with explained():
             done = await self.approvals.database.write(_SAVE, work, durable=True)
+        await self.place(sections)
+        return done
+
+    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
+        """Create or change groups as these tables say. Raises UserError or ConfigError."""
+        done = []
+        for section in sections:
+            there = next((each for each in agents.groups(tx) if each.name == section.name), None)
+            if there is not None and not replacing:
+                text = _(
+                    "There is already a group {group}. `carina group import FILE --replace` changes it.",
+                    group=section.name,
+                )
+                raise UserError(text)
+            make_group(tx, section, self.approvals.clock())
+            did = _("created") if there is None else _("changed")
+            done.append(Changed(kind="group", name=section.name, did=did))
+        require_standing(tx, self.config, self.places.answering, sections)
+        return done
+
+    async def place(self, sections: Sequence[Section]) -> None:
+        """Let groups that were stored answer where their tables say."""
         await self.approvals.database.read(self.places.answering.heed)
         for section in sections:
             await self._place(section)
-        return done
 
     async def _place(self, section: Section) -> None:
         """Let a group answer where its table says, by command, where that is not so already."""

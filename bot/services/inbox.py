@@ -14,7 +14,7 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.tables import record_lines
-from memory.people.audience import Scope
+from memory.people.audience import Audience, Scope
 from memory.people.display_names import place_named
 from memory.queue import inbox, messages
 from memory.queue.inbox import InRow, Status
@@ -49,6 +49,11 @@ class RetryRow(Arguments):
     row: Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
 
 
+def shown_error(error: str, audience: Audience, scope: Scope) -> str:
+    """An error as far as somebody may read it: what follows its kind may quote what was said."""
+    return error if scope.may_use(audience) else error.partition(":")[0]
+
+
 class InboxRow(Row):
     """Something that arrived, without its words."""
 
@@ -65,8 +70,7 @@ class InboxRow(Row):
 
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
-        # The words of an error may quote what was said.
-        error = row.last_error if scope.may_use(row.audience) else row.last_error.partition(":")[0]
+        error = shown_error(row.last_error, row.audience, scope)
         more = {"place_name": place_named(rows, row.place, scope), "again_at": row.next_attempt_at}
         return cls.from_record(row, last_error=error, **more)
 

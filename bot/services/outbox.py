@@ -10,6 +10,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
+from bot.services.inbox import shown_error
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
@@ -146,7 +147,7 @@ def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
         place=place_named(rows, row.place, Scope(OWNER)),
         made=row.created_at,
         pieces=1 + len(found.held),
-        reason=row.last_error,
+        reason=shown_error(row.last_error, row.audience, Scope(OWNER)),
         text=_text(row),
     )
 

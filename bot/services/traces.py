@@ -10,7 +10,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.inbox import InboxRow, OneRow
+from bot.services.inbox import InboxRow, OneRow, shown_error
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Result, Row
@@ -128,7 +128,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
         ended = from_text(turn["ended_at"]) if turn["ended_at"] else None
         stages.append(StageRow(kind="queue", name="Queued", at=row.received_at, ended=max(begun, row.received_at)))
         stages += _steps(rows, TurnId(row.turn or 0), begun, ended or now, scope)
-        stages += _deliveries(rows, TurnId(row.turn or 0), now)
+        stages += _deliveries(rows, TurnId(row.turn or 0), now, scope)
         said = [each for each in messages.of_batch(rows, TurnId(row.turn or 0), scope) if each.role == "assistant"]
         answer = "\n\n".join(each.text for each in said if each.text)
         named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
@@ -166,12 +166,13 @@ def _steps(rows: Rows, turn: TurnId, begun: datetime, ended: datetime, scope: Sc
     return [*stages, StageRow(kind="commit", name="Stored", at=min(before, ended), ended=ended)]
 
 
-def _deliveries(rows: Rows, turn: TurnId, now: datetime) -> list[StageRow]:
+def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
     sql = "SELECT * FROM outbox WHERE turn_id = ? AND kind = 'text' ORDER BY id"
     found = []
     for row in rows.all(sql, (turn,)):
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
         name = f"Delivery by {row['source']}: {row['status']}"
-        found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=row["last_error"] or ""))
+        detail = shown_error(row["last_error"] or "", row["audience"], scope)
+        found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
     return found

@@ -72,9 +72,9 @@ class Embedding:
     database: Database
     embedder: GuardedEmbedder | None
     questions: Questions
+    redact: Callable[[str], str]
     unusable: str = ""
     """Why there is no embedder."""
-    redact: Callable[[str], str] = str
     settle: float = _SETTLE
     _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the one that fails
     _chosen: bool = field(default=False, init=False)
@@ -198,7 +198,7 @@ class SharedEmbedder:
 
     def of(self, database: Database) -> Embedding:
         """For the rows of one constellation."""
-        return Embedding(database, self.embedder, self.questions, self.unusable, self.redact)
+        return Embedding(database, self.embedder, self.questions, self.redact, self.unusable)
 
 
 @asynccontextmanager

@@ -1,7 +1,8 @@
 """Whether a thread has become an exchange of two machines that do not say what they are: pure.
 
 People pause, and say one thing in three words and the next in thirty. Two bots that answer each other alternate without
-a gap, each time within seconds, with posts of like length.
+a gap, each time within seconds, with posts of like length. Slow ones keep the same pace and length for longer than
+people do.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from sources.bluesky.records import Post
 
 ROUNDS = 5
 """Answers of theirs, one after the other, from which on a pattern is looked for."""
+SLOW_ROUNDS = 10
+"""How many it takes if they are not quick."""
 _QUICK, _STEADY = 20.0, 0.35
 """Seconds within which a machine answers; how far its pauses and lengths vary, as shares of their means."""
 _LONG, _TYPED = 60, 10.0
@@ -35,12 +38,16 @@ def machine(post: Post, parents: Sequence[Post], us: str) -> bool:
     if len(rounds) < ROUNDS:
         return False
     last = rounds[-ROUNDS:]
-    waits, lengths = [each.wait for each in last], [len(each.text) for each in last]
-    if max(waits) > _QUICK:
-        return False
-    typed = any(length < _LONG or wait > length / _TYPED for wait, length in zip(waits, lengths, strict=True))
-    steady = mean(lengths) >= _SHORT and _even(waits) and _even(lengths)
-    return not typed or steady or len({each.text for each in last}) == 1
+    if max(each.wait for each in last) > _QUICK:
+        return len(rounds) >= SLOW_ROUNDS and _is_steady(rounds[-SLOW_ROUNDS:])
+    typed = any(len(each.text) < _LONG or each.wait > len(each.text) / _TYPED for each in last)
+    return not typed or _is_steady(last) or len({each.text for each in last}) == 1
+
+
+def _is_steady(rounds: Sequence[_Round]) -> bool:
+    """Whether pace and length stay alike."""
+    lengths = [len(each.text) for each in rounds]
+    return mean(lengths) >= _SHORT and _even([each.wait for each in rounds]) and _even(lengths)
 
 
 def _rounds(thread: Sequence[Post], them: str, us: str) -> list[_Round]:

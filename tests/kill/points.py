@@ -115,6 +115,7 @@ EXEMPT = {
     "staff.archive": "`carina agent archive` and `restore`",
     "staff.sleep": "`carina agent hibernate`, `wake` and `/agent`",
     "grouping.save": "`carina group create`, `import`, `add member` and `remove member`",
+    "config.apply": "`carina config apply`, all of it or nothing",
     # Only with budgets; `tests/service/test_budgets.py` kills the service with one.
     "budget.reserve": "sets aside what a call will cost",
     "budget.release": "after a call that came to nothing",

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sources.bluesky.exchange import ROUNDS, machine
+from sources.bluesky.exchange import ROUNDS, SLOW_ROUNDS, machine
 from sources.bluesky.records import Account, Post, Reference
 
 US, THEM, OTHER = "did:plc:us", "did:plc:them", "did:plc:other"
@@ -71,6 +71,16 @@ def test_a_machine_is_known_by_speed_length_and_turns(rounds: list[tuple[float, 
 )
 def test_people_are_not_taken_for_machines(rounds: list[tuple[float, str]]) -> None:
     assert not seen(thread(rounds))
+
+
+@pytest.mark.parametrize("pace", [25.0, 600.0, 7_200.0])
+def test_slow_machines_are_known_by_their_even_pace_and_length(pace: float) -> None:
+    rounds = [(pace + number % 3 * pace / 4, LONG[: 70 + number]) for number in range(SLOW_ROUNDS)]
+    assert seen(thread(rounds))
+    assert not seen(thread(rounds[1:]))
+    assert not seen(thread([*rounds[:4], (3 * pace, "hm"), *rounds[5:]]))
+    assert not seen(thread([(pace * (1 + 3 * (number % 3)), text) for number, (_, text) in enumerate(rounds)]))
+    assert not seen(thread(rounds, by=tuple(OTHER if number == 4 else THEM for number in range(SLOW_ROUNDS))))
 
 
 def test_a_thread_in_which_others_speak_is_none_of_two_machines() -> None:

@@ -1,5 +1,6 @@
 """Who gets in: links that work once, sessions that end, and requests that come from elsewhere."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -70,6 +71,17 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(tmp_path
         secret = await registry.write(_AGE, lambda tx: web_keys.add(tx, Kind.SESSION, KeyScope.ADMIN, "old", old))
         async with client(s.address, cookies={"carina_session": secret}) as late:
             assert (await late.get("/")).status_code == 303
+
+
+async def test_what_is_streamed_ends_with_the_session(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, asyncio.timeout(30):
+        await s.sign_in()
+        async with s.browser.stream("GET", "/live") as live:
+            events = live.aiter_lines()
+            assert await anext(events) == "event: state"
+            await s.call("dashboard.sign-out", session="all")
+            late = [line async for line in events]
+        assert len(late) < 4
 
 
 async def test_forms_need_the_token_of_the_session(tmp_path: Path) -> None:

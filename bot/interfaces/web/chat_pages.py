@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response
 
 from bot.interfaces.web.actions import told
 from bot.interfaces.web.context import FAILURES, Context, Question, owner_on_the_web
@@ -40,7 +40,7 @@ async def chat(ctx: Context) -> Response:
 async def answer(ctx: Context) -> Response:
     """How something that was said is answered, as a stream of events."""
     to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
-    return StreamingResponse(_events(ctx, to, ctx.query("id")), media_type="text/event-stream")
+    return ctx.stream(_events(ctx, to, ctx.query("id")))
 
 
 async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[str]:
@@ -101,7 +101,7 @@ def event(name: str, data: str) -> str:
 
 async def live(ctx: Context) -> Response:
     """Tells an open page what changed, by topic, so that it loads that part anew."""
-    return StreamingResponse(_changes(ctx), media_type="text/event-stream")
+    return ctx.stream(_changes(ctx))
 
 
 async def _changes(ctx: Context) -> AsyncIterator[str]:

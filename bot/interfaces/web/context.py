@@ -1,12 +1,12 @@
 """One request of the dashboard: who asks, the services behind it, and how an answer is made."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from bot.agents.permissions.policy import Approver
 from bot.errors import CallError, UserError
@@ -63,6 +63,17 @@ class Context:
         """What a form sent."""
         body = (await self.request.body()).decode("utf-8", "replace")
         return dict(parse_qsl(body, keep_blank_values=True))
+
+    def stream(self, events: AsyncIterator[str]) -> StreamingResponse:
+        """Events as they come, until whoever asked is signed out or their token is revoked."""
+
+        async def allowed() -> AsyncIterator[str]:
+            async for each in events:
+                if await self.request.state.holder() is None:
+                    return
+                yield each
+
+        return StreamingResponse(allowed(), media_type="text/event-stream")
 
     async def call(self, operation: str, /, **given: Any) -> Any:
         """The result of an operation for the owner. Raises what `FAILURES` names."""

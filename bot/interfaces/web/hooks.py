@@ -24,25 +24,25 @@ async def deliver(ctx: Context) -> Response:
     hook = ctx.web.config.web.server.hooks.get(name)
     body = await ctx.request.body()
     secret = None if hook is None else ctx.web.config.mcp_secrets.get(hook.secret)
-    if hook is None or secret is None or not _is_signed(ctx, secret.get_secret_value().encode(), body):
+    signature = None if hook is None or secret is None else _signature(ctx, secret.get_secret_value().encode(), body)
+    if hook is None or signature is None:
         return problem(401, "This delivery is not signed with the secret of a hook, or too old.")
-    headers = ctx.request.headers
-    delivery = headers.get("x-github-delivery") or headers.get("x-carina-delivery") or hashlib.sha256(body).hexdigest()
     to = await ctx.web.talk.conversation(WHO, hook.group)
-    await ctx.web.talk.hear_hook(to, name, delivery[:64], _words(headers.get("x-github-event", ""), body))
+    await ctx.web.talk.hear_hook(to, name, signature, _words(ctx.request.headers.get("x-github-event", ""), body))
     return Response(status_code=202)
 
 
-def _is_signed(ctx: Context, secret: bytes, body: bytes) -> bool:
+def _signature(ctx: Context, secret: bytes, body: bytes) -> str | None:
+    """The signature if it is right. It also identifies the delivery: ids in other headers are not signed."""
     given = ctx.request.headers.get("x-hub-signature-256", "")
     if given:
         expected = hmac.new(secret, body, hashlib.sha256).hexdigest()
-        return hmac.compare_digest(given.encode(), f"sha256={expected}".encode())
+        return expected if hmac.compare_digest(given.encode(), f"sha256={expected}".encode()) else None
     stamped = _STAMPED.fullmatch(ctx.request.headers.get("x-carina-signature", ""))
     if stamped is None or abs(time.time() - int(stamped[1])) > _WINDOW:
-        return False
+        return None
     expected = hmac.new(secret, stamped[1].encode() + b"." + body, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(stamped[2], expected)
+    return expected if hmac.compare_digest(stamped[2], expected) else None
 
 
 def _words(event: str, body: bytes) -> str:

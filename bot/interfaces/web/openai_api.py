@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
 from bot.interfaces.web.context import Context
@@ -67,8 +67,7 @@ async def completions(ctx: Context) -> Response:
         return Unusable(str(error)).response()
     head = {"id": f"chatcmpl-{said}", "created": int(time.time()), "model": f"{PREFIX}{to.to.name}"}
     if asked["stream"]:
-        events = _streamed(ctx, to, said, head, asked["usage"])
-        return StreamingResponse(events, media_type="text/event-stream")
+        return ctx.stream(_streamed(ctx, to, said, head, asked["usage"]))
     answer = Answer(())
     async for each in ctx.web.talk.follow(to.place.id, said):
         answer = each if isinstance(each, Answer) else answer

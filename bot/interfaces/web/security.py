@@ -7,6 +7,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
@@ -185,7 +186,8 @@ class Guarded:
         state, client = scope["state"], client_of(scope)
         kind, _, token = headers.get("authorization", "").partition(" ")
         if token:
-            found = await self._access.holder(Kind.PROGRAM, token.strip()) if kind.lower() == "bearer" else None
+            state["holder"] = partial(self._access.holder, Kind.PROGRAM, token.strip())
+            found = await state["holder"]() if kind.lower() == "bearer" else None
             if found is None and self._attempts.blocked(client):
                 raise Refusal(429, "Too many wrong tokens came from this address; wait five minutes.")
             if found is None:
@@ -193,7 +195,8 @@ class Guarded:
                 raise Refusal(401, "This token is not known; `carina token list` shows those that are.")
             state["key"] = found
         elif secret := _cookie(headers):
-            state["key"] = await self._access.holder(Kind.SESSION, secret)
+            state["holder"] = partial(self._access.holder, Kind.SESSION, secret)
+            state["key"] = await state["holder"]()
             if state["key"] is not None:
                 state.update(csrf=csrf_of(secret), secret=secret)
         if required:
