@@ -29,6 +29,8 @@ _OURS = {"sqlite_schema": "sql", "jobs": "iif(last_outcome = 'failed', '', last_
 """Columns without words of people: plain English about tables, and what jobs say of themselves."""
 BACKUPS = "backups"
 """The folder of copies that the service makes itself (`memory.store.backups`)."""
+DELETED = "deleted"
+"""The folder of constellations that were deleted, which nobody opens any more."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
 
 
@@ -119,7 +121,8 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
         except OSError:  # gone meanwhile, or not ours to read
             continue
         files, size = files + 1, size + read.st_size
-        copy = any(mark in path.name for mark in _COPIES) or path.relative_to(folder).parts[0] == BACKUPS
+        aside = path.relative_to(folder).parts[0] in (BACKUPS, DELETED)
+        copy = aside or any(mark in path.name for mark in _COPIES)
         changed = to_text(datetime.fromtimestamp(read.st_mtime, tz=UTC))
         found = Left(path.relative_to(folder).as_posix(), hits, copy, changed)
         left += [found] if hits else []

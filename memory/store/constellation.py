@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memory.store import late_indexes
+from memory.store.byte_search import DELETED
 from memory.store.clock import Clock, from_text, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseCorrupt, StoreError
@@ -217,7 +218,7 @@ class Constellations:
             del self._places[place]
         for former in self._former.values():
             former.discard(constellation)
-        target = private_folder(self._folder / "deleted") / f"{self._clock():%Y%m%dT%H%M%S}-{constellation}"
+        target = private_folder(self._folder / DELETED) / f"{self._clock():%Y%m%dT%H%M%S}-{constellation}"
         await asyncio.to_thread(found.path.parent.rename, target)
         return target, len(places)
 

@@ -432,15 +432,20 @@ def test_a_search_finds_words_in_any_case_escaped_and_across_its_chunks(
     (tmp_path / "escaped.json").write_text(json.dumps("…größer als Öl…"))
     (tmp_path / "carina.db.before-2-now").write_text("quetzalcoatl")
     (tmp_path / "other.bak").write_text("nothing")
+    deleted = tmp_path / "deleted" / "20261122-one" / "carina.db"
+    deleted.parent.mkdir(parents=True)
+    deleted.write_text("quetzalcoatl")
     (tmp_path / "clean").write_text("quetzal coatl")
     found = byte_search.search(tmp_path, ["quetzalcoatl", "größer als Öl"])
     assert {(left.file, left.samples, left.copy) for left in found.left} == {
         ("upper.log", 1, False),
         ("escaped.json", 1, False),
         ("carina.db.before-2-now", 1, True),
+        ("deleted/20261122-one/carina.db", 1, True),
     }
-    assert {copy.file for copy in found.copies} == {"carina.db.before-2-now", "other.bak"}
-    assert found.files == 5
+    copies = {"carina.db.before-2-now", "other.bak", "deleted/20261122-one/carina.db"}
+    assert {copy.file for copy in found.copies} == copies
+    assert found.files == 6
 
 
 def test_a_log_that_a_reader_keeps_is_said_to_be_kept(tmp_path: Path) -> None:
