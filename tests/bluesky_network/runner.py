@@ -97,7 +97,7 @@ class Network:
         await asyncio.to_thread(self._get, "/flush")
 
     async def calls(self) -> list[tuple[str, str, float, float]]:
-        """Calls to the PDS since the last question: method, user agent, when it came and was answered (time.time)."""
+        """Calls to the PDS since the last question: method and query, user agent, when it came and was answered."""
         found = await asyncio.to_thread(self._get, "/calls")
         return sorted((tuple(each) for each in found), key=lambda each: each[2])
 

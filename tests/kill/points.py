@@ -33,7 +33,6 @@ EXEMPT = {
     "discord.examine": "the same",
     # What an edit or a deletion takes along; a part and its row go in one unit, and what a death leaves is done at the
     # next start (`tests/bot/runtime/test_edits.py`).
-    "follow_up.do": "does one part and lets its row go",
     "follow_up.failed": "a part failed and is tried again",
     "follow_up.take_up": "what was given up is tried once more at a start",
     "archive.add": "`/archival add` and `carina archival add`",
@@ -47,6 +46,7 @@ EXEMPT = {
     # A stranger's message is told a code and no more, which costs no turn; `tests/service/test_access.py` kills there.
     # Beside everything, after the start; what is lost is still a gap, as `tests/service/test_missed_messages.py` shows.
     "discord.open_unread": "opens the direct messages of somebody who never wrote",
+    "gaps.note": "remembers what is to be read; in each place the inbox knows what it has",
     "gaps.try": "a place could not be read once more",
     "gaps.fill": "it was read; after a death it is read again, and the inbox knows what it has",
     "gaps.close": "a place cannot be read for good",

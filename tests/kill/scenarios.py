@@ -154,7 +154,7 @@ CHANGES = (
         act=ask_and_edit,
         rule=unless_changed("as you say now", remember=False),
         answer="as you say now",
-        points=frozenset({"inbox.accept", "turn.restart"}),
+        points=frozenset({"inbox.accept", "turn.restart", "follow_up.do"}),
         restarts=ONLY_SOON,
     ),
     _make(
@@ -162,7 +162,7 @@ CHANGES = (
         act=partial(ask_and_edit, after=2),
         rule=unless_changed("as you say now", remember=True),
         answer="as you say now",
-        points=frozenset({"inbox.accept", "turn.tell"}),
+        points=frozenset({"inbox.accept", "turn.tell", "follow_up.do"}),
         restarts=ONLY_SOON,
         entries=1,
     ),
@@ -171,7 +171,7 @@ CHANGES = (
         act=ask_and_delete,
         rule=lambda _: Slow(8, Answer("too late")),
         answer="",
-        points=frozenset({"inbox.accept", "turn.cancel"}),
+        points=frozenset({"inbox.accept", "turn.cancel", "follow_up.do"}),
         restarts=ONLY_SOON,
     ),
     _make(
@@ -179,7 +179,7 @@ CHANGES = (
         act=ask_and_delete_while_shown,
         rule=written_slowly(LONG, 0.1, 80),
         answer="",
-        points=frozenset({"inbox.accept", "turn.cancel", "discord.withdraw", "outbox.preview_gone"}),
+        points=frozenset({"inbox.accept", "turn.cancel", "discord.withdraw", "outbox.preview_gone", "follow_up.do"}),
     ),
     _make(
         "ended_by_a_call",
@@ -318,7 +318,6 @@ PLACES = (
                 "discord.login",
                 "discord.session_starts",
                 "discord.sync_commands",
-                "gaps.note",
             }
         ),
         toml=TOML + '[[groups]]\nname = "Main"\nplaces = ["terminal:local"]\n',
@@ -433,7 +432,7 @@ TOGETHER = (
         rule=lambda _: Slow(8, Answer("too late")),
         toml=STAGES + TOML,
         answer="",
-        points=frozenset({"inbox.accept", "group.cancel"}),
+        points=frozenset({"inbox.accept", "group.cancel", "follow_up.do"}),
     ),
 )
 

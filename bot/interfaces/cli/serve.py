@@ -41,6 +41,9 @@ async def _report_differences(registry: Registry) -> None:
     except UserError as error:
         logs.log.warning("configuration_not_compared", reason=str(error))
         return
+    except Exception:  # what is only said at the start is no reason to end the service
+        logs.log.exception("configuration_not_compared")
+        return
     for line in found.lines(await registry.plain(owner_at_terminal())) if found.data() else ():
         logs.log.warning("differs_from_file", what=line, do="`carina config apply` applies the file")
 

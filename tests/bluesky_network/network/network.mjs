@@ -38,13 +38,13 @@ const pds = await TestPds.create({
 mockNetworkUtilities(pds, bsky)
 const network = new TestNetwork(plc, pds, bsync, bsky, undefined, undefined)
 
-// Calls to the PDS: method, user agent, and when it came and was answered, in seconds since 1970.
+// Calls to the PDS: method and query, user agent, and when it came and was answered, in seconds since 1970.
 const calls = []
 const now = () => (performance.timeOrigin + performance.now()) / 1000
 pds.server.server.prependListener('request', (request, response) => {
   const came = now()
   response.on('finish', () => {
-    calls.push([request.url.split('?')[0].replace('/xrpc/', ''), request.headers['user-agent'] ?? '', came, now()])
+    calls.push([request.url.replace('/xrpc/', ''), request.headers['user-agent'] ?? '', came, now()])
   })
 })
 
