@@ -3,6 +3,8 @@
 import asyncio
 import signal
 
+import structlog
+
 from bot import logs
 from bot.app import build
 from bot.config import Config
@@ -10,6 +12,8 @@ from bot.errors import UserError
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.restart import begin_anew
+
+_log = structlog.get_logger("bot.interfaces.cli.serve")
 
 
 async def serve(config: Config) -> None:
@@ -42,7 +46,7 @@ async def _report_differences(registry: Registry) -> None:
         logs.log.warning("configuration_not_compared", reason=str(error))
         return
     except Exception:  # what is only said at the start is no reason to end the service
-        logs.log.exception("configuration_not_compared")
+        _log.exception("configuration_not_compared")
         return
     for line in found.lines(await registry.plain(owner_at_terminal())) if found.data() else ():
         logs.log.warning("differs_from_file", what=line, do="`carina config apply` applies the file")
