@@ -46,6 +46,7 @@ _FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
     "Carina, 10,000 messages and 100 blocks, without",
 )
 _WARM, _COUNT, _PAUSE = 5, 60, 0.02
+_UNTIL_LOADED = 8  # seconds: by then the embedder has begun with what waits for it
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -132,7 +133,7 @@ async def _round(name: str, series: _Series, count: int) -> None:
                 if start:
                     series.identify_cpu.append(identified)
                     series.connected.append(time.perf_counter() - begin)
-                    await asyncio.sleep(2)
+                    await asyncio.sleep(_UNTIL_LOADED)
                     series.idle.append(resident_mib(process.pid)["VmRSS"])
                     await _measure(process, (server, general, ana), series, count)
                 await stopped(process)
