@@ -127,20 +127,25 @@ async def test_summaries_are_shown_to_those_who_may_know_them(tmp_path: Path) ->
         assert sorted(row["of"] for row in json.loads(out)) == SPANS
 
 
+async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
+    """Something is said and due to be told; the service dies at its job, and runs it at the next start."""
+    await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
+    await t.service.stop()
+    edit(t, due)
+    t.service.environment["CARINA_FAULT"] = fault
+    await t.service.start()
+    await t.service.run("jobs", "run", name)
+    await t.service.ended()
+    del t.service.environment["CARINA_FAULT"]
+    edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
+    await t.service.start()
+    await until(lambda: job(t, name)[0], 30, what="the job")
+
+
 @pytest.mark.parametrize("fault", ["summaries.model:after", "summaries.day:before", "summaries.day:after"])
 async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
     async with started(tmp_path) as t:
-        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
-        await t.service.stop()
-        edit(t, LAST_WEEK)
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await t.service.run("jobs", "run", DAYS)
-        await t.service.ended()
-        del t.service.environment["CARINA_FAULT"]
-        edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
-        await t.service.start()
-        await until(lambda: job(t, DAYS)[0], 30, what="the job")
+        await dies_and_goes_on(t, LAST_WEEK, DAYS, fault)
         told = rows(t, "SELECT kind, text FROM items WHERE kind IN ('day', 'week') ORDER BY kind")
         assert told == [(span, "They spoke of the fence.") for span in SPANS]
         asked = rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'")
@@ -150,17 +155,7 @@ async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: P
 @pytest.mark.parametrize("fault", ["summaries.agent:before", "summaries.agent:after"])
 async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
     async with started(tmp_path) as t:
-        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
-        await t.service.stop()
-        edit(t, IDLE)
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await t.service.run("jobs", "run", AGENTS_JOB)
-        await t.service.ended()
-        del t.service.environment["CARINA_FAULT"]
-        edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
-        await t.service.start()
-        await until(lambda: job(t, AGENTS_JOB)[0], 30, what="the job")
+        await dies_and_goes_on(t, IDLE, AGENTS_JOB, fault)
         assert rows(t, "SELECT text FROM items WHERE kind = 'agent'") == [("They spoke of the fence.",)]
 
 
