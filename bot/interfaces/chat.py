@@ -205,7 +205,9 @@ class Chat:
             explained = await self._registry.call("why", owner, {})
         except UserError as error:
             return str(error)
-        return "\n".join(explained.lines(await self._registry.plain(owner)))
+        # In Markdown, whatever follows a quotation without an empty line belongs to it.
+        lines = "\n".join(explained.lines(await self._registry.plain(owner))).splitlines()
+        return "\n".join(f"{line}\n" if line.startswith(">") else line for line in lines)
 
     async def stop(self) -> dict[str, Any]:
         """End the answer that is being made here; gives how many were. What was said stays said."""

@@ -6,9 +6,10 @@ from typing import Protocol, cast
 from bot.config import Config
 from bot.services.composition import ServedConstellations, Services
 from sources.base import Front
+from texts import _, gettext_noop
 
 _MODULES = {"discord": "bot.interfaces.discord.frontend", "bluesky": "bot.interfaces.bluesky"}
-_NOT_CONNECTED = "not connected: only a chat is running; `carina run` connects it"
+_NOT_CONNECTED = gettext_noop("not connected: only a chat is running; `carina run` connects it")
 
 
 class _Connect(Protocol):
@@ -28,7 +29,5 @@ def connect_fronts(
             connect = cast("_Connect", importlib.import_module(_MODULES[name]).connect)
             found.append(connect(config, served, services))
         else:
-            services.front_ends.connected.words[name] = lambda: (
-                "not connected: only a chat is running; `carina run` connects it"
-            )
+            services.front_ends.connected.words[name] = lambda: _(_NOT_CONNECTED)
     return tuple(found)

@@ -9,6 +9,7 @@ from bot.errors import UserError
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.ids import PersonId, PlaceId
 from sources.terminal import PERSON, PLACE
+from texts import gettext_noop
 
 
 class Via(StrEnum):
@@ -25,6 +26,9 @@ def is_offered(via: Via, offered: Collection[str]) -> bool:
 
 
 TERMINAL_ONLY, DISCORD_ONLY = frozenset({Via.TERMINAL}), frozenset({Via.DISCORD})
+
+
+WITHHELD = gettext_noop("You chose that I neither keep nor answer what you say. {command} changes that.")
 
 
 class Unconfirmed(UserError):

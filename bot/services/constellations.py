@@ -1,6 +1,7 @@
 """Constellations by command: made, looked at, deleted, and which places belong to them."""
 
 import re
+import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -15,6 +16,7 @@ from bot.config.tables import Constellation as Section
 from bot.errors import UserError
 from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.named import NO_CONSTELLATION, find
 from bot.services.parameters import Arguments, NoArguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row, Sentence
@@ -26,14 +28,17 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Rows
 from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
-from memory.store.plurals import many
 from sources.terminal import PERSON
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _LOOKS, _CHANGES = Told(via=TERMINAL_ONLY), Told(via=TERMINAL_ONLY, changes=True)
 _PLACE = re.compile(
     r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
 )
-_SHAPES = "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
+_SHAPES = gettext_noop(
+    "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
+)
+_SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = structlog.get_logger("bot.services.constellations")
 
 _Name = Annotated[str, Field(min_length=1, max_length=100), Param("Its name", suggests="constellations")]
@@ -126,18 +131,25 @@ class ConstellationCommands:
     @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, _CHANGES)
     async def create(self, _caller: Caller, arguments: NewConstellation) -> Sentence:
         """With the agents and groups of the configuration. Raises UserError for a name that cannot be, or is there."""
-        if wrong := problem_with(Section, name=arguments.name):
-            raise UserError(f"constellation create: the name: {wrong}")
-        if any(arguments.name.casefold() == each.name.casefold() for each in self.registry.all()):
-            raise UserError(f'there is a constellation "{arguments.name}" already')
-        made = await self.registry.ensure(arguments.name, PERSON)
+        name = arguments.name
+        if wrong := problem_with(Section, name=name):
+            raise UserError(_("This name cannot be used: {why}.", why=wrong))
+        if not _SHAPE.fullmatch(name) or name.casefold().startswith("con_"):
+            text = _("A name starts with a letter or digit, and has only letters, digits, spaces, and . - _ '")
+            raise UserError(text)
+        if any(name.casefold() == each.name.casefold() for each in self.registry.all()):
+            raise UserError(_('There is already a constellation "{name}".', name=name))
+        made = await self.registry.ensure(name, PERSON)
         async with self.registry.use(made.id) as database:
             await seeded_routing(self.config, database, self.clock)
         _log.info("constellation_created", constellation=made.name)
-        return Sentence(
-            text=f"{made.name} is created, with the agents and groups of the configuration. Nothing belongs to it yet: "
-            f"`carina constellation assign PLACE {made.name}` gives it a place."
+        text = _(
+            "{name} is created, with the agents and groups of the configuration. No place belongs to it yet: "
+            "`carina constellation assign PLACE {shown}` assigns one.",
+            name=made.name,
+            shown=shlex.quote(made.name),
         )
+        return Sentence(text=text)
 
     @operation("constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, _LOOKS)
     async def status(self, _caller: Caller, arguments: MaybeConstellation) -> ConstellationStatus:
@@ -166,24 +178,28 @@ class ConstellationCommands:
         """Move its files away, and let its places belong to the configured one. Raises UserError."""
         found = self._find(arguments.name)
         if found.id == self.configured:
-            raise UserError(f"{found.name} is the configured constellation, which cannot be deleted.")
-        places = len(self.registry.assigned(found.id))
-        caller.confirm(
-            f"Delete the constellation {found.name}, with everything its agents remember, and "
-            f"{many(places, 'place')} that {'belongs' if places == 1 else 'belong'} to it? Its files are kept aside."
+            raise UserError(_("{name} is the configured constellation, which cannot be deleted.", name=found.name))
+        one, more = ngettext_noop(
+            "Delete the constellation {name} with everything its agents remember? {count} place belongs to it. Its "
+            "files are kept aside.",
+            "Delete the constellation {name} with everything its agents remember? {count} places belong to it. Its "
+            "files are kept aside.",
         )
+        caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
         try:
             if not await self.shut(found.id):
-                raise StoreError(f"the constellation {found.name} is in use; try again in a moment")
+                raise StoreError(_("The constellation {name} is in use. Try again in a moment.", name=found.name))
             kept, count = await self.registry.remove(found.id)
         except StoreError as error:
             raise UserError(str(error)) from error
         _log.warning("constellation_deleted", constellation=found.name, kept=str(kept), by=caller.person)
-        freed = f" {many(count, 'place')} now belong{'s' if count == 1 else ''} to {self._name()}." if count else ""
-        return Sentence(
-            text=f"{found.name} is deleted.{freed} Its files are kept in {kept}, which nothing reads any more; delete "
-            "that folder to be rid of them."
-        )
+        one, more = ngettext_noop("{count} place now belongs to {name}.", "{count} places now belong to {name}.")
+        said = [
+            _("{name} is deleted.", name=found.name),
+            *([ngettext(one, more, count, name=self._name())] if count else []),
+            _("Its files are kept in {folder}. Delete that folder to remove them.", folder=kept),
+        ]
+        return Sentence(text=" ".join(said))
 
     @operation("constellation.assign", "Let a place belong to a constellation", Action.CONSTELLATIONS, _CHANGES)
     async def assign(self, caller: Caller, arguments: AssignPlace) -> Notice:
@@ -191,20 +207,17 @@ class ConstellationCommands:
         found, place = self._find(arguments.name), _place(arguments.place)
         await self.registry.bind(place, found.id, caller.person, before=self.configured)
         _log.info("place_assigned", place=place, constellation=found.name, by=caller.person)
-        return Notice(
-            text="{place} now belongs to {name}: what is said there from now on is heard and answered there. What was "
-            "said before stays where it was said.",
-            words={"place": place, "name": found.name},
-        )
+        text = _("{place} now belongs to {name}. Earlier messages stay where they are.")
+        return Notice(text=text, words={"place": place, "name": found.name})
 
     @operation("constellation.unassign", "Let a place belong to the configured one", Action.CONSTELLATIONS, _CHANGES)
     async def unassign(self, caller: Caller, arguments: OnePlace) -> Notice:
         """Again. Raises UserError."""
         place = _place(arguments.place)
         if not await self.registry.unbind(place, self.configured):
-            raise UserError(f"{place} was assigned to no constellation.")
+            raise UserError(_("{place} is assigned to no constellation.", place=place))
         _log.info("place_unassigned", place=place, by=caller.person)
-        return Notice(text="{place} belongs to {name} again.", words={"place": place, "name": self._name()})
+        return Notice(text=_("{place} belongs to {name} again."), words={"place": place, "name": self._name()})
 
     @suggestions("constellations")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -231,14 +244,11 @@ class ConstellationCommands:
 def named(constellations: Constellations, name: str) -> ConstellationId:
     """A constellation by its name, in whatever case, or its id. Raises UserError."""
     every = constellations.all()
-    for each in every:
-        if each.id == name or each.name.casefold() == name.casefold():
-            return each.id
-    known = ", ".join(each.name for each in every)
-    raise UserError(f"there is no constellation {name[:80]!r}; there are: {known}")
+    by_id = next((each.id for each in every if each.id == name), None)
+    return by_id or find(every, name, NO_CONSTELLATION).id
 
 
 def _place(text: str) -> str:
     if not _PLACE.fullmatch(text):
-        raise UserError(f"{text[:80]!r} names no place; expected {_SHAPES}.")
+        raise UserError(_("{place} is not a place. Use {examples}.", place=repr(text[:80]), examples=_(_SHAPES)))
     return text

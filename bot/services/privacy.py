@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
-from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
 from bot.services.erasure import Eraser
 from bot.services.parameters import Arguments, Param
 from bot.services.privacy_results import Export, Receipt, Seen
@@ -201,7 +201,7 @@ class Privacy:
         """What is told to somebody who talks while nothing of theirs is heard; empty when it is heard."""
         if not self.choices.withheld(person):
             return ""
-        return _("You chose that I neither keep nor answer what you say. `carina privacy resume` changes that.")
+        return _(WITHHELD, command="`carina privacy resume`")
 
     async def _choose(self, caller: Caller, arguments: Whose, choice: Choice | None, text: str) -> Notice:
         person = _person(caller, arguments)

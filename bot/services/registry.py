@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar, get_type_hints
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.errors import CallError, ToolError, UserError
-from bot.services.caller import Caller, Via, is_offered
+from bot.services.caller import WITHHELD, Caller, Via, is_offered
 from bot.services.parameters import Arguments, Parameter, parameters, validated
 from bot.services.results import Plain, Result
 from memory.store.clock import Clock
@@ -247,7 +247,7 @@ class Registry:
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
         """Refuse what this caller may not give. Raises UserError."""
         if declared.keeps_of(bool(given)) and self._guard.withheld(caller.person):
-            raise UserError(_("You chose that I keep nothing you say. `/privacy resume` changes that."))
+            raise UserError(_(WITHHELD, command=caller.command("privacy resume")))
         if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
             raise CallError(_("{shown}: not available here", shown=", ".join(each.shown for each in unknown)))
         for each in declared.parameters:

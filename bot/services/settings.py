@@ -1,6 +1,6 @@
 """What is configured and where it came from; of a secret only whether it is set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Row
+from texts import _
 
 _LONG = 200
 _ELSEWHERE = frozenset({"agents", "groups", "mcp"})
@@ -41,7 +42,7 @@ class Settings:
     async def show(self, _caller: Caller, arguments: NoArguments) -> Listing[SettingRow]:
         """Every setting but those of agents and groups, which have commands of their own."""
         del arguments
-        return Listing(rows=tuple(_rows(self.config)), empty="Nothing is configured.")
+        return Listing(rows=tuple(_rows(self.config)), empty=_("Nothing is configured."))
 
 
 def _rows(config: Config) -> Iterator[SettingRow]:
@@ -70,9 +71,19 @@ def _section(name: str, held: BaseModel) -> Iterator[SettingRow]:
 
 
 def _secret(name: str, value: SecretStr | None) -> SettingRow:
-    return SettingRow(name=name, value="set" if value else "not set", origin="environment or .env", secret=True)
+    return SettingRow(name=name, value=_("set") if value else _("not set"), origin="environment or .env", secret=True)
 
 
 def _words(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, tuple | frozenset) else str(value)
-    return text[:_LONG] or "(empty)"
+    match value:
+        case bool():
+            return _("yes") if value else _("no")
+        case None | "":
+            return _("not set")
+        case Mapping():
+            text = ", ".join(f"{key}: {_words(each)}" for key, each in value.items())
+        case tuple() | frozenset() | list():
+            text = ", ".join(map(_words, value))
+        case _:
+            text = str(value)
+    return text[:_LONG] or _("none")

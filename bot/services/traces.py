@@ -20,8 +20,9 @@ from memory.queue.inbox import InRow
 from memory.store.clock import Clock, from_text
 from memory.store.database import Database, Rows
 from memory.store.ids import InboxId, TurnId
+from texts import _, gettext_noop, ngettext
 
-_HIDDEN = "(not for you to read, or no longer there)"
+_HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _LOOKS = Told(via=TERMINAL_ONLY)
 
 
@@ -38,7 +39,8 @@ class DayRow(Row):
     cost_usd: float
 
     def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.day}: {self.heard} heard, {self.answered} answered, ${self.cost_usd:.2f}")
+        text = gettext_noop("{day}: {heard} heard, {answered} answered, ${cost}")
+        return self.told(ink, text, cost=f"{self.cost_usd:.2f}")
 
 
 class StageRow(Row):
@@ -61,8 +63,8 @@ class StageRow(Row):
         return max(0, round((self.ended - self.at) / timedelta(milliseconds=1)))
 
     def line(self, ink: Ink) -> str:
-        tokens = f", {self.tokens_in:,} tokens in, {self.tokens_out:,} out" if self.tokens_in is not None else ""
-        return ink.text(f"{self.name}: {self.milliseconds:,} ms{tokens}")
+        counted = gettext_noop("{name}: {milliseconds}, {tokens_in} tokens in, {tokens_out} out")
+        return self.told(ink, "{name}: {milliseconds}" if self.tokens_in is None else counted)
 
 
 class Trace(Result):
@@ -99,7 +101,7 @@ class Traces:
                 DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
                 for day in days
             ]
-            return Listing(rows=tuple(found), empty="There is no day.")
+            return Listing(rows=tuple(found), empty="")
 
         return await self.database.read(read)
 
@@ -111,7 +113,8 @@ class Traces:
             number = int(arguments.row) if arguments.row.isdecimal() and len(arguments.row) < 19 else 0
             row = inbox.get(rows, InboxId(number))
             if row is None:
-                raise UserError(f"There is no message {arguments.row[:40]}; `carina inbox list` shows what there is.")
+                which = arguments.row[:40]
+                raise UserError(_("There is no message {which}. `carina inbox list` shows them.", which=which))
             return _trace(rows, row, caller.scope, self.clock())
 
         return await self.database.read(read)
@@ -122,18 +125,18 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
     turn = None if row.turn is None else rows.one("SELECT * FROM turns WHERE id = ?", (row.turn,))
     stages, answer, agent, state = [], "", "", str(row.status)
     if turn is None:
-        stages.append(StageRow(kind="queue", name="Waits", at=row.received_at, ended=now))
+        stages.append(StageRow(kind="queue", name=_("Waits"), at=row.received_at, ended=now))
     else:
         begun = from_text(turn["started_at"])
         ended = from_text(turn["ended_at"]) if turn["ended_at"] else None
-        stages.append(StageRow(kind="queue", name="Queued", at=row.received_at, ended=max(begun, row.received_at)))
+        stages.append(StageRow(kind="queue", name=_("Queued"), at=row.received_at, ended=max(begun, row.received_at)))
         stages += _steps(rows, TurnId(row.turn or 0), begun, ended or now, scope)
         stages += _deliveries(rows, TurnId(row.turn or 0), now, scope)
         said = [each for each in messages.of_batch(rows, TurnId(row.turn or 0), scope) if each.role == "assistant"]
         answer = "\n\n".join(each.text for each in said if each.text)
         named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
         agent, state = (named["name"] if named else ""), turn["status"]
-    text = held[0].text if held else _HIDDEN
+    text = held[0].text if held else _(_HIDDEN)
     return Trace(
         row=InboxRow.of(rows, row, scope), text=text, answer=answer, agent=agent, state=state, stages=tuple(stages)
     )
@@ -151,19 +154,20 @@ def _steps(rows: Rows, turn: TurnId, begun: datetime, ended: datetime, scope: Sc
     for row in calls:
         at = from_text(row["at"])
         more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
-        cached = f"{row['cache_read_tokens']:,} tokens from the cache" if row["cache_read_tokens"] else ""
+        read = row["cache_read_tokens"]
+        cached = ngettext("{count} token from the cache", "{count} tokens from the cache", read) if read else ""
         found.append((at, StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more)))
     for row in tools:
         at = from_text(row["at"])
         name = str(json.loads(row["details"]).get("tool", "tool"))
         held = said.get(name)
-        detail = "\n\n".join(filter(None, (held.tool_args, held.text))) if held is not None else _HIDDEN
+        detail = "\n\n".join(filter(None, (held.tool_args, held.text))) if held is not None else _(_HIDDEN)
         found.append((at, StageRow(kind="tool", name=name, at=at, ended=at, detail=detail)))
     stages, before = list[StageRow](), begun
     for at, stage in sorted(found, key=lambda each: each[0]):
         stages.append(stage.model_copy(update={"at": min(before, at)}))
         before = at
-    return [*stages, StageRow(kind="commit", name="Stored", at=min(before, ended), ended=ended)]
+    return [*stages, StageRow(kind="commit", name=_("Stored"), at=min(before, ended), ended=ended)]
 
 
 def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
@@ -172,7 +176,7 @@ def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
     for row in rows.all(sql, (turn,)):
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
-        name = f"Delivery by {row['source']}: {row['status']}"
+        name = _("Delivery by {source}: {status}", source=row["source"], status=row["status"])
         detail = shown_error(row["last_error"] or "", row["audience"], scope)
         found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
     return found

@@ -18,6 +18,7 @@ from memory.people.web_keys import KeyScope, Kind, WebKey
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.faults import commit_point
+from texts import _, gettext_noop, ngettext
 
 _ADD = commit_point("web.add_key")
 _DROP = commit_point("web.drop_key")
@@ -51,7 +52,7 @@ class SignInLink(Result):
 
     def aside(self, ink: Ink) -> str:
         del ink
-        return "Open this address within five minutes. It signs in one browser, once."
+        return _("Open this address within five minutes. It signs in one browser, once.")
 
 
 class NewSecret(Result):
@@ -66,7 +67,7 @@ class NewSecret(Result):
         return [self.token]
 
     def aside(self, ink: Ink) -> str:
-        return ink.text(f"This is the token {self.name} ({self.scope}). Keep it now: it is not shown again.")
+        return self.told(ink, gettext_noop("This is the token {name} ({scope}). Keep it now: it is not shown again."))
 
 
 class KeyRow(Row):
@@ -81,13 +82,11 @@ class KeyRow(Row):
 
     @classmethod
     def of(cls, key: WebKey) -> "KeyRow":
-        return cls(
-            id=key.id, name=key.name, scope=key.scope, created=key.created_at, used=key.used_at, expires=key.expires_at
-        )
+        return cls.from_record(key, created=key.created_at, used=key.used_at, expires=key.expires_at)
 
     def line(self, ink: Ink) -> str:
-        used = "not used yet" if self.used is None else f"used {ink.time(self.used)}"
-        return f"{ink.text(self.name)} ({self.scope}), made {ink.time(self.created)}, {used}{ink.number(self.id)}"
+        used = _("not used yet") if self.used is None else self.told(ink, gettext_noop("used {used}"))
+        return self.told(ink, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
 
 
 @dataclass(frozen=True)
@@ -108,24 +107,24 @@ class WebAccess:
         """For five minutes, and for one browser."""
         del arguments
         if not (address := self.address()):
-            raise UserError("The dashboard is off or could not start; `carina status` says why.")
+            raise UserError(_("The dashboard is off or could not start. `carina status` says why."))
         return SignInLink(url=f"{address}/login?code={await self._add(Kind.CODE, KeyScope.ADMIN, 'sign-in link')}")
 
     @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, _LOOKS)
     async def list_sessions(self, _caller: Caller, arguments: NoArguments) -> Listing[KeyRow]:
         """Newest first."""
         del arguments
-        return Listing(rows=await self._rows(Kind.SESSION), empty="No browser is signed in.")
+        return Listing(rows=await self._rows(Kind.SESSION), empty=_("No browser is signed in."))
 
     @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, _CHANGES)
     async def sign_out(self, _caller: Caller, arguments: OneSession) -> Sentence:
         """At once."""
         wanted = [each.id for each in await self._rows(Kind.SESSION) if arguments.session in (each.id, "all")]
         if not wanted:
-            raise UserError("There is no such session; `carina dashboard sessions` lists them.")
+            raise UserError(_("There is no such session. `carina dashboard sessions` lists them."))
         for each in wanted:
             await self.drop(each)
-        return Sentence(text="Signed out 1 browser." if len(wanted) == 1 else f"Signed out {len(wanted)} browsers.")
+        return Sentence(text=ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted)))
 
     @operation("token.create", "Create an API token", Action.WEB, _CHANGES)
     async def create_token(self, _caller: Caller, arguments: NewToken) -> NewSecret:
@@ -133,14 +132,14 @@ class WebAccess:
         try:
             token = await self._add(Kind.PROGRAM, arguments.scope, arguments.name)
         except ValueError:
-            raise UserError(f"There is a token {arguments.name} already; revoke it first.") from None
+            raise UserError(_("There is already a token {name}. Revoke it first.", name=arguments.name)) from None
         return NewSecret(name=arguments.name, scope=arguments.scope, token=token)
 
     @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
     async def list_tokens(self, _caller: Caller, arguments: NoArguments) -> Listing[KeyRow]:
         """Without their secrets."""
         del arguments
-        empty = "There is no token; `carina token create NAME` makes one."
+        empty = _("There are no tokens. `carina token create NAME` creates one.")
         return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
 
     @operation("token.revoke", "Revoke an API token", Action.WEB, _CHANGES)
@@ -148,8 +147,8 @@ class WebAccess:
         """At once."""
         found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == arguments.name), None)
         if found is None or not await self.drop(found.id):
-            raise UserError(f"There is no token {arguments.name}; `carina token list` shows them.")
-        return Sentence(text=f"Revoked the token {arguments.name}.")
+            raise UserError(_("There is no token {name}. `carina token list` shows them.", name=arguments.name))
+        return Sentence(text=_("Revoked the token {name}.", name=arguments.name))
 
     @suggestions("tokens")
     async def suggest_tokens(self, _caller: Caller) -> Suggestions:
@@ -159,7 +158,7 @@ class WebAccess:
     @suggestions("sessions")
     async def suggest_sessions(self, _caller: Caller) -> Suggestions:
         """Their browsers."""
-        return [("all", "All"), *((each.id, each.name) for each in await self._rows(Kind.SESSION))]
+        return [("all", _("All")), *((each.id, each.name) for each in await self._rows(Kind.SESSION))]
 
     # ------------------------------------------------------------------ for the server
 

@@ -84,7 +84,7 @@ async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
         listening = await t.olga.command("mode channel", None, side)
         assert "**listen**" in listening.text
         assert "in the configuration" in listening.text
-        refused(await t.olga.command("mode channel", {"mode": "off", "reach": "category"}, side), "in no category")
+        refused(await t.olga.command("mode channel", {"mode": "off", "reach": "category"}, side), "has no category")
         await t.ana.say(t.general, "<@bot> hello?")
         t.model.script(Answer("Here."))
         assert (await t.ask(t.ana, side, "<@bot> hello?")).text == "Here."
@@ -141,7 +141,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
         assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
         t.model.script(Answer("Now I do."), Answer("Now I do."))
         code, out, _ = await run("source", "resume", "discord")
-        assert (code, "heard and answered again" in out) == (0, True)
+        assert (code, "I read and answer discord again" in out) == (0, True)
         await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
         heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
         await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")

@@ -46,8 +46,8 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         assert len(await offered(ana, "tasks done", "task")) == 2
         for command, option in (("tasks done", "task"), ("remind cancel", "reminder"), ("events cancel", "event")):
             assert await offered(olga, command, option) == []
-        assert "buy milk: completed" in await chosen(ana, "tasks done", "task", "MILK")
-        assert "buy bread: cancelled" in await chosen(ana, "tasks cancel", "task", "bread")
+        assert "Completed: buy milk." in await chosen(ana, "tasks done", "task", "MILK")
+        assert "Cancelled: buy bread." in await chosen(ana, "tasks cancel", "task", "bread")
         assert await offered(ana, "remind cancel", "reminder", "fern") != []
         await chosen(ana, "remind cancel", "reminder", "fern")
         assert await offered(ana, "remind cancel", "reminder") == []

@@ -1,5 +1,6 @@
 """The command line, built from `operations.json`: no service is loaded to parse a command or to print help."""
 
+import difflib
 import functools
 import importlib.resources
 import json
@@ -37,7 +38,20 @@ def manifest() -> dict[str, Any]:
     return found
 
 
-class Commands(click.Group):
+class _Suggesting(click.Group):
+    """A group that says what an unknown command may have meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            words = _("There is no command {name}.", name=repr(args[0]))
+            ctx.fail(" ".join([words, *(_("Did you mean {command}?", command=each) for each in near)]))
+        return super().resolve_command(ctx, args)
+
+
+class Commands(_Suggesting):
     """The commands of the manifest, each made when it is asked for."""
 
     def __init__(self, found: Mapping[str, Any], perform: Perform) -> None:
@@ -72,7 +86,8 @@ class Commands(click.Group):
     def _made(self, name: str, entry: Mapping[str, Any], path: str) -> click.Command:
         if isinstance(entry.get("summary"), str):
             return _command(name, entry, self._perform)
-        group = _Group(name, help=_stopped(_(self._titles[path])))
+        told = _stopped(_(self._titles[path]))
+        group = _Group(name, help=told, short_help=told)
         for word, below in entry.items():
             if below.get("default") is True:
                 group.default = word
@@ -80,7 +95,7 @@ class Commands(click.Group):
         return group
 
 
-class _Group(click.Group):
+class _Group(_Suggesting):
     """A group; without a subcommand it does what its default does, where it has one."""
 
     default = ""

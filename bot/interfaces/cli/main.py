@@ -22,7 +22,7 @@ from bot.interfaces.cli.home import data_folder, locale
 from bot.interfaces.cli.version import version
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
-from texts import speak
+from texts import _, speak
 
 _MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
 
@@ -145,9 +145,10 @@ def _ask(entry: Mapping[str, Any], question: str) -> None:
     """Ask whether it is meant. Raises CallError where nobody can be asked, UserError on a no."""
     if not streams.attended():
         words = entry["name"].replace(".", " ")
-        raise CallError(f"{words}: {question} Nobody can be asked here whether it is meant; expected --yes")
+        text = _("{command}: {question} Nobody can be asked here; --yes confirms it.", command=words, question=question)
+        raise CallError(text)
     if not click.confirm(question):
-        raise UserError("nothing was done")
+        raise UserError(_("Nothing was done."))
 
 
 def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -167,7 +168,7 @@ def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Ma
             except FolderLocked:
                 raise error from None
     elif entry["where"] == "service":
-        raise UserError(f"no service runs on the data folder {folder.path}; start it with `carina run`")
+        raise UserError(_("No service runs on the data folder {path}. `carina run` starts it.", path=folder.path))
     else:
         yield from _here(entry, *given)
 
@@ -187,4 +188,4 @@ def _print(text: str) -> None:
         raise
     except OSError as error:
         streams.drop_output()
-        raise UserError(f"standard output cannot be written: {error.strerror}") from error
+        raise UserError(_("Standard output cannot be written: {error}.", error=error.strerror)) from error

@@ -17,11 +17,10 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.named import NO_AGENT, find
+from bot.services.named import NO_CONSTELLATION, find, find_agent, find_group
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result
-from memory import agents
 from memory.portability.car import CarError, shown
 from memory.portability.check import Opener, Verified, is_sealed, opener, verify
 from memory.portability.destination import (
@@ -45,6 +44,7 @@ from memory.store.migrations import Kind as File
 from memory.store.migrations import migrations
 from memory.store.sqlite import connect
 from sources.terminal import PERSON
+from texts import _, gettext_noop
 
 _READS = Told(via=TERMINAL_ONLY, seconds=None)
 _IMPORTS = Told(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
@@ -101,9 +101,12 @@ class Contents(Result):
         return cls(done=done, kind=about.kind, name=about.name, root=root, thin=about.thin, rows=rows, notes=notes)
 
     def lines(self, ink: Ink) -> list[str]:
-        held = "; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.rows.items())
-        title = f"{self.done}: the {self.kind} {ink.text(self.name)}{', without messages' if self.thin else ''}"
-        return [title, f"Root: {self.root}", f"Rows: {held or 'none'}", *(f"Note: {each}." for each in self.notes)]
+        held = "; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.rows.items()) or _("none")
+        whole = gettext_noop("{done}: the {kind} {name}")
+        thin = gettext_noop("{done}: the {kind} {name}, without messages")
+        notes = (_("Note: {note}.", note=each) for each in self.notes)
+        head = self.told(ink, thin if self.thin else whole, kind=_(self.kind))
+        return [head, self.told(ink, gettext_noop("Root: {root}")), _("Rows: {rows}", rows=held), *notes]
 
 
 @dataclass(frozen=True)
@@ -129,8 +132,7 @@ class CarFiles:
         """What is shared by the constellation stays."""
         found = self._constellation("")
         with closing(connect(found.path, read_only=True)) as raw:
-            every = agents.every_agent(Rows(raw))
-        agent = find(every, arguments.name, NO_AGENT)
+            agent = find_agent(Rows(raw), arguments.name)
         return await self._export(
             found, "agent", agent.id, agent.name, Part((agent.id,), (), arguments.thin), arguments
         )
@@ -140,12 +142,7 @@ class CarFiles:
         """With every member."""
         found = self._constellation("")
         with closing(connect(found.path, read_only=True)) as raw:
-            every = agents.groups(Rows(raw))
-        group = next((each for each in every if each.name.casefold() == arguments.name.casefold()), None)
-        if group is None:
-            raise UserError(
-                f"there is no group {arguments.name!r}; there are: {', '.join(each.name for each in every)}"
-            )
+            group = find_group(Rows(raw), arguments.name)
         members = tuple(each.agent for each in group.members)
         return await self._export(
             found, "group", group.id, group.name, Part(members, (group.id,), arguments.thin), arguments
@@ -155,7 +152,7 @@ class CarFiles:
     async def inspect(self, _caller: Caller, arguments: OneFile) -> Contents:
         """Every block by its CID."""
         _open, verified = await _verified(arguments)
-        return Contents.of("Verified", verified)
+        return Contents.of(_("Verified"), verified)
 
     @operation("import.car", "Import an exported file", Action.AGENTS, _IMPORTS)
     async def import_car(self, _caller: Caller, arguments: ImportCar) -> Contents:
@@ -163,10 +160,10 @@ class CarFiles:
         open_file, verified = await _verified(arguments)
         require_schema(verified.manifest)
         folder = DataFolder(self.config.home)
-        taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, _progress("Importing"))
+        taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, _progress(_("Importing")))
         if arguments.dry_run:
             self._require_room(taken, arguments.rename)
-            return Contents.of("This would be imported", verified)
+            return Contents.of(_("This would be imported"), verified)
         folder.prepare()
         try:
             with folder.lock():
@@ -181,23 +178,23 @@ class CarFiles:
         if taken.manifest.about.kind == "constellation":
             if placed(taken, rename):
                 await asyncio.to_thread(become_constellation, taken, taken.staging, PERSON, rename)
-                return "Imported"
+                return _("Imported")
             self._require_room(taken, rename)
             staged = await asyncio.to_thread(stage, taken)
             await asyncio.to_thread(become_constellation, taken, staged, PERSON, rename)
-            return "Imported"
+            return _("Imported")
         async with Constellations.open(taken.folder, utc_now) as constellations:
             target = await constellations.ensure(self.config.constellation.name, PERSON)
         if is_joined(taken, target.path):
             discard(taken)
-            return "This file was imported before, so nothing was changed"
+            return _("This file was imported before, so nothing was changed")
         staged = await asyncio.to_thread(stage, taken)
         try:
             await asyncio.to_thread(join_constellation, taken, staged, target.path, rename)
         except CarError:
             discard(taken)
             raise
-        return "Imported"
+        return _("Imported")
 
     def _require_room(self, taken: Import, rename: str) -> None:
         registry = self.config.home / "global.db"
@@ -209,33 +206,31 @@ class CarFiles:
         """The one of that name, or the configured one. Raises UserError."""
         folder, wanted = DataFolder(self.config.home), name or self.config.constellation.name
         if not folder.global_db.exists():
-            raise UserError(f"there is no data in {folder.path} yet: nothing can be exported")
+            raise UserError(_("There is no data in {path} yet, so nothing can be exported.", path=folder.path))
         with closing(connect(folder.global_db, read_only=True)) as raw:
             rows = Rows(raw).all("SELECT id, name, db_path FROM constellations")
-        for row in rows:
-            if str(row["name"]).casefold() == wanted.casefold():
-                return Constellation(row["id"], row["name"], folder.path / row["db_path"])
-        known = ", ".join(str(row["name"]) for row in rows)
-        raise UserError(f"there is no constellation {wanted!r} in {folder.path}; there are: {known or 'none'}")
+        every = (Constellation(row["id"], row["name"], folder.path / row["db_path"]) for row in rows)
+        return find(every, wanted, NO_CONSTELLATION)
 
     async def _export(
         self, found: Constellation, kind: Kind, identifier: str, name: str, part: Part, arguments: Target
     ) -> Contents:
         target = arguments.output or Path.cwd() / f"{''.join(each if each.isalnum() else '-' for each in name)}.car"
         if target.exists():
-            raise UserError(f"{target} exists already; nothing was exported")
+            raise UserError(_("{path} already exists, so nothing was exported.", path=target))
         about = About(kind, identifier, name, migrations(File.CONSTELLATION)[-1].version, part.thin)
         passphrase = _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt else ""
         origin = Origin(found.path, self.config.home / "global.db", about, part)
-        made = await asyncio.to_thread(export, origin, target, passphrase, _progress("Exporting"))
-        return Contents.of(f"Exported to {target} ({made.size:,} bytes)", Verified(made.root, made.manifest, 0))
+        made = await asyncio.to_thread(export, origin, target, passphrase, _progress(_("Exporting")))
+        done = _("Exported to {path} ({bytes} bytes)", path=target, bytes=f"{made.size:,}")
+        return Contents.of(done, Verified(made.root, made.manifest, 0))
 
 
 async def _verified(arguments: OneFile) -> tuple[Opener, Verified]:
     path = arguments.file
     passphrase = _passphrase(arguments.passphrase_file, twice=False) if is_sealed(path) else ""
     open_file = opener(path, passphrase)
-    return open_file, await asyncio.to_thread(verify, open_file, path.stat().st_size, _progress("Verifying"))
+    return open_file, await asyncio.to_thread(verify, open_file, path.stat().st_size, _progress(_("Verifying")))
 
 
 def _passphrase(file: Path | None, *, twice: bool) -> str:
@@ -244,13 +239,13 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
         try:
             said = file.read_text("utf-8").strip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{file} cannot be read as a passphrase: {error}") from error
+            raise UserError(_("{path} cannot be read: {error}.", path=file, error=error)) from error
     elif streams.attended():
-        said = str(click.prompt("Passphrase", hide_input=True, confirmation_prompt=twice))
+        said = str(click.prompt(_("Passphrase"), hide_input=True, confirmation_prompt=twice))
     else:
-        raise CallError("a passphrase is needed, and nobody can be asked here; expected --passphrase-file")
+        raise CallError(_("A passphrase is needed, and nobody can be asked here; --passphrase-file names one."))
     if not said:
-        raise UserError("the passphrase is empty")
+        raise UserError(_("The passphrase is empty."))
     return said
 
 

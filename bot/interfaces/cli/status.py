@@ -1,12 +1,15 @@
 """`carina status` where no service runs: what it would start with."""
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.config import OFFLINE, Config
+from bot.errors import UserError
 from bot.interfaces.cli.database_files import FileRow, examine, worst
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Caller, Via
@@ -16,8 +19,9 @@ from bot.services.results import Ink
 from bot.services.status import ModelState, ServiceStatus
 from bot.upkeep.embedding import missing_words
 from memory.store.folder import DataFolder
+from texts import _, gettext_noop
 
-_IDLE = "configured; the service is not running"
+_IDLE = gettext_noop("configured; the service is not running")
 _UNKNOWN = {"started", "halted", "unstored", "ready", "waiting", "unsent", "dead", "failed", "unknown", "unfollowed"}
 """What only a running service knows."""
 
@@ -39,11 +43,12 @@ class IdleStatus(ServiceStatus):
 
     @property
     def heading(self) -> str:
-        state = "see to the database first" if self.ended else "`carina run` starts it"
-        return f"{self.constellation}: not running; {state}"
+        text = gettext_noop("{name}: not running. `carina run` starts it.")
+        damaged = gettext_noop("{name}: not running. Repair the database first.")
+        return _(damaged if self.ended else text, name=self.constellation)
 
     def lines(self, ink: Ink) -> list[str]:
-        problems = (f"database: {file.problem}" for file in self.databases if file.problem)
+        problems = (_("database: {unstored}", unstored=file.problem) for file in self.databases if file.problem)
         return [ink.text(self.heading), *map(ink.text, problems), *self.parts(ink)]
 
     def data(self) -> dict[str, Any]:
@@ -61,6 +66,7 @@ class IdleService:
         """What it would start with."""
         del arguments
         config = self.config
+        _require_possible(config.home)
         agents = {agent.name: config.model_of(agent) for agent in config.agents}
         names = [name for name in dict.fromkeys((*agents.values(), *config.model.fallback)) if name != OFFLINE]
         files = examine(DataFolder(config.home))
@@ -69,10 +75,22 @@ class IdleService:
             constellation=config.constellation.name,
             databases=tuple(FileRow.of(file, config.home) for file in files),
             ended=0 if error is None else exit_code(error),
-            fronts=dict.fromkeys(config.sources, _IDLE),
+            fronts=dict.fromkeys(config.sources, _(_IDLE)),
             not_configured=dict(config.unset()),
-            models=tuple(ModelState(model=name, state="not asked yet", words=_IDLE) for name in names),
-            embedding=f"{config.embedding_model}: {missing_words(config.embedding_model) or _IDLE}",
-            mcp=dict.fromkeys(config.mcp, _IDLE),
+            models=tuple(ModelState(model=name, state="not asked yet", words=_(_IDLE)) for name in names),
+            embedding=f"{config.embedding_model}: {missing_words(config.embedding_model) or _(_IDLE)}",
+            mcp=dict.fromkeys(config.mcp, _(_IDLE)),
             agents=agents,
         )
+
+
+def _require_possible(home: Path) -> None:
+    """Raise UserError where a data folder that is not there yet could not be made."""
+    if home.exists():
+        return
+    nearest = next(each for each in home.absolute().parents if each.exists())
+    try:
+        tempfile.TemporaryDirectory(prefix=".carina-", dir=nearest).cleanup()
+    except OSError as error:
+        words = _("The data folder {path} cannot be created: {error}. Set CARINA_HOME to another folder.")
+        raise UserError(words.format(path=home, error=error.strerror)) from error

@@ -6,7 +6,7 @@ from typing import Any
 import discord
 
 from bot.agents.permissions.policy import Approver, role_identity
-from bot.services.caller import Asker
+from bot.services.caller import WITHHELD, Asker
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.store.ids import PersonId
 from sources.base import PlaceKind
@@ -20,7 +20,6 @@ from texts import _, gettext_noop
 _BARRED = gettext_noop(
     "You are blocked here. Only `/privacy` works for you: it shows and erases what I keep about you."
 )
-_WITHHELD = gettext_noop("You chose that I neither keep nor answer what you say. `/privacy resume` changes that.")
 _NOT_LET_IN = gettext_noop(
     "You are not allowed to talk to me here, so I keep nothing you say. The person who runs me can change that."
 )
@@ -104,7 +103,7 @@ def barred(
     if what not in _KEEPING and not keeps(what, given):
         return ""
     if withheld(person_id(user.id)):
-        return _(_WITHHELD)
+        return _(WITHHELD, command="`/privacy resume`")
     return "" if _heard(interaction, settings) else _(_NOT_LET_IN)
 
 

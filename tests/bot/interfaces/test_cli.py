@@ -53,7 +53,9 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["db", "status"], 0, ""),
         (["db", "migrate"], 0, ""),
         (["status"], 0, ""),
-        (["no-such-command"], 2, "No such command"),
+        (["no-such-command"], 2, "There is no command"),
+        (["statsu"], 2, "There is no command 'statsu'. Did you mean status?"),
+        (["tasks", "lits"], 2, "Did you mean list?"),
     ],
 )
 def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], code: int, words: str) -> None:
@@ -61,6 +63,18 @@ def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], co
     assert done.returncode == code
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_status_of_a_folder_that_cannot_be_made_is_a_failure(tmp_path: Path) -> None:
+    done = carina(tmp_path, "status", CARINA_HOME="/proc/nothing/here")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "The data folder /proc/nothing/here cannot be created" in done.stderr
+
+
+def test_what_a_group_is_for_is_told_whole(tmp_path: Path) -> None:
+    told = " ".join(carina(tmp_path, "--help").stdout.split())
+    assert "Manage constellations: each has its own agents, groups and memory." in told
+    assert "..." not in told.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("fault", ["nonsense", "a.b:before:x"])
@@ -127,7 +141,7 @@ def test_with_a_json_log_even_what_nobody_expected_is_an_event(tmp_path: Path) -
 def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path) -> None:
     done = carina(tmp_path, "status")
     assert done.stdout.splitlines() == [
-        "home: not running; `carina run` starts it",
+        "home: not running. `carina run` starts it.",
         "language model: not configured (set CARINA_MODEL)",
         "discord: not configured (set DISCORD_TOKEN)",
         "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
@@ -238,7 +252,7 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = shell(tmp_path, "$carina privacy erase discord:1 <&-")
     assert done.returncode == 2
-    assert "Nobody can be asked here whether it is meant; expected --yes" in done.stderr
+    assert "Nobody can be asked here; --yes confirms it." in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that takes nothing")
@@ -246,7 +260,7 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
 def test_output_that_cannot_be_written_is_said(tmp_path: Path, command: str) -> None:
     done = shell(tmp_path, f"$carina {command} >/dev/full")
     assert done.returncode == 1
-    assert done.stderr == "carina: standard output cannot be written: No space left on device\n"
+    assert done.stderr == "carina: Standard output cannot be written: No space left on device.\n"
 
 
 def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ REFUSED = (
     ("upload notes HERE/papers/a.txt --as ../x", 1, "leads out of the folder"),
     ("upload notes HERE/papers/a.txt --as .env", 1, "hidden"),
     ("remove notes x.txt --yes", 1, "There is no file 'x.txt' in notes"),
-    ("remove notes", 2, "expected --yes"),
+    ("remove notes", 2, "--yes confirms it"),
 )
 
 

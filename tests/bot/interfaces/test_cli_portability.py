@@ -64,9 +64,9 @@ def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:
     beside(home)
     passphrase.write_text("correct horse\n", "utf-8")
     given = ("--passphrase-file", str(passphrase))
-    assert "expected --passphrase-file" in run(home, "export", "constellation", "-o", file, "--encrypt")[2]
+    assert "--passphrase-file names one" in run(home, "export", "constellation", "-o", file, "--encrypt")[2]
     assert run(home, "export", "constellation", "-o", file, "--encrypt", *given)[0] == 0
-    assert "expected --passphrase-file" in run(home, "car", "inspect", file)[2]
+    assert "--passphrase-file names one" in run(home, "car", "inspect", file)[2]
     assert run(home, "car", "inspect", file, *given)[1].startswith("Verified: the constellation home")
     passphrase.write_text("wrong", "utf-8")
     assert "the passphrase is wrong" in run(home, "car", "inspect", file, *given)[2]
@@ -76,7 +76,7 @@ def test_what_cannot_be_done_is_said(home: Path) -> None:
     beside(home)
     assert "There is no agent 'Nobody'. There are: " in run(home, "export", "agent", "Nobody")[2]
     (home.parent / "there.car").write_text("x", "utf-8")
-    assert "exists already" in run(home, "export", "constellation", "-o", str(home.parent / "there.car"))[2]
+    assert "already exists" in run(home, "export", "constellation", "-o", str(home.parent / "there.car"))[2]
     assert "this is no CAR file of Carina" in run(home, "import", str(home.parent / "there.car"))[2]
     assert run(home, "export", "constellation", "-o", str(home.parent / "one.car"))[0] == 0
     with DataFolder(home / "data").lock():

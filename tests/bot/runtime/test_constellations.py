@@ -299,7 +299,7 @@ async def test_a_deleted_constellation_is_kept_aside_and_its_places_go_to_the_co
         await side.create("boat", "discord:guild:2")
         await side.heard(said("hello", 1, DECK))
         await side.answered(DECK)
-        with pytest.raises(UserError, match="Delete the constellation boat, with everything"):
+        with pytest.raises(UserError, match="Delete the constellation boat with everything"):
             await side.registry.call("constellation.delete", owner(None), {"name": "boat"})
         with pytest.raises(UserError, match="home is the configured constellation"):
             await side.call("constellation.delete", name="home")
@@ -352,12 +352,12 @@ def _add(tx: Tx, row: outbox.NewRow) -> None:
 @pytest.mark.parametrize(
     ("operation", "given", "words"),
     [
-        ("assign", {"place": "the hall", "name": "home"}, "names no place"),
-        ("assign", {"place": "discord:1'; DROP TABLE places", "name": "home"}, "names no place"),
-        ("assign", {"place": "discord:guild:2", "name": "nowhere"}, "there is no constellation 'nowhere'"),
-        ("unassign", {"place": "discord:guild:2"}, "was assigned to no constellation"),
-        ("create", {"name": "Home"}, 'there is a constellation "Home" already'),
-        ("delete", {"name": "nowhere"}, "there is no constellation 'nowhere'"),
+        ("assign", {"place": "the hall", "name": "home"}, "is not a place"),
+        ("assign", {"place": "discord:1'; DROP TABLE places", "name": "home"}, "is not a place"),
+        ("assign", {"place": "discord:guild:2", "name": "nowhere"}, "There is no constellation 'nowhere'"),
+        ("unassign", {"place": "discord:guild:2"}, "is assigned to no constellation"),
+        ("create", {"name": "Home"}, 'There is already a constellation "Home"'),
+        ("delete", {"name": "nowhere"}, "There is no constellation 'nowhere'"),
     ],
 )
 async def test_what_cannot_be_is_refused(tmp_path: Path, operation: str, given: dict[str, Any], words: str) -> None:

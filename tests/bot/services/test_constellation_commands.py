@@ -150,8 +150,8 @@ def test_an_agent_that_the_file_does_not_name_is_made_and_stays(here: Here) -> N
         ("group remove member Night Star", 1, "Star is not in Night"),
         ("group remove member Night Moon", 1, "Moon is the only member of Night"),
         ("group show Day", 1, "There is no group 'Day'. There are: Main, Night"),
-        ("constellation status garden", 1, "there is no constellation 'garden'; there are: home"),
-        ("constellation create Home", 1, 'there is a constellation "Home" already'),
+        ("constellation status garden", 1, "There is no constellation 'garden'. There are: home"),
+        ("constellation create Home", 1, 'There is already a constellation "Home"'),
     ],
 )
 def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words: str) -> None:
