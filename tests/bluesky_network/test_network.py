@@ -99,7 +99,7 @@ async def test_a_gated_thread_gets_no_answer(here: Stage) -> None:
     await bob.post(f"@{here.bot.handle} what do you think?", to=began, mention=here.bot)
     refused = await here.service.logged("bluesky_passed_over", reasons=["closed"], within=60)
     await here.service.stop()
-    assert refused["posts"] == 1
+    assert refused["messages"] == 1
     assert await here.bot.records() == []
 
 
