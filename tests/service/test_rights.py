@@ -32,6 +32,7 @@ RIGHTS: dict[Action, str] = {
     Action.HALT: "halt now, halt release",
     Action.INBOX: "inbox list, inbox show, inbox retry",
     Action.OUTBOX: "outbox list, outbox retry, outbox drop",
+    Action.BLOCKS: "memory create, memory change, memory delete, memory restore",
     Action.SHARE: "memory share, memory unshare",
     Action.EDIT_ANY: "dream undo",
 }
@@ -39,10 +40,10 @@ RIGHTS: dict[Action, str] = {
 EVERYBODY = """activity, agent list, approve, archival add, archival delete, archival list, archival search, archival
 show, archival widen, chat agent, chat group, context, coord status, deny, dream allow, dream refuse, dream report,
 dream waiting, events add, events cancel, events list, facts add, facts confirm, facts correct, facts forget, facts
-list, group list, help, link list, link remove, link say, link start, memory blame, memory diff, memory edit, memory
-history, memory list, memory revert, memory rollback, memory show, memory undo, memory widen, permits list, permits
-show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume, privacy see, project done, project
-forget, project list, project prefer, project rate, project review, quiet, remind cancel, remind done, remind list,
+list, group list, help, link list, link remove, link say, link start, memory append, memory blame, memory diff, memory
+edit, memory history, memory list, memory revert, memory rollback, memory show, memory undo, memory widen, permits
+list, permits show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume, privacy see, project
+done, project forget, project list, project prefer, project rate, project review, quiet, remind cancel, remind done, remind list,
 remind me, remind snooze, retry, search, source list, state, summary agent, summary constellation, summary conversation,
 summary night, summary show, tasks add, tasks cancel, tasks done, tasks list, tasks move, tasks
 template list, tasks template remove, tasks template save, tasks template use, why"""
@@ -52,6 +53,7 @@ TELLING = {
     "arguments",
     "check",
     "code",
+    "description",
     "group",
     "job",
     "label",
