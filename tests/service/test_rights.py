@@ -43,9 +43,9 @@ dream waiting, events add, events cancel, events list, facts add, facts confirm,
 list, group list, help, link list, link remove, link say, link start, memory append, memory blame, memory diff, memory
 edit, memory history, memory list, memory revert, memory rollback, memory show, memory undo, memory widen, permits
 list, permits show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume, privacy see, project
-done, project forget, project list, project prefer, project rate, project review, quiet, remind cancel, remind done, remind list,
-remind me, remind snooze, retry, search, source list, state, summary agent, summary constellation, summary conversation,
-summary night, summary show, tasks add, tasks cancel, tasks done, tasks list, tasks move, tasks
+done, project forget, project list, project prefer, project rate, project review, quiet, remind cancel, remind done,
+remind list, remind me, remind snooze, retry, search, source list, state, summary agent, summary constellation, summary
+conversation, summary night, summary show, tasks add, tasks cancel, tasks done, tasks list, tasks move, tasks
 template list, tasks template remove, tasks template save, tasks template use, why"""
 """What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
 TELLING = {
