@@ -37,6 +37,7 @@ EXEMPT = {
     "follow_up.take_up": "what was given up is tried once more at a start",
     "archive.add": "`/archival add` and `carina archival add`",
     "archive.delete": "`/archival delete` and `carina archival delete`",
+    "memory.administer": "`/memory create|change|delete|restore` and the same of `carina memory`",
     "approval.give": "`/permits grant` and `carina permits grant`",
     "approval.revoke": "`/permits revoke` and `carina permits revoke`",
     # Buttons and a form under `/why`, not messages; each is one transaction that says the same when it is done again.
