@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory.store.clock import to_text
 from memory.store.database import Tx, as_dict
 from sources.base import Kind, Notification
-from tests.bot.parts import ANN, BOB, HALL, NOON, Platform, channel, deleted, edited, said
+from tests.bot.parts import ANN, BOB, HALL, NOON, MovableClock, Platform, channel, deleted, edited, said
 from tests.bot.stage import SETUP, Service, Setting, running
 
 ATTIC = channel("attic")
@@ -108,9 +108,10 @@ async def live(steps: Sequence[tuple[Happening, str]], folder: Path) -> tuple[li
     """Hear it all; between two happenings the loop runs, the disk is slow, or the process dies and hears it again."""
     heard, model = list[Notification](), Model()
     platform: Platform | None = None
+    clock = MovableClock()
     left = list(steps)
     while True:
-        async with running(folder, Setting(platform=platform)) as service:
+        async with running(folder, Setting(platform=platform, clock=clock)) as service:
             platform = service.platform
             _hear(service, model, *heard[-3:])  # what a platform repeats after a reconnect
             while left:
@@ -125,6 +126,9 @@ async def live(steps: Sequence[tuple[Happening, str]], folder: Path) -> tuple[li
                     _hear(service, model, heard[len(heard) // 2])
                 await _pause(service, pause)
             else:
+                await service.router._intake.emptied()
+                clock.forward(60)  # what was at work when the process died more than once waits a moment for its next try
+                service.resume()
                 await service.settled()
                 rows = await service.rows(
                     "SELECT external_id, content, edited_at, deleted_at IS NOT NULL AS gone FROM messages "
