@@ -74,9 +74,9 @@ async def test_deny_is_a_no(asking: Live) -> None:
         ("1", "no such request"),
         ("99999999999999999999", "no such request"),
         ("٣", "no such request"),
-        ("that one", "named by its number"),
-        ("-1", "named by its number"),
-        ("²", "named by its number"),
+        ("that one", "Give the number that"),
+        ("-1", "Give the number that"),
+        ("²", "Give the number that"),
     ],
 )
 async def test_a_number_that_names_nothing_is_said_to(asking: Live, command: str, typed: str, said: str) -> None:

@@ -170,7 +170,7 @@ async def test_who_is_let_sleep_is_asked_nothing_until_it_is_woken(
     room = rooms["voting"]
     refused(await made.ana.command("agent hibernate", {"agent": "Cat"}, room), "Only an admin may")
     done = await made.olga.command("agent hibernate", {"agent": "cat"}, room)
-    assert done.text.startswith("Cat: hibernated")
+    assert done.text.startswith("agent Cat: hibernated")
     assert "(hibernated)" in (await made.olga.command("agent list", None, room)).text
     assert "Votes: yes 2, no 0" in (await made.ask(made.ana, room, "shall we go?")).content
     assert (await made.olga.command("agent wake", {"agent": "Cat"}, room)).text == "Cat: awake"

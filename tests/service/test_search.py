@@ -95,7 +95,7 @@ async def test_the_terminal_is_told_what_a_condition_can_name(tmp_path: Path) ->
             ),
             (
                 ("--since", "soon"),
-                "'soon' is not a time. Use a day such as 2026-11-22, a time such as 2026-11-22 03:00, or how",
+                "'soon' is not a time. Use a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age",
             ),
             (("--until", "2026-02-30"), "'2026-02-30' is not a time. Use a day such as"),
             (
