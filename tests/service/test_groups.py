@@ -173,5 +173,5 @@ async def test_who_is_let_sleep_is_asked_nothing_until_it_is_woken(
     assert done.text.startswith("agent Cat: hibernated")
     assert "(hibernated)" in (await made.olga.command("agent list", None, room)).text
     assert "Votes: yes 2, no 0" in (await made.ask(made.ana, room, "shall we go?")).content
-    assert (await made.olga.command("agent wake", {"agent": "Cat"}, room)).text == "Cat: awake"
+    assert (await made.olga.command("agent wake", {"agent": "Cat"}, room)).text == "agent Cat: awake"
     assert "Votes: yes 2, no 1" in (await made.ask(made.ana, room, "shall we go?")).content
