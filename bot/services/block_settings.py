@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.block_names import Named, find_named
 from bot.services.block_sharing import OneBlock
@@ -15,9 +16,10 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Sentence
 from memory import activity
-from memory.blocks import BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
+from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
 from memory.blocks.document import person_writer
 from memory.blocks.lifecycle import deleted_blocks, remove_block, settle_block
+from memory.people.audience import Trust, may_write_down
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
@@ -66,6 +68,7 @@ class BlockSettings:
     titles: ClassVar = {"memory": "Show, edit and restore memory blocks"}
 
     database: Database
+    people: People
     clock: Clock
 
     @operation("memory.create", "Create a memory block", Action.BLOCKS, _CHANGES)
@@ -94,6 +97,7 @@ class BlockSettings:
 
         def work(tx: Tx) -> str:
             block = find_named(tx, caller.scope, arguments.label).block
+            self._require_theirs(caller, block)
             self._note(tx, caller, block.label, "changed")
             return settle_block(tx, block, new, self.clock()).label
 
@@ -109,6 +113,7 @@ class BlockSettings:
 
         def work(tx: Tx) -> Named:
             named = find_named(tx, caller.scope, arguments.label)
+            self._require_theirs(caller, named.block)
             remove_block(tx, named.block, self.clock())
             self._note(tx, caller, named.block.label, "deleted")
             return named
@@ -125,11 +130,21 @@ class BlockSettings:
             if not found:
                 raise UserError(_("There is no deleted block {block} here.", block=repr(arguments.label)))
             owner, audience = found[0]
-            restore_block(tx, owner, arguments.label, audience, self.clock())
+            self._require_theirs(caller, restore_block(tx, owner, arguments.label, audience, self.clock()))
             self._note(tx, caller, arguments.label, "restored")
 
         await self.database.write(_ADMINISTER, work)
         return Sentence(text=_("Block {block} is back.", block=arguments.label))
+
+    def _require_theirs(self, caller: Caller, block: Block) -> None:
+        """What others read elsewhere, and what is before a model's eyes at every turn, is the owner's to settle."""
+        if policy.may(self.people, caller.approver, Action.EDIT_ANY):
+            return
+        heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)
+        if not any(may_write_down(scope, block.audience) for scope in heard):
+            raise UserError(_("Block {block} is also seen elsewhere. Only the owner can change it.", block=block.label))
+        if caller.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
+            raise UserError(_("Block {block} is always in context. Only the owner can change it.", block=block.label))
 
     def _note(self, tx: Tx, caller: Caller, label: str, change: str) -> None:
         words, details = f"{change} the block {label} by hand", {"label": label, "change": change}

@@ -43,7 +43,7 @@ def build_registry(
         Agenda(database, people, clock, zone, schedule.changed, schedule.queued),
         Archive(database, people, clock),
         Blocks(database, people, clock, config.memory.checkpoints()),
-        BlockSettings(database, clock),
+        BlockSettings(database, people, clock),
         BlockSharing(database, people, clock, config.memory.checkpoints()),
         Coordination(database, clock),
         Facts(database, people, clock),

@@ -1,6 +1,7 @@
 """Blocks as wholes, by their commands: made, changed, deleted and brought back."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -11,22 +12,24 @@ from bot.errors import UserError
 from bot.services.block_settings import BlockSettings, ChangeBlock, CreateBlock, RestoreBlock
 from bot.services.block_sharing import BlockSharing, OneBlock, ShareBlock
 from bot.services.blocks import AppendToBlock, BlockHistory, Blocks, ShowBlock
-from bot.services.caller import owner_at_terminal
+from bot.services.caller import Spoken, owner_at_terminal
 from bot.services.parameters import NoArguments
 from memory import agents
 from memory.agents import Agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
+from memory.blocks.lookup import block_by_id
 from memory.blocks.schemas import Field, LogSchema
-from memory.people.audience import OWNER, Trust
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience
 from memory.store.database import Database
 from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, GuildId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
-from tests.services.calling import NOW, PEOPLE
+from tests.services.calling import NOW, PEOPLE, somebody
 
 _SEED = commit_point("test.block_settings")
+GUILD = guild_audience(GuildId("discord:1"))
 OLGA = owner_at_terminal()
 ADA, BEA = (Agent(AgentId(f"agt_{each}"), name, "", "offline", "x", ()) for each, name in ((1, "Ada"), (2, "Bea")))
 
@@ -42,7 +45,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def settings(database: Database) -> BlockSettings:
-    return BlockSettings(database, lambda: NOW)
+    return BlockSettings(database, PEOPLE, lambda: NOW)
 
 
 @pytest.fixture
@@ -113,3 +116,37 @@ async def test_a_log_of_ones_own_is_appended_by_people(database: Database, block
     assert "It rained." in await text_of(blocks, "days")
     with pytest.raises(BlockRefused, match="its entries stay"):
         await blocks.append(OLGA, AppendToBlock(label="tool_log", text="x"))
+
+
+@pytest.mark.parametrize(
+    ("audience", "kind", "trust", "words"),
+    [
+        (PUBLIC, BlockType.CORE, Trust.APPROVED, "also seen elsewhere"),
+        (PUBLIC, BlockType.WORKING, Trust.APPROVED, "also seen elsewhere"),
+        (GUILD, BlockType.CORE, Trust.STRANGER, "always in context"),
+        (GUILD, BlockType.CORE, Trust.APPROVED, ""),
+        (GUILD, BlockType.WORKING, Trust.STRANGER, ""),
+    ],
+)
+async def test_an_admin_of_one_server_settles_only_what_is_of_that_server(
+    settings: BlockSettings, database: Database, audience: Audience, kind: BlockType, trust: Trust, words: str
+) -> None:
+    admin = somebody(PersonId("discord:9"), trust)
+    scope = replace(admin.scope, within=frozenset({GUILD}))
+    admin = replace(admin, scope=scope, here=Spoken(PlaceId("discord:11"), Scope(GUILD)))
+    new = NewBlock(ADA.id, "rules", "The rules", audience, Trust.SYSTEM, kind)
+    made = await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
+    if not words:
+        await settings.change(admin, ChangeBlock(label="rules", description="Ours"))
+        await settings.delete(admin, OneBlock(label="rules"))
+        await settings.restore(admin, RestoreBlock(label="rules"))
+        return
+    with pytest.raises(UserError, match=words):
+        await settings.change(admin, ChangeBlock(label="rules", description="Ours"))
+    with pytest.raises(UserError, match=words):
+        await settings.delete(admin, OneBlock(label="rules"))
+    assert await database.read(lambda rows: block_by_id(rows, ADA.id, made.id)) == made
+    await settings.delete(OLGA, OneBlock(label="rules"))
+    with pytest.raises(UserError, match=words):
+        await settings.restore(admin, RestoreBlock(label="rules"))
+    await settings.restore(OLGA, RestoreBlock(label="rules"))
