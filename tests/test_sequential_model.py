@@ -127,7 +127,8 @@ async def live(steps: Sequence[tuple[Happening, str]], folder: Path) -> tuple[li
                 await _pause(service, pause)
             else:
                 await service.router._intake.emptied()
-                clock.forward(60)  # what was at work when the process died more than once waits a moment for its next try
+                # What was at work when the process died more than once waits a moment for its next try.
+                clock.forward(60)
                 service.resume()
                 await service.settled()
                 rows = await service.rows(
