@@ -7,7 +7,7 @@ a gap from the start, and is opened by its person's id.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -36,6 +36,8 @@ DIRECT = call_point("discord.open_unread")
 SECONDS = 20.0
 ASK_SECONDS = 30.0
 AT_ONCE = 4
+MAX_FIRST = 150
+"""Places that are read before anything that arrived meanwhile: the database is asked for each while all else waits."""
 MAX_DIRECT = 100
 DIRECT_EVERY = 1.0
 """Seconds between two direct channels that are opened: Discord takes many at once for spam."""
@@ -90,6 +92,7 @@ class Readback:
         """Decide where to read, queue that, and let go of what was held, whatever happens.
 
         While the database refuses, what arrives stays held: let go, it would move the cursors that were not read yet.
+        One that is only slow is not waited for without end: what was found so far is read then.
         """
         first: dict[int, Job] = {}
         hold, failures = self._queues.held, 0
@@ -97,10 +100,10 @@ class Readback:
             while True:
                 try:
                     async with asyncio.timeout(ASK_SECONDS):
-                        first = await self._decide()
+                        await self._decide(first)
                     break
-                except (StoreError, TimeoutError) as why:
-                    log.warning("readback_waits", reason=str(why) or "the database does not answer")
+                except StoreError as why:
+                    log.warning("readback_waits", reason=str(why))
                 except Exception:
                     failures += 1
                     log.exception("readback_undecided", failures=failures)
@@ -110,28 +113,31 @@ class Readback:
         finally:
             self._queues.release(first, hold)
 
-    async def _decide(self) -> dict[int, Job]:
-        """What is read before anything that arrived meanwhile, by channel; direct messages are opened after it."""
+    async def _decide(self, first: dict[int, Job]) -> None:
+        """Find what is read before anything that arrived meanwhile, by channel; the rest is noted, to be read after it.
+
+        Whatever is found stands in `first` at once, so that nothing of it is lost when the time is over.
+        """
         wiring = self._wiring
-        first: dict[int, Job] = {}
         now = wiring.clock()
         floor = discord.utils.time_snowflake(now - timedelta(days=self._settings.read_back_days))
         until = str(discord.utils.time_snowflake(now + CLOCK_MARGIN))
         seen = _numbers(await wiring.cursors())
         newest = max(seen.values(), default=self._begun)
         if newest is None:
-            return {}
-        later = []
+            return
+        places = self._worth(seen, newest, floor)
+        later = [Span(place_id(one), str(max(last, floor)), until) for one, last in places[MAX_FIRST:]]
         for person, let_in in list((await wiring.never_wrote()).items())[:MAX_DIRECT]:
             after = max(newest, floor, 0 if let_in is None else discord.utils.time_snowflake(let_in))
             later.append(Span(direct_place(user_number(person) or 0), str(after), until))
         await self._owe(later, "it was not read yet")
-        for channel, last in self._worth(seen, newest, floor):
-            known = _marks(await wiring.recent(place_id(channel)), floor)
-            if known or self._moved(channel, last):
-                span = Span(place_id(channel), str(max(last, floor)), until)
+        spans = {channel: Span(place_id(channel), str(max(last, floor)), until) for channel, last in places[:MAX_FIRST]}
+        moved = {channel for channel, last in places[:MAX_FIRST] if self._moved(channel, last)}
+        first.update({channel: partial(self._read_first, channel, spans[channel], {}) for channel in moved})
+        for channel, span in spans.items():
+            if known := _marks(await wiring.recent(span.place), floor):
                 first[channel] = partial(self._read_first, channel, span, known)
-        return first
 
     async def keep_reading(self) -> None:
         """Read gaps when they are due, as long as the connection stands."""
@@ -164,25 +170,26 @@ class Readback:
         await self._wiring.gaps.note(spans, reason, at_once=at_once)
         self._noted.set()
 
-    def _worth(self, seen: Mapping[int, int], newest: int, floor: int) -> Iterable[tuple[int, int]]:
-        """The channels to read, and after which message; the newest cursors first.
+    def _worth(self, seen: Mapping[int, int], newest: int, floor: int) -> list[tuple[int, int]]:
+        """The channels to read, and after which message; those in which something was said last come first.
 
         Channels without a cursor are read when something newer than everything seen so far stands in them; while
         nothing was ever seen, something newer than the beginning.
         """
-        for channel, last in sorted(seen.items(), key=lambda one: -one[1]):
-            if last > floor or self._moved(channel, last):
-                yield channel, last
+        places = [(channel, last) for channel, last in seen.items() if last > floor or self._moved(channel, last)]
         for guild in self._client.guilds:
             channels: list[Any] = [*guild.text_channels, *guild.voice_channels, *guild.threads]
             for found in channels:
                 on = self._settings.mode(spot_of(found).chain) is not Mode.OFF
                 if on and found.id not in seen and (found.last_message_id or 0) > max(newest, floor):
-                    yield found.id, newest
+                    places.append((found.id, newest))
+        return sorted(places, key=lambda one: -max(one[1], self._latest(one[0])))
+
+    def _latest(self, channel: int) -> int:
+        return getattr(self._client.get_channel(channel), "last_message_id", None) or 0
 
     def _moved(self, channel: int, last: int) -> bool:
-        found: Any = self._client.get_channel(channel)
-        return found is None or (getattr(found, "last_message_id", None) or 0) > last
+        return self._client.get_channel(channel) is None or self._latest(channel) > last
 
     async def _read_first(self, channel: int, span: Span, known: Mapping[int, str]) -> None:
         """Read a place in its queue, or remember that it is to be read before anything else of the queue is heard."""

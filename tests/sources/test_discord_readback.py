@@ -1,14 +1,17 @@
 """What could not be read back at once is read later, and whose direct messages nobody knows of are looked for."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import discord
 import pytest
 
-from memory.queue.gaps import Span
+from memory.queue.gaps import Gap, Span
+from memory.store.ids import PersonId, PlaceId
 from sources.discord.places import direct_place, person_id, place_id
+from sources.discord.wiring import Known
 from tests.sources.running import Ear, KeptGaps, connected
 from tests.wire.discord import GuildChannel, Person
 from tests.wire.discord.server import DiscordServer
@@ -126,6 +129,68 @@ async def test_more_places_than_are_read_at_once_are_all_read(server: DiscordSer
     async with connected(server, ear):
         heard = await ear.wait(9)
     assert sorted(one.text for one in heard) == sorted(each.name for each in (*channels, *fresh))
+
+
+async def test_more_places_than_are_read_before_what_arrives_are_gaps_until_they_are_read(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.catch_up.MAX_FIRST", 2)
+    asked: list[PlaceId] = []
+    may_read = asyncio.Event()
+
+    class Later(KeptGaps):
+        async def due(self) -> Sequence[Gap]:
+            return await super().due() if may_read.is_set() else []
+
+    class Slow(Ear):
+        async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
+            asked.append(place)
+            await asyncio.sleep(0.2)
+            return await super().recently_stored(place)
+
+    ear, channels = Slow(gaps=Later()), [channel(server, f"room-{number}") for number in range(4)]
+    for each in channels:
+        ear.cursors[place_id(each.id)] = str((await ana.say(each, "<@bot> before")).id)
+    fresh = [channel(server, f"new-{number}") for number in range(2)]
+    for each in (*channels, *fresh):
+        await ana.say(each, f"<@bot> {each.name}")
+    monkeypatch.setattr("sources.discord.catch_up.ASK_SECONDS", 1.0)  # less than all of them take
+    async with connected(server, ear):
+        await ana.say(channels[0], "<@bot> live")
+        await ear.next(lambda heard: heard.text == "live")
+        assert asked == [place_id(each.id) for each in reversed(fresh)], "the newest are read first"
+        assert {span.place for span in ear.gaps.open} == {place_id(each.id) for each in channels}
+        may_read.set()
+        heard = await ear.wait(7, 20)
+        await until(lambda: not ear.gaps.open)
+    assert {one.text for one in heard} == {"live", *(each.name for each in (*channels, *fresh))}
+
+
+@pytest.mark.parametrize("knows", [True, False])
+async def test_what_is_said_is_heard_in_the_end_although_the_database_does_not_answer_in_time(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch, knows: bool
+) -> None:
+    for name, value in (("ASK_SECONDS", 0.2), ("AGAIN_SECONDS", 0.05)):
+        monkeypatch.setattr(f"sources.discord.catch_up.{name}", value)
+    tries = 0
+
+    class Stuck(Ear):
+        async def never_wrote(self) -> Mapping[PersonId, datetime | None]:
+            nonlocal tries
+            tries += 1
+            return await (super().never_wrote() if knows else asyncio.Future())
+
+        async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
+            return await asyncio.Future()
+
+    general, ear = channel(server), Stuck()
+    ear.cursors[place_id(general.id)] = str((await ana.say(general, "<@bot> before")).id)
+    await ana.say(general, "<@bot> missed")
+    async with connected(server, ear):
+        await ana.say(general, "<@bot> live")
+        await ear.next(lambda heard: heard.text == "live")
+    assert tries == 3
+    assert [one.text for one in ear.heard] == (["missed", "live"] if knows else ["live"])
 
 
 async def test_the_first_direct_messages_of_those_who_were_let_in_are_looked_for(
