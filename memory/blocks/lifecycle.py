@@ -193,7 +193,8 @@ class NewSettings:
 def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
     """Rename, describe, resize or retype a block. Raises as `archive_block` and `settle_block`."""
     block, decision = standing_block(tx, author, label, Operation.CHANGE)
-    require_yes(tx, author, block._replace(type=new.type or block.type), Operation.CHANGE, decision)
+    for kind in (block.type, new.type or block.type):  # a core block is guarded on the way out as on the way in
+        require_yes(tx, author, block._replace(type=kind), Operation.CHANGE, decision)
     tell_changed(tx, author, block, Operation.CHANGE)
     return settle_block(tx, block, new, author.now)
 

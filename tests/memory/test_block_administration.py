@@ -31,7 +31,7 @@ from memory.blocks import (
 )
 from memory.blocks.document import job_writer
 from memory.blocks.shares import Share, share_block, share_by_agent, shares_of, unshare_by_agent
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope, may_write_down
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.requests import ApprovalNeeded
 from memory.store.database import Tx
 from memory.store.errors import BlockNotFound, BlockRefused, Refused
@@ -129,6 +129,16 @@ def test_a_job_has_nobody_to_ask(tx: Tx) -> None:
     made(tx, new(permission=Permission.HUMAN))
     with pytest.raises(BlockRefused, match="takes a yes, and no turn asks for one"):
         append_block(tx, author(writer=job_writer("sleep"), turn=None), "notes", "x")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(BlockType.CORE, BlockType.WORKING), (BlockType.WORKING, BlockType.CORE)]
+)
+def test_foreign_words_make_no_core_block_another_and_none_core(tx: Tx, before: BlockType, after: BlockType) -> None:
+    made(tx, new(type=before, permission=Permission.ADMIN))
+    with pytest.raises(ApprovalNeeded, match="always in context"):
+        change_block(tx, author(trust=Trust.WEB), "notes", NewSettings(type=after))
+    assert find_block(tx, ADA, "notes", IN_GUILD).type is before
 
 
 # ---------------------------------------------------------------- in and out of context

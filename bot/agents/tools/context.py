@@ -14,7 +14,7 @@ from memory import blocks
 from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, shares
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
-from memory.blocks.guard import require_yes
+from memory.blocks.guard import decision_for, require_yes, tell_changed
 from memory.blocks.replay import not_back
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged
@@ -58,6 +58,12 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "share": ("agent",),
     "unshare": ("agent",),
     "create": ("description",),
+}
+_TAKES = {
+    "create": ("content", "description", "limit", "block_type"),
+    "change": ("new_label", "description", "limit", "block_type"),
+    "delete": (),
+    "restore": (),
 }
 _INSTEAD = {
     "write": "; to empty a text, use edit_range from its first line to its last, without content",
@@ -105,12 +111,24 @@ class ContextArguments(Arguments):
             )
         if missing:
             raise ValueError(f"{self.operation} needs {' and '.join(missing)}{_INSTEAD.get(self.operation, '')}")
+        self._require_used()
         first, last = self.first_line, self.last_line
         if self.operation == "viewport" and first is not None and last is not None and last < first:
             raise ValueError(f"line {last} is before line {first}; without last_line you see all from first_line on")
         if self.operation == "load" and (first is not None or last is not None):
             raise ValueError("load brings the whole block back; viewport, after it, says which lines of it you see")
         return self
+
+    def _require_used(self) -> None:
+        """What would go unheeded is an error: a model takes "done" for all of what it gave."""
+        if (takes := _TAKES.get(self.operation)) is None:
+            return
+        fields = type(self).model_fields
+        given = [name for name, value in self if name not in ("operation", "label") and value != fields[name].default]
+        if unused := [name for name in given if name not in takes]:
+            raise ValueError(f"{self.operation} takes no {' and no '.join(unused)}")
+        if self.operation == "change" and not given:
+            raise ValueError(f"change needs one of {', '.join(takes)}")
 
 
 class ContextTool(StoreTool[ContextArguments]):
@@ -179,6 +197,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             )  # fmt: skip
             block, done = blocks.create_block(tx, new, author.writer, author.now), "is there now"
             require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
+            tell_changed(tx, author, block, "create")
         case "change":
             new_settings = NewSettings(arguments.new_label, arguments.description, arguments.limit, kind)
             block, done = blocks.change_block(tx, author, label, new_settings), "is changed"
@@ -186,6 +205,9 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             block, done = blocks.delete_block(tx, author, label), "is deleted; restore brings it back"
         case _:
             block, done = blocks.restore_block(tx, author.agent, label, scope.audience, author.now), "is back"
+            decision = decision_for(block, author, BlockOperation.DELETE)  # whoever may bring it back may delete it
+            require_yes(tx, author, block, BlockOperation.DELETE, decision)
+            tell_changed(tx, author, block, "restore")
     return _used(block, line(f"block {block.label} {done}: {size_of(block)}"))
 
 

@@ -5,19 +5,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bot.agents.context.quotes import say
 from bot.agents.permissions.policy import Approver, Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.models.base import Answer, Call, Request
 from memory import blocks
-from memory.blocks import Author, NewBlock, Permission
+from memory.blocks import Author, BlockType, NewBlock, Permission, create_block
 from memory.blocks.changes import SYSTEM, person_writer
+from memory.blocks.lifecycle import remove_block
 from memory.blocks.shares import share_block
 from memory.people.audience import Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from tests.bot.agents.test_tools import Scene, append, only
-from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, direct, results, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, direct, results, said, says
 from tests.bot.stage import Service, Setting, running
 
 HEARD = Scope(HALL.audience)
@@ -176,6 +179,54 @@ async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tm
         assert await service.column(rows) == ["Roses.\nTulips.\n"]
     assert texts[6] == "block human is read_write here: no delete"
     assert "create needs description" in texts[7]
+
+
+@pytest.mark.parametrize(
+    ("permission", "words"), [(Permission.READ_ONLY, "is read_only here: no delete"), (Permission.ADMIN, "waits")]
+)
+async def test_a_deleted_block_comes_back_by_whoever_may_delete_it(
+    tmp_path: Path, permission: Permission, words: str
+) -> None:
+    async with running(tmp_path) as service:
+        (agent,) = await service.rows("SELECT id FROM agents LIMIT 1")
+        new = NewBlock(agent["id"], "rules", "Rules", HALL.audience, Trust.SYSTEM, BlockType.CORE, permission)
+
+        def work(tx: Tx) -> None:
+            remove_block(tx, create_block(tx, new, SYSTEM, service.clock()), service.clock())
+
+        await service.write(work)
+        text, ok = only(
+            await Scene(service).do(
+                call("context", operation="restore", label="rules"), speaker=replace(BOB, trust=Trust.STRANGER)
+            )
+        )
+        assert (ok, words in text) == (False, True), text
+        assert await service.column("SELECT 1 FROM memory_blocks WHERE label = 'rules' AND deleted_at IS NULL") == []
+
+
+async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        found = await Scene(service).do(
+            call("context", "1", operation="create", label="garden", description="The garden"),
+            call("context", "2", operation="change", label="garden"),
+            call("context", "3", operation="change", label="garden", content="Roses.", new_label="plants"),
+            call(
+                "context", "4", operation="create", label="weeds", description="Weeds", new_label="herbs", agent="Bea"
+            ),
+            call("context", "5", operation="delete", label="garden", description="Gone"),
+            call("context", "6", operation="delete", label="garden", content=""),
+            call("context", "7", operation="restore", label="garden", limit=40),
+            call("context", "8", operation="restore", label="garden"),
+        )
+        assert [ok for _text, ok in found] == [True, False, False, False, False, True, False, True]
+        texts = [text for text, _ok in found]
+        told = await service.column("SELECT words FROM activity_events WHERE words LIKE '%block garden%' ORDER BY id")
+    assert "change needs one of new_label, description, limit, block_type" in texts[1]
+    assert "change takes no content" in texts[2]
+    assert "create takes no agent and no new_label" in texts[3]
+    assert "delete takes no description" in texts[4]
+    assert "restore takes no limit" in texts[6]
+    assert told == [f"changed the block garden ({each})" for each in ("create", "delete", "restore")]
 
 
 async def test_a_private_turn_is_told_which_block_to_write_instead(tmp_path: Path) -> None:
