@@ -14,7 +14,8 @@ MAX_PIECES = MESSAGES.most_pieces
 """More messages than this in a row are a flood; the text goes out as a file instead."""
 
 _OURS = UnicodePattern(
-    r"^[ \t]*\[(?:now in .*; your answer is heard by: |.{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC).*?\][ \t]*(?:\n|\Z)",
+    r"\A(?:\s*\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]*\][ \t]*(?:\n|\Z))+"
+    r"|^[ \t]*\[now in [^\n]*; your answer is heard by: [^\n]*\][ \t]*(?:\n|\Z)",
     regex.MULTILINE,
 )
 _CLUSTER = regex.compile(r"\X")

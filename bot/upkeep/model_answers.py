@@ -23,6 +23,7 @@ T = TypeVar("T", bound="Form")
 
 _THOUGHT_ENDS = re.compile(r"</think>", re.IGNORECASE)
 _MOST = 60  # of anything in one answer
+_MOST_BROKEN = 40  # brackets that begin nothing: a model that repeats itself is not read to its end
 _CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref", "$defs")
 """What every provider that can be held to a schema knows of JSON Schema."""
 _log = structlog.get_logger("bot.upkeep")
@@ -163,13 +164,14 @@ class Happened(Form):
 
 def read_answer(text: str, form: type[T]) -> T:
     """The one JSON object of an answer that has keys of the form. Raises Unusable, whose words quote nothing of it."""
-    found = list(_objects(_THOUGHT_ENDS.split(text)[-1]))
+    answered = _THOUGHT_ENDS.split(text)[-1]
+    found = list(_objects(answered))
     fitting = [each for each in found if each.keys() & form.model_fields.keys()]
     if not found:
         raise Unusable("the answer was no JSON")
     if any(each != fitting[0] for each in fitting):
         raise Unusable("the answer had several JSON objects")
-    if not fitting and any(found):
+    if not fitting and (any(found) or answered.count("{") > 1):  # what stands inside a broken object is no answer
         raise Unusable("the answer did not fit its form: it has none of its keys")
     others: list[str] = []
     try:
@@ -187,12 +189,14 @@ def read_answer(text: str, form: type[T]) -> T:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The JSON objects that stand in a text by themselves, not in a list."""
-    decoder, at = json.JSONDecoder(), 0
+    decoder, at, broken = json.JSONDecoder(), 0, 0
     while (begins := re.compile(r"[\[{]").search(text, at)) is not None:
         try:
             found, at = decoder.raw_decode(text, begins.start())
         except (ValueError, RecursionError):
-            at = begins.end()
+            at, broken = begins.end(), broken + 1
+            if broken == _MOST_BROKEN:
+                return
             continue
         if isinstance(found, dict):
             yield found

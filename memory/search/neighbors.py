@@ -31,9 +31,10 @@ _QUESTION = UnicodePattern(r"[^.!?。！？\n]*[?？]+")
 _GREETING = 20  # characters beside a question that state nothing: a mention, a hello
 _NO_ANSWER = UnicodePattern(
     r"""\bi\s(?:(?:do|did|could|can)(?:n['’]t|\snot)|cannot)\s(?:\w+\s){0,2}(?:know|find|recall|remember|have)\b|
-    \bi(?:\sam|['’]m)\snot\s(?:\w+\s)?(?:sure|aware)\b|\bi\s(?:have|found|know|see)\s(?:no|nothing)\b|
+    \bi(?:\sam|['’]m)\snot\s(?:\w+\s)?(?:sure|aware)\b|\bi\s(?:have|found|know|see)\s(?:nothing|
+    no\s(?:\w+\s)?(?:record|note|memory|information|mention|message|answer|entry|idea)s?)\b|
     \bich\s(?:\w+\s)?wei(?:ß|ss)\s(?:\w+\s){0,3}nicht\b|\bwei(?:ß|ss)\sich\s(?:\w+\s){0,2}nicht\b|\bich\shabe\s(?:\w+\s)?
-    (?:nichts|keine)\b|(?:わか|分か|知)りません|(?:わから|分から|知ら)ない|覚えて(?:い)?ません|見つかりません""",
+    (?:nichts|keine\s(?:Ahnung|Angabe|Notiz|Information|Erinnerung|Nachricht)\w*)\b|(?:わか|分か|知)りません|(?:わから|分から|知ら)ない|覚えて(?:い)?ません|見つかりません""",
     regex.VERBOSE | regex.IGNORECASE,
 )
 _SHORT = 160  # characters; a longer answer says more than that it is none

@@ -110,7 +110,7 @@ def signs(
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
     lengths: dict[int, float] = {}
-    echoes, empty = _echoes(words, talk)
+    echoes, empty = _echoes(asked, words, talk)
     for word in words:
         fewer, more = sorted((word.rows, places), key=len)
         found = [number for number in fewer if number in more and number not in empty]
@@ -139,12 +139,12 @@ def signs(
     return told
 
 
-def _echoes(words: Sequence[Word], talk: Talk) -> tuple[set[int], set[int]]:
+def _echoes(asked: Asked, words: Sequence[Word], talk: Talk) -> tuple[set[int], set[int]]:
     """Where the same was asked before; and the rows without anything in them for an answer: that we did not know, and
     the same question where nobody answered it."""
     least = _ECHO * sum(word.weight for word in words)
     held = {n: sum(word.weight for word in words if n in word.rows) for n in talk.pool if talk.rows[n].only_asks}
-    echoes = {number for number, weight in held.items() if weight >= least > 0}
+    echoes = {number for number, weight in held.items() if asked.sentence and weight >= least > 0}
     empty = {number for number in talk.pool if talk.rows[number].no_answer}
     after = {stretch.numbers[at]: number for stretch in talk.stretches for at, number in enumerate(stretch.numbers[1:])}
     return echoes, empty | {each for each in echoes if after.get(each, each) in (each, *empty)}

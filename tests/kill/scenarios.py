@@ -246,17 +246,6 @@ TROUBLE = (
         restarts=ONLY_SOON,
     ),
     _make(
-        "given_up",
-        points=frozenset({"turn.bury"}),
-        answer="",
-        toml=TOML + "[limits]\nattempts = 1\n",
-        from_start=True,
-        earlier=(("model.complete:before", SOON),),
-        restarts=ONLY_SOON,
-        inbox="dead",
-        notices=1,
-    ),
-    _make(
         "asked_to_wait",
         act=ask_a_slow_webhook,
         points=frozenset({"outbox.retry"}),

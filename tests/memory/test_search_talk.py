@@ -190,6 +190,25 @@ def test_a_question_that_was_answered_still_leads_to_its_answer(world: World) ->
     assert ids(look(world, QUESTION))[0] == answer
 
 
+def test_a_question_that_tells_more_than_was_asked_is_no_echo(world: World) -> None:
+    told = world.hear("Could you remind me in the evening that the wifi password is hunter2?", **at(0))
+    world.hear("the wifi is slow again", **at(500))
+    assert ids(look(world, "wifi password"))[0] == told
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("I have no doubt: the hamster got its name from the sprinter.", True),
+        ("I found no note of the name that the hamster got.", False),
+    ],
+)
+def test_only_what_says_that_we_do_not_know_is_no_answer(world: World, said: str, *, known: bool) -> None:
+    world.hear("so what did the vet do with the hamster", **at(0))
+    answer = world.say(said, **at(500))
+    assert (ids(look(world, QUESTION))[0] == answer) is known
+
+
 def test_who_states_something_beside_a_question_is_no_echo(world: World) -> None:
     stated = world.hear("The hamster got its name from the sprinter Bolt. How did yours?", **at(0))
     world.hear("so what did the vet do with the hamster", **at(500))

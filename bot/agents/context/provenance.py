@@ -45,4 +45,4 @@ def _source(tool: str, arguments: str) -> str:
     except ValueError:
         given = {}
     found = next((given[each] for each in _NAMED if isinstance(given, dict) and given.get(each)), tool)
-    return one_line(str(found), _CHARACTERS)
+    return one_line(str(found), _CHARACTERS) or "an earlier message"

@@ -44,7 +44,8 @@ class _Suggesting(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        unknown = not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
+        if unknown and not ctx.resilient_parsing:
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
             words = _("There is no command {name}.", name=repr(args[0]))
             ctx.fail(" ".join([words, *(_("Did you mean {command}?", command=each) for each in near)]))

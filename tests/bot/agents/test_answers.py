@@ -48,6 +48,7 @@ def test_words_of_which_the_platform_takes_nothing_are_silence() -> None:
             "See [the notes (draft) · 2026-03-02 09:00 UTC] for that.",
             "See [the notes (draft) · 2026-03-02 09:00 UTC] for that.",
         ),
+        ("It is:\n[Plan · 2026-03-02 09:00 UTC]\nSee you.", "It is:\n[Plan · 2026-03-02 09:00 UTC]\nSee you."),
         ("Who is heard by: whom?", "Who is heard by: whom?"),
         (" Hello! ", " Hello! "),
     ],

@@ -52,6 +52,8 @@ def test_nothing_to_do_is_an_answer(text: str) -> None:
         ('{"retire": ["e1"', "no JSON"),
         ('{"merge": [{"sources": ["e1", "e2"], "content": "tea"}', "none of its keys"),
         (f"[{WHOLE}]", "no JSON"),
+        ('{"merge": [{"sources": ["e1"], "meta": {}', "none of its keys"),
+        ("[" * 60_000, "no JSON"),
         ('{"delete": ["e1"]}', "none of its keys"),
         ('{"retire": ["e1"]} or {"retire": ["e2"]}', "several"),
         ('{"retire": "e1"}', "retire: list type"),
