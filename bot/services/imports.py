@@ -209,7 +209,10 @@ class Imports:
 
     @operation(
         "import.undo", "Take back an import", Action.AGENTS,
-        Told(via=TERMINAL_ONLY, changes=True, seconds=None, confirm="Delete the messages and entries of import {origin}, and archive its agents?"),
+        Told(
+            via=TERMINAL_ONLY, changes=True, seconds=None,
+            confirm="Delete the messages and entries of import {origin}, and archive its agents?",
+        ),
     )  # fmt: skip
     async def undo(self, _caller: Caller, arguments: OneOrigin) -> Sentence:
         """Messages and notes are deleted, agents archived."""
