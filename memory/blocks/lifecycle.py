@@ -144,16 +144,25 @@ def remove_block(tx: Tx, block: Block, now: datetime) -> None:
 
 
 def _needed_by(rows: Rows, block: Block) -> list[str]:
-    label, subject = block.label, f"{block.owner}/{block.label}"
-    asked = rows.all("SELECT id FROM permission_requests WHERE status = 'waiting' AND subject = ?", (subject,))
     sql = "SELECT a.name FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id WHERE s.block_id = ? ORDER BY 1"
     shared = [] if block.owner == CONSTELLATION_OWNER else rows.all(sql, (block.id,))
+    reasons = [f"shared with {', '.join(str(row['name']) for row in shared)}: unshare it first"] if shared else []
+    return [*reasons, *_called_by_label(rows, block)]
+
+
+def _called_by_label(rows: Rows, block: Block) -> list[str]:
+    """What knows a block by its label, and would find none there, or make an empty one."""
+    label, subject = block.label, f"{block.owner}/{block.label}"
+    asked = rows.all("SELECT id FROM permission_requests WHERE status = 'waiting' AND subject = ?", (subject,))
     sql = "SELECT name FROM agent_groups WHERE instr(pattern_config, json_quote(?)) ORDER BY name"
     groups = [str(row["name"]) for row in rows.all(sql, (label,))]
     common = rows.one("SELECT 1 FROM constellation_blocks WHERE label = ?", (label,))
+    sql = """SELECT a.name FROM agents a, json_each(a.config, '$.blocks') b WHERE a.id = ? AND a.status <> 'archived'
+             AND b.value ->> 'label' = ? AND b.value ->> 'audience' = 'each'"""
+    seed = rows.one(sql, (block.owner, label))
     reasons = [f"{many(len(asked), 'request')} to change it: approve or deny first"] if asked else []
-    reasons += [f"shared with {', '.join(str(row['name']) for row in shared)}: unshare it first"] if shared else []
     reasons += [f"the configuration of {', '.join(groups)} names it"] if groups else []
+    reasons += [f"the configuration of {seed['name']} makes it again wherever it is missing"] if seed else []
     reasons += ["carina.toml sets it up for all agents"] if common and block.owner == CONSTELLATION_OWNER else []
     return reasons
 
@@ -211,6 +220,8 @@ def settle_block(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block
     if label != block.label:
         if block.owner == CONSTELLATION_OWNER or block.profile:
             raise Refused(f"block {block.label} is kept under this label for all agents")
+        if needed := _called_by_label(tx, block):
+            raise Refused(f"block {block.label} cannot be renamed: {'; '.join(needed)}")
         if own_block(tx, block.owner, label, block.audience) is not None:
             raise BlockExists(f"there is a block {label!r} already, for {block.audience}")
     pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)

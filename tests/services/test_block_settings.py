@@ -1,5 +1,6 @@
 """Blocks as wholes, by their commands: made, changed, deleted and brought back."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -103,8 +104,32 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
            VALUES (1, 'memory_edit', 'agt_1/plans', 'agt_1', 'grp_1', 1, 'c', 'context', '{}', x'00', '[]', '{}', 'why',
              'terminal:local', 'owner', 4, '[]', 'waiting', 'x', 'x')"""
     ))  # fmt: skip
-    with pytest.raises(Refused, match=r"1 request to change it.*shared with Bea.*configuration of Night"):
+    with pytest.raises(Refused, match=r"shared with Bea.*1 request to change it.*configuration of Night"):
         await settings.delete(OLGA, OneBlock(label="plans"))
+    with pytest.raises(Refused, match=r"cannot be renamed: 1 request to change it.*configuration of Night names it$"):
+        await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
+    await database.write(_SEED, lambda tx: tx.run("DELETE FROM agent_groups"))
+    await database.write(_SEED, lambda tx: tx.run("DELETE FROM permission_requests"))
+    await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
+    with pytest.raises(Refused, match=r"cannot be deleted: shared with Bea: unshare it first$"):
+        await settings.delete(OLGA, OneBlock(label="garden"))
+
+
+@pytest.mark.parametrize(("audience", "again"), [("each", True), ("owner", False)])
+async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_renamed(
+    settings: BlockSettings, database: Database, audience: str, again: bool
+) -> None:
+    seeds = json.dumps({"blocks": [{"label": "human", "audience": audience}]})
+    await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET config = ? WHERE id = ?", (seeds, ADA.id)))
+    await settings.create(OLGA, CreateBlock(label="human", description="Who speaks"))
+    if again:
+        with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada makes it again"):
+            await settings.delete(OLGA, OneBlock(label="human"))
+        with pytest.raises(Refused, match="cannot be renamed: the configuration of Ada makes it again"):
+            await settings.change(OLGA, ChangeBlock(label="human", rename="people"))
+        await settings.change(OLGA, ChangeBlock(label="human", description="Whoever speaks", limit=90))
+        await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE id = ?", (ADA.id,)))
+    await settings.delete(OLGA, OneBlock(label="human"))
 
 
 async def test_a_log_of_ones_own_is_appended_by_people(database: Database, blocks: Blocks) -> None:
