@@ -11,6 +11,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+import structlog
+
 from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument
@@ -22,6 +24,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, TurnId
 
+_logger = structlog.get_logger("memory.blocks")
 TOOLS, EVENTS, SUMMARIES = "tool_execution_log", "event_log", "compression_summaries"
 _KEPT, _SHOWN = 200, 10
 
@@ -65,7 +68,8 @@ class Logged:
 def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str, Any]], now: datetime) -> Block | None:
     """Add entries to a log as one change, making it where there is none; None when there are no entries.
 
-    Raises Refused for an entry that does not fit the log's fields.
+    Where a block of that name is no log, nothing is kept: that ends no turn. Raises Refused for an entry that does not
+    fit the log's fields.
     """
     added = list(entries)
     if not added:
@@ -81,7 +85,9 @@ def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str,
         permission=Permission.READ_ONLY,
         schema=log.schema,
     )
-    ensure_block(tx, block, SYSTEM, now)
+    if ensure_block(tx, block, SYSTEM, now).type is not BlockType.LOG:
+        _logger.warning("log_not_kept", agent=logged.agent, label=name, reason="a block of that name is no log")
+        return None
 
     def add(found: Block, document: BlockDocument) -> None:
         target = target_of(found.schema, "")

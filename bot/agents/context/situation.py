@@ -155,7 +155,9 @@ def handoff_line(note: Handoff) -> Quoted:
 
 
 def _doubt(trust: Trust) -> Quoted:
-    return say(" [from a turn with somebody who is not approved]" if trust < Trust.APPROVED else "")
+    return say(
+        " [from a turn with words of the web or of somebody who is not approved]" if trust < Trust.APPROVED else ""
+    )
 
 
 def ago(away: timedelta) -> str:

@@ -6,7 +6,7 @@ import importlib.resources
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -129,7 +129,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
         }
         perform(entry, arguments, view)
 
-    parameters: list[click.Parameter] = [_parameter(each) for each in entry["parameters"]]
+    parameters = _parameters(entry["parameters"])
     if entry["asks"]:
         parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
     parameters.append(_constellation())
@@ -182,6 +182,20 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
     if not (text := sys.stdin.read()):
         raise CallError(f'{words}: standard input is empty; expected a text there, or {flag} "" for an empty one')
     return text
+
+
+def _parameters(told: Sequence[Mapping[str, Any]]) -> list[click.Parameter]:
+    """A text in words takes all that stands there; which of it is the argument after it is decided by `_worded`."""
+    positional = [each for each in told if each["positional"]]
+    text = next((each for each in positional if each["words"]), None)
+    if text is None or positional == [text]:
+        return [_parameter(each) for each in told]
+    metavar = " ".join([text["metavar"], *(f"[{each['metavar']}]" for each in positional if each is not text)])
+    return [
+        _parameter({**each, "metavar": metavar} if each is text else each)
+        for each in told
+        if each is text or not each["positional"]
+    ]
 
 
 def _parameter(told: Mapping[str, Any]) -> click.Parameter:

@@ -219,7 +219,9 @@ class CarFiles:
         if target.exists():
             raise UserError(_("{path} already exists, so nothing was exported.", path=target))
         about = About(kind, identifier, name, migrations(File.CONSTELLATION)[-1].version, part.thin)
-        passphrase = _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt else ""
+        passphrase = (
+            _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt or arguments.passphrase_file else ""
+        )
         origin = Origin(found.path, self.config.home / "global.db", about, part)
         made = await asyncio.to_thread(export, origin, target, passphrase, _progress(_("Exporting")))
         done = _("Exported to {path} ({bytes} bytes)", path=target, bytes=f"{made.size:,}")
