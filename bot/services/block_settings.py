@@ -18,7 +18,7 @@ from bot.services.results import Sentence
 from memory import activity
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
 from memory.blocks.document import person_writer
-from memory.blocks.lifecycle import deleted_blocks, remove_block, settle_block
+from memory.blocks.lifecycle import deleted_blocks, remove_block, require_free, settle_block
 from memory.people.audience import Trust, may_write_down
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
@@ -81,6 +81,7 @@ class BlockSettings:
                 owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
                 arguments.permission, arguments.limit or None, pinned=kind is BlockType.WORKING,
             )  # fmt: skip
+            require_free(arguments.label)
             create_block(tx, new, person_writer(caller.person), self.clock())
             self._note(tx, caller, arguments.label, "created")
 

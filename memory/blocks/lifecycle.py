@@ -29,6 +29,18 @@ _MOST_LABEL = 100
 _LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}}(?<=\S)")
 
 
+LOGS = frozenset({"tool_execution_log", "event_log", "compression_summaries"})
+"""The labels of the logs that Carina keeps itself."""
+
+
+def require_free(label: str) -> None:
+    """Refuse a new label that means something else: a log of Carina's, or the address of another's block."""
+    if label in LOGS:
+        raise Refused(f"{label} is the name of a log that Carina keeps; choose another name")
+    if "/" in label or label == CONSTELLATION_OWNER:
+        raise Refused(f"{label!r} would be the address of another block; choose a name without a slash")
+
+
 def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
     """Make a block. Raises BlockExists for a living one of that owner, label and audience; Refused, BlockTooLong."""
     _require_sound(new)
@@ -218,6 +230,7 @@ def settle_block(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block
     if kind is not block.type and BlockType.LOG in (kind, block.type):
         raise Refused(f"block {block.label} is {block.type}: only core, working and archival become one another")
     if label != block.label:
+        require_free(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
             raise Refused(f"block {block.label} is kept under this label for all agents")
         if needed := _called_by_label(tx, block):

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from memory.blocks import (
     Block,
+    NewBlock,
     Permission,
     append_block,
+    create_block,
     delete_block,
     find_block,
     replace_in_block,
@@ -23,6 +25,7 @@ from memory.blocks.logs import TOOLS, Logged, append_log
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
 from memory.erasure import stores
+from memory.people.audience import Trust
 from memory.store.database import Database, Tx
 from memory.store.errors import BlockCorrupt, BlockTooLong
 from memory.store.faults import commit_point
@@ -169,6 +172,14 @@ def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> No
     assert "search" in found["content"]
     assert "recall" in found["content"]
     assert verify_block(tx, found["id"]) == []
+
+
+def test_a_block_of_another_kind_with_the_name_of_a_log_ends_no_turn(tx: Tx) -> None:
+    create_block(tx, NewBlock(ADA, TOOLS, "Tools", GUILD, Trust.OWNER, content="hammer"), SYSTEM, NOW)
+    logged = Logged(ADA, GUILD, TurnId(3))
+    assert append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW) is None
+    (found,) = tx.all("SELECT content FROM memory_blocks")
+    assert found["content"] == "hammer"
 
 
 def test_verifying_compares_the_row_with_the_document(tx: Tx) -> None:

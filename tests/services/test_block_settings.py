@@ -91,6 +91,15 @@ async def test_names_are_given_once(settings: BlockSettings) -> None:
         await settings.create(OLGA, CreateBlock(label="three", description="Words", agent="Cleo"))
 
 
+@pytest.mark.parametrize("label", ["tool_execution_log", "event_log", "Ada/notes", "_constellation_"])
+async def test_a_name_that_means_something_else_is_refused(settings: BlockSettings, label: str) -> None:
+    await settings.create(OLGA, CreateBlock(label="garden", description="What grows"))
+    with pytest.raises(Refused, match="choose"):
+        await settings.create(OLGA, CreateBlock(label=label, description="What grows"))
+    with pytest.raises(Refused, match="choose"):
+        await settings.change(OLGA, ChangeBlock(label="garden", rename=label))
+
+
 async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, database: Database) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="Words"))
     await BlockSharing(database, PEOPLE, lambda: NOW).share(OLGA, ShareBlock(label="plans", agent="Bea"))

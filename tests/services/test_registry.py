@@ -336,6 +336,8 @@ def test_code_stays_code_on_discord_and_what_only_looks_like_it_does_not() -> No
         (timedelta(minutes=1), "in 1 minute"),
         (timedelta(hours=-2), "2 hours ago"),
         (timedelta(days=3), "in 3 days"),
+        (timedelta(days=3, minutes=-1), "in 3 days"),
+        (timedelta(hours=41), "in 1 day"),
     ],
 )
 def test_a_moment_is_told_by_its_largest_unit(away: timedelta, words: str) -> None:

@@ -65,7 +65,7 @@ def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:
     passphrase.write_text("correct horse\n", "utf-8")
     given = ("--passphrase-file", str(passphrase))
     assert "--passphrase-file names one" in run(home, "export", "constellation", "-o", file, "--encrypt")[2]
-    assert run(home, "export", "constellation", "-o", file, "--encrypt", *given)[0] == 0
+    assert run(home, "export", "constellation", "-o", file, *given)[0] == 0
     assert "--passphrase-file names one" in run(home, "car", "inspect", file)[2]
     assert run(home, "car", "inspect", file, *given)[1].startswith("Verified: the constellation home")
     passphrase.write_text("wrong", "utf-8")
