@@ -36,7 +36,9 @@ class Piece:
 
 def without_our_lines(text: str) -> str:
     """A model's words without lines that only the platform writes: small models repeat those of their prompt."""
-    return text if " UTC" not in text and "heard by: " not in text else _OURS.sub("", text).strip()
+    if " UTC" not in text and "heard by: " not in text:
+        return text
+    return _OURS.sub("", text).strip() if _OURS.search(text) is not None else text
 
 
 def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES) -> list[Piece]:

@@ -100,7 +100,7 @@ class Request:
     temperature: float | None = None
     max_tokens: int | None = None
     form: Mapping[str, Any] | None = None
-    """A JSON schema that the answer is to have, where the provider can hold the model to one."""
+    """A JSON schema for the answer. Only Chat Completions sends it; other protocols ask for it in words alone."""
     force_tool: str = ""
     """Name of a tool the model must call now; empty for free choice."""
     begun_by: str = ""

@@ -19,6 +19,7 @@ def unsupported(error: ModelError, document: object, options: Collection[str]) -
     said = _error(document)
     named = str(said.get("param") or "").partition(".")[0]
     words = re.findall(r"\w+", str(said.get("message")))
+    words += ["response_format"] if "json_schema" in words else []  # some name the kind of format alone
     return next((option for option in sorted(options) if option == named or option in words), "")
 
 

@@ -20,7 +20,7 @@ from bot.models.text import Pieces, clean
 _log = structlog.get_logger("bot.models")
 Finish = Literal["stop", "length", "filter"]
 OPTIONAL = frozenset({"temperature", "max_completion_tokens", "tool_choice", "stream_options", "response_format"})
-"""What a request says the same without: some models take them and others refuse a request for them."""
+"""Options that a request can do without: some models take them, and others refuse a request because of them."""
 
 
 class Dialect(Protocol):

@@ -224,6 +224,7 @@ class ConstellationRuntime:
             await self._accept(found)
         except Exception:
             if len(found) > 1:
+                _log.warning("batch_not_stored", count=len(found), exc_info=True)
                 for notification in found:
                     await self.accept([notification])
                 self.resume()  # some may have been stored by the first try, and then wait

@@ -170,7 +170,7 @@ class Added(Result):
         if self.already:
             said.append(_("I already knew that; it is stronger now."))
         if self.not_taken:
-            said.append(_("It does not have {parts}.", parts=", ".join(map(ink.text, self.not_taken))))
+            said.append(_("Not taken over: {parts}.", parts="; ".join(map(ink.text, self.not_taken))))
         return [" ".join(said)]
 
     def data(self) -> Any:
@@ -384,7 +384,7 @@ def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
     living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
         who = _("The agent {name}", name=name) if name else _("Every agent")
-        raise UserError(_("{name} is archived; `carina agent restore` restores it.", name=who))
+        raise UserError(_("{name} is archived. At a terminal, `carina agent restore` restores it.", name=who))
     last = turns.answered_last(rows, person)
     return next((agent for agent in living if agent.id == last), living[0])
 

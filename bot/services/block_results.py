@@ -262,7 +262,9 @@ class WentBack(Result):
             undone = ngettext(one, more, len(self.changes), numbers=_numbers(self.changes))
             lines[0] += f" {undone} ({removed}, {restored})."
         if self.not_restored:
-            lines.append(_("Others have changed this part, so it stays: {parts}", parts=_quoted(self.not_restored)))
+            lines.append(
+                _("Not restored, because others have changed this part: {parts}", parts=_quoted(self.not_restored))
+            )
         if self.gone_already:
             lines.append(_("Already removed by others: {parts}", parts=_quoted(self.gone_already)))
         if self.kept:

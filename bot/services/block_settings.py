@@ -30,7 +30,7 @@ _CHANGES = Told(changes=True, keeps=True, file_name="memory.md")
 
 _Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
 _Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
-_Limit = Annotated[int, Field(ge=0, le=100_000), Param("Maximum number of characters")]
+_Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number of characters")]
 _Type = Annotated[
     Literal["core", "working", "archival"] | None,
     Param("core: always in context; working: while pinned; archival: found by search"),
@@ -65,7 +65,7 @@ class RestoreBlock(Arguments):
 class BlockSettings:
     """Of the blocks of one constellation."""
 
-    titles: ClassVar = {"memory": "Show, edit and restore memory blocks"}
+    titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
     database: Database
     people: People
@@ -82,7 +82,7 @@ class BlockSettings:
                 arguments.permission, arguments.limit or None, pinned=kind is BlockType.WORKING,
             )  # fmt: skip
             require_free(arguments.label)
-            create_block(tx, new, person_writer(caller.person), self.clock())
+            self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
             self._note(tx, caller, arguments.label, "created")
 
         await self.database.write(_ADMINISTER, work)
@@ -98,7 +98,8 @@ class BlockSettings:
 
         def work(tx: Tx) -> str:
             block = find_named(tx, caller.scope, arguments.label).block
-            self._require_theirs(caller, block)
+            for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
+                self._require_theirs(caller, block._replace(type=each))
             self._note(tx, caller, block.label, "changed")
             return settle_block(tx, block, new, self.clock()).label
 
@@ -120,7 +121,8 @@ class BlockSettings:
             return named
 
         named = await self.database.write(_ADMINISTER, work)
-        return Sentence(text=_("Deleted block {block}. `/memory restore` brings it back.", block=named.name))
+        label, command = named.block.label, caller.command("memory restore")
+        return Sentence(text=_("Deleted block {block}. {command} brings it back.", block=label, command=command))
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, _CHANGES)
     async def restore(self, caller: Caller, arguments: RestoreBlock) -> Sentence:

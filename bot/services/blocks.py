@@ -147,7 +147,7 @@ class VerifyBlocks(Arguments):
 class Blocks:
     """The blocks of one constellation."""
 
-    titles: ClassVar = {"memory": "Show, edit and restore memory blocks"}
+    titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
     database: Database
     people: People

@@ -46,7 +46,12 @@ class Talking:
             here = self.places.answering(place, "")
             groups = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
             if not groups:
-                raise UserError(_("{name} is in no group. `carina group add member` adds it to one.", name=found.name))
+                raise UserError(
+                    _(
+                        "{name} is in no group. At a terminal, `carina group add member` adds it to one.",
+                        name=found.name,
+                    )
+                )
             return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
 
         return await self.approvals.database.read(read)

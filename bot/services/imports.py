@@ -258,6 +258,9 @@ class Imports:
             for each in found
             if isinstance(each, Talk) and each.role == "user" and not target.is_owner(each)
         }
+        said = {each.speaker.casefold() for each in found if isinstance(each, Talk) and each.role == "user"}
+        if arguments.as_owner and arguments.as_owner.casefold() not in said:
+            raise UserError(_("Nobody in this file is named {name}.", name=repr(arguments.as_owner)))
         for at in range(0, len(found), _BATCH):
             batch = found[at : at + _BATCH]
             if arguments.dry_run:

@@ -125,7 +125,7 @@ class Inbox:
         """With its words as far as the caller may read them."""
 
         def read(rows: Rows) -> WholeRow:
-            row = _found(rows, arguments.row)
+            row = find_message(rows, arguments.row, caller)
             held = messages.by_ids(rows, [row.message] if row.message else [], caller.scope)
             text = held[0].text if held else _("(you cannot read it, or it is gone)")
             return WholeRow(row=InboxRow.of(rows, row, caller.scope), text=text, turn=row.turn)
@@ -135,11 +135,12 @@ class Inbox:
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, Told(changes=True))
     async def retry(self, caller: Caller, arguments: RetryRow) -> Entry[InboxRow]:
         """By the running service, or the next one."""
-        which = (await self.database.read(lambda rows: _found(rows, arguments.row))).id
+        which = (await self.database.read(lambda rows: find_message(rows, arguments.row, caller))).id
         row = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
         if row is None:
+            command = caller.command("inbox list")
             raise UserError(
-                _("Message {which} has not failed. `carina inbox list --dead` shows those that have.", which=which)
+                _("Message {which} has not failed. {command} shows which have.", which=which, command=command)
             )
         if row.group is not None:
             self.wake(row.place, row.group)
@@ -167,9 +168,11 @@ class Inbox:
         return await self.database.read(read)
 
 
-def _found(rows: Rows, which: str) -> InRow:
+def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
+    """The one of that number. Raises UserError."""
     number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
     row = None if number is None else inbox.get(rows, InboxId(number))
     if row is None:
-        raise UserError(_("There is no message {which}. `carina inbox list` shows them.", which=which[:40]))
+        command = caller.command("inbox list")
+        raise UserError(_("There is no message {which}. {command} shows them.", which=which[:40], command=command))
     return row

@@ -164,7 +164,8 @@ class Schedule:
 
         found, done = await self.database.write(_CHANGE, change)
         if found is None:
-            raise UserError(_("There is no job {job}. `/jobs list` shows them.", job=repr(job)))
+            command = caller.command("jobs list")
+            raise UserError(_("There is no job {job}. {command} shows them.", job=repr(job), command=command))
         if not done:
             raise UserError(_("{job} is {state}, so nothing was changed.", job=job, state=_(_STATES[_state(found)])))
         _log.info("job_changed", job=job, act=act, by=caller.person, door=caller.approver.door)

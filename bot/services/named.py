@@ -44,7 +44,9 @@ def find_agent(rows: Rows, name: str) -> Agent:
 def find_living(rows: Rows, name: str) -> Agent:
     """An agent that is not archived; without a name the first. Raises UserError."""
     known = agents.agents(rows)
-    return known[0] if known and not name.strip() else find(known, name, NO_AGENT)
+    if not known:
+        raise UserError(_("All agents are archived."))
+    return find(known, name, NO_AGENT) if name.strip() else known[0]
 
 
 def find_group(rows: Rows, name: str) -> Group:

@@ -99,7 +99,7 @@ class Outbox:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
 
         def work(tx: Tx) -> UndeliveredRow:
-            found = _found(tx, arguments.row)
+            found = _found(tx, arguments.row, caller)
             if found.row.status is Status.UNKNOWN:
                 caller.confirm(_(MAY_REPEAT))
             line = _line(tx, found)
@@ -111,11 +111,11 @@ class Outbox:
         return Changed(row=done, words=_("is sent again by the running service, or at its next start."))
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Told(changes=True))
-    async def drop(self, _caller: Caller, arguments: OneRow) -> Changed:
+    async def drop(self, caller: Caller, arguments: OneRow) -> Changed:
         """What it said is forgotten."""
 
         def work(tx: Tx) -> UndeliveredRow:
-            found = _found(tx, arguments.row)
+            found = _found(tx, arguments.row, caller)
             line = _line(tx, found)
             failed_deliveries.drop(tx, found)
             return line
@@ -134,11 +134,14 @@ def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
     return [_line(rows, each) for each in failed_deliveries.listing(rows, limit)]
 
 
-def _found(rows: Rows, which: str) -> Undelivered:
+def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
     number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
     found = None if number is None else failed_deliveries.undelivered(rows, OutboxId(number))
     if found is None:
-        raise UserError(_("There is no undelivered message {which}. `/outbox list` shows them.", which=which))
+        command = caller.command("outbox list")
+        raise UserError(
+            _("There is no undelivered message {which}. {command} shows them.", which=which, command=command)
+        )
     return found
 
 

@@ -253,7 +253,7 @@ class Permits:
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Told(file_name="request.md"))
     async def show(self, caller: Caller, arguments: OneRequest) -> WholeRequest:
         """For those whom it asks."""
-        number = _number(arguments.request)
+        number = _number(arguments.request, caller)
         words, shown = await self.approvals.details(number, caller.approver)
         return WholeRequest(id=str(number), text=words, arguments=shown)
 
@@ -273,7 +273,7 @@ class Permits:
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Told(changes=True))
     async def revoke(self, caller: Caller, arguments: OnePermit) -> Entry[GrantRow]:
         """What it allowed needs a yes again."""
-        number, now = _number(arguments.permit), self.approvals.clock()
+        number, now = _number(arguments.permit, caller), self.approvals.clock()
         who = caller.approver
 
         def work(tx: Tx) -> GrantRow | None:
@@ -360,7 +360,7 @@ class Permits:
         return [(name, name) for name in dict.fromkeys(await self.approvals.database.read(read))]
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
-        number = _number(request)
+        number = _number(request, caller)
         ruling = await self.approvals.answer(number, caller.approver, verdict)
         if not ruling.counted:
             # Whom it does not ask is not told whether there is one.
@@ -394,10 +394,10 @@ class Permits:
         return known[tool]
 
 
-def _number(which: str) -> int:
+def _number(which: str, caller: Caller) -> int:
     digits = which.strip().lstrip("#")
     if not digits.isdecimal():
-        raise UserError(_("Give the number that `permits list` shows."))
+        raise UserError(_("Give the number that {command} shows.", command=caller.command("permits list")))
     return int(digits)
 
 

@@ -126,7 +126,7 @@ def relative(moment: datetime, now: datetime) -> str:
     """How far away a moment is, in its largest unit: "in 2 hours", "3 days ago"."""
     away, later = abs(moment - now), moment > now
     for unit, ahead, ago in _UNITS:
-        # "In 2 days" is not tomorrow evening; a moment that was just named as so many days away is.
+        # Tomorrow evening is not "in 2 days". The hour is for a moment that was set for so many days from now.
         days = (away + timedelta(hours=1)) // unit if unit == timedelta(days=1) else round(away / unit)
         if count := days if away >= unit else 0:
             return ngettext(*(ahead if later else ago), count)

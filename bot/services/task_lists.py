@@ -36,11 +36,15 @@ _KEEPS = Told(changes=True, keeps=True)
 _ENDED = {
     Status.COMPLETED: (
         gettext_noop("Completed: {task}."),
-        ngettext_noop("Completed: {task}, with {count} open step.", "Completed: {task}, with {count} open steps."),
+        ngettext_noop(
+            "Completed: {task}, and its {count} open step.", "Completed: {task}, and its {count} open steps."
+        ),
     ),
     Status.CANCELLED: (
         gettext_noop("Cancelled: {task}."),
-        ngettext_noop("Cancelled: {task}, with {count} open step.", "Cancelled: {task}, with {count} open steps."),
+        ngettext_noop(
+            "Cancelled: {task}, and its {count} open step.", "Cancelled: {task}, and its {count} open steps."
+        ),
     ),
 }
 _PRIORITIES = {
@@ -294,10 +298,9 @@ class TaskLists:
 
     async def _end(self, caller: Caller, arguments: OneTask, status: Status) -> Sentence:
         def work(tx: Tx) -> str:
-            task = meant(self._open(tx, caller), arguments.task)
-            every = tasks.listing(tx, caller.scope, self.people.selves(caller.person))
-            done = tasks.set_status(tx, task, status, self.clock())
-            steps = len(every) - len(self._open(tx, caller)) - 1
+            before = self._open(tx, caller)
+            done = tasks.set_status(tx, meant(before, arguments.task), status, self.clock())
+            steps = len(before) - len(self._open(tx, caller)) - 1
             alone, with_steps = _ENDED[status]
             return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
 

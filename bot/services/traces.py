@@ -8,18 +8,17 @@ from typing import Annotated
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
-from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.inbox import InboxRow, OneRow, shown_error
+from bot.services.inbox import InboxRow, OneRow, find_message, shown_error
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Result, Row
 from memory.people.audience import Scope
-from memory.queue import inbox, messages, metrics
+from memory.queue import messages, metrics
 from memory.queue.inbox import InRow
 from memory.store.clock import Clock, from_text
 from memory.store.database import Database, Rows
-from memory.store.ids import InboxId, TurnId
+from memory.store.ids import TurnId
 from texts import _, gettext_noop, ngettext
 
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
@@ -110,12 +109,7 @@ class Traces:
         """With the words of its steps as far as the caller may read them."""
 
         def read(rows: Rows) -> Trace:
-            number = int(arguments.row) if arguments.row.isdecimal() and len(arguments.row) < 19 else 0
-            row = inbox.get(rows, InboxId(number))
-            if row is None:
-                which = arguments.row[:40]
-                raise UserError(_("There is no message {which}. `carina inbox list` shows them.", which=which))
-            return _trace(rows, row, caller.scope, self.clock())
+            return _trace(rows, find_message(rows, arguments.row, caller), caller.scope, self.clock())
 
         return await self.database.read(read)
 

@@ -50,7 +50,7 @@ _BATCH_ROWS = 16  # of each kind that are looked at
 _SECONDS = 60.0  # for one batch
 _CLEAR_ROWS = 500
 _SETTLE = 1.0  # seconds after a write: whoever wrote goes on first, and a burst is embedded together
-_AT_FIRST = 3.0  # the same many times after a start: connecting comes first, and a chat of one line needs no vectors
+_AT_FIRST = 3.0  # so many of those after a start: connecting comes first, and a one-line chat needs no vectors
 _SHARE_BUSY = 3.0  # rest for each second of work while somebody is being answered
 _STORE_PAUSE = 30.0  # after a write that the disk did not take
 

@@ -178,7 +178,7 @@ def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], d
         else:
             wish, *reasons = _BECAUSE.split(each.content, maxsplit=1)
             said = all(_said_reason(reason, heard, draft) for reason in reasons)
-            content = each.content if said else f"{wish}."
+            content = each.content if said else f"{wish.rstrip(' .')}."
             draft.items.append(_preference(part, each.model_copy(update={"content": content}), sources))
 
 

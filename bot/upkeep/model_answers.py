@@ -21,7 +21,8 @@ from memory.store.plurals import many
 
 T = TypeVar("T", bound="Form")
 
-_THOUGHT_ENDS = re.compile(r"</think>", re.IGNORECASE)
+_THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(r"<think>", re.IGNORECASE), re.compile(r"</think>", re.IGNORECASE)
+_BRACKET, _JSON_BEGINS = re.compile(r"[\[{]"), re.compile(r'\{\s*"|\[\s*\{')
 _MOST = 60  # of anything in one answer
 _MOST_BROKEN = 40  # brackets that begin nothing: a model that repeats itself is not read to its end
 _CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref", "$defs")
@@ -164,14 +165,14 @@ class Happened(Form):
 
 def read_answer(text: str, form: type[T]) -> T:
     """The one JSON object of an answer that has keys of the form. Raises Unusable, whose words quote nothing of it."""
-    answered = _THOUGHT_ENDS.split(text)[-1]
+    answered = _THOUGHT_BEGINS.split(_THOUGHT_ENDS.split(text)[-1])[0]
     found = list(_objects(answered))
     fitting = [each for each in found if each.keys() & form.model_fields.keys()]
     if not found:
         raise Unusable("the answer was no JSON")
     if any(each != fitting[0] for each in fitting):
         raise Unusable("the answer had several JSON objects")
-    if not fitting and (any(found) or answered.count("{") > 1):  # what stands inside a broken object is no answer
+    if not fitting and any(found):
         raise Unusable("the answer did not fit its form: it has none of its keys")
     others: list[str] = []
     try:
@@ -190,12 +191,13 @@ def read_answer(text: str, form: type[T]) -> T:
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The JSON objects that stand in a text by themselves, not in a list."""
     decoder, at, broken = json.JSONDecoder(), 0, 0
-    while (begins := re.compile(r"[\[{]").search(text, at)) is not None:
+    while (begins := _BRACKET.search(text, at)) is not None:
         try:
             found, at = decoder.raw_decode(text, begins.start())
         except (ValueError, RecursionError):
             at, broken = begins.end(), broken + 1
-            if broken == _MOST_BROKEN:
+            # What stands inside a broken or cut-off object is no answer.
+            if broken == _MOST_BROKEN or _JSON_BEGINS.match(text, begins.start()):
                 return
             continue
         if isinstance(found, dict):

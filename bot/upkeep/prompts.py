@@ -63,8 +63,8 @@ theirs are missing or wrong. Retire a note only if it is worthless noise, such a
     Pass.LESSONS: """\
 People corrected an agent. Say what it should not do again, why, and what to do instead, in the third person, from \
 the corrections alone, without names or numbers that are not in them, each part beginning in lower case. Leave \
-`because` empty where nobody said why. Leave out corrections of mere facts and whatever teaches \
-nothing for the next time.""",
+`because` empty where nobody said why, and `instead` where nobody said what to do instead. Leave out corrections of \
+mere facts and whatever teaches nothing for the next time.""",
     Pass.PREFERENCES: """\
 Infer lasting preferences of people from what they said: how they like to be answered, what they want and avoid. \
 Begin each with the person's name. Name all messages that show it, of one person each. `strength` is how strongly it \

@@ -10,7 +10,7 @@ from memory.blocks import containers
 from memory.blocks.document import Stamp, Writer
 from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
 from memory.blocks.lookup import block_by_id, own_block
-from memory.blocks.records import CONSTELLATION_OWNER, Author, Block, BlockType, NewBlock
+from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock
 from memory.blocks.rights import Operation
 from memory.blocks.rows import WarmBlocks
 from memory.blocks.schemas import TEXT, TextSchema, Viewport, dump_schema, outline, require_storable
@@ -27,10 +27,6 @@ from memory.store.plurals import many
 _MOST_LABEL = 100
 # It stands in a tag of the prompt: <block:label ...>.
 _LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}}(?<=\S)")
-
-
-LOGS = frozenset({"tool_execution_log", "event_log", "compression_summaries"})
-"""The labels of the logs that Carina keeps itself."""
 
 
 def require_free(label: str) -> None:
@@ -166,13 +162,18 @@ def _called_by_label(rows: Rows, block: Block) -> list[str]:
     """What knows a block by its label, and would find none there, or make an empty one."""
     label, subject = block.label, f"{block.owner}/{block.label}"
     asked = rows.all("SELECT id FROM permission_requests WHERE status = 'waiting' AND subject = ?", (subject,))
-    sql = "SELECT name FROM agent_groups WHERE instr(pattern_config, json_quote(?)) ORDER BY name"
-    groups = [str(row["name"]) for row in rows.all(sql, (label,))]
+    sql = """SELECT name FROM agent_groups g WHERE EXISTS (SELECT 1 FROM json_tree(g.pattern_config)
+             WHERE key = 'block' AND atom = :label) OR EXISTS (SELECT 1 FROM json_tree(g.states)
+             WHERE key = 'block' AND atom = :label) ORDER BY name"""
+    groups = [str(row["name"]) for row in rows.all(sql, {"label": label})]
+    sql = "SELECT 1 FROM permission_grants WHERE scope = 'memory_edit' AND subject = ? AND revoked_at IS NULL"
+    granted = rows.one(sql, (subject,))
     common = rows.one("SELECT 1 FROM constellation_blocks WHERE label = ?", (label,))
     sql = """SELECT a.name FROM agents a, json_each(a.config, '$.blocks') b WHERE a.id = ? AND a.status <> 'archived'
              AND b.value ->> 'label' = ? AND b.value ->> 'audience' = 'each'"""
     seed = rows.one(sql, (block.owner, label))
-    reasons = [f"{many(len(asked), 'request')} to change it: approve or deny first"] if asked else []
+    reasons = [f"{many(len(asked), 'waiting request')} to change it: approve or deny first"] if asked else []
+    reasons += ["a lasting permission to change it: revoke it first"] if granted else []
     reasons += [f"the configuration of {', '.join(groups)} names it"] if groups else []
     reasons += [f"the configuration of {seed['name']} makes it again wherever it is missing"] if seed else []
     reasons += ["carina.toml sets it up for all agents"] if common and block.owner == CONSTELLATION_OWNER else []

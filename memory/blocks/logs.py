@@ -16,6 +16,7 @@ import structlog
 from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument
+from memory.blocks.records import LOGS
 from memory.blocks.schemas import Field, FieldType, LogSchema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.blocks.targets import target_of
@@ -25,7 +26,7 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId, TurnId
 
 _logger = structlog.get_logger("memory.blocks")
-TOOLS, EVENTS, SUMMARIES = "tool_execution_log", "event_log", "compression_summaries"
+TOOLS, EVENTS, SUMMARIES = LOGS
 _KEPT, _SHOWN = 200, 10
 
 

@@ -15,6 +15,8 @@ from memory.requests import Permit
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
 
 CONSTELLATION_OWNER = AgentId("_constellation_")
+LOGS = ("tool_execution_log", "event_log", "compression_summaries")
+"""The labels of the logs that Carina keeps itself."""
 _LIMITS = {"core": 2_000, "log": 40_000}  # of a log only the newest entries are in context
 _OTHER_LIMIT = 5_000
 

@@ -58,8 +58,9 @@ def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: s
         raw.execute("BEGIN IMMEDIATE")
         try:
             _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))
-        except (CarError, driver.DatabaseError) as error:
-            raw.execute("ROLLBACK")
+        except (CarError, driver.IntegrityError) as error:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
             discard(taken)
             raise CarError(f"the file holds accounts that no file of Carina can have: {error}") from error
         if staged.exists():
@@ -116,12 +117,14 @@ def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -
                     _move(tx, table)
             raw.execute("COMMIT")
         except driver.IntegrityError as error:
-            raw.execute("ROLLBACK")
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
             raise CarError(
                 f"the rows of the file do not fit the constellation: {error}; nothing was imported"
             ) from error
         except BaseException:
-            raw.execute("ROLLBACK")
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
             raise
     discard(taken)
 
@@ -144,7 +147,8 @@ def _require_names(tx: Tx) -> None:
                   ON m.id = s.id OR m.name = s.name COLLATE NOCASE LIMIT 1"""
         if (row := tx.one(sql)) is not None:
             kind = "an agent" if table == "agents" else "a group"
-            raise NameTaken(f'there is {kind} "{row["name"]}" already, or one with the same id; nothing was imported')
+            there = f'there is {kind} "{row["name"]}" already, or one with the same id, perhaps archived'
+            raise NameTaken(f"{there}; nothing was imported")
 
 
 def _note_rows(tx: Tx, table: str, taken: Import) -> None:

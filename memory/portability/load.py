@@ -92,7 +92,9 @@ def stage(taken: Import) -> Path:
             _fill(taken, path)
             migrations.bring_up(path, migrations.Kind.CONSTELLATION)
             _finish(taken, path)
-    except (CarError, driver.IntegrityError, driver.DatabaseError) as error:
+    except driver.OperationalError as error:  # a full disk or a lock says nothing of the file
+        raise CarError(f"the import stopped; start it again to continue: {error}") from error
+    except (CarError, driver.DatabaseError) as error:
         shutil.rmtree(taken.staging, ignore_errors=True)
         if isinstance(error, CarError):
             raise
@@ -152,8 +154,9 @@ def _insert(raw: Connection, chunk: Chunk, columns: tuple[str, ...] | None, coun
             tx.insert(chunk.table, dict(zip(columns or (), row, strict=True)))
         tx.insert("import_state", {"chunks": count})
         raw.execute("COMMIT")
-    except driver.DatabaseError as error:
-        raw.execute("ROLLBACK")
+    except driver.IntegrityError as error:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
         raise CarError(f"the rows at byte {chunk.offset} cannot be rows of {chunk.table}: {error}") from error
     except BaseException:
         if raw.in_transaction:

@@ -27,7 +27,7 @@ _TIME = UnicodePattern(
     januar|februar|märz|mai|juni|juli|oktober|dezember|(?:19|20)\d\d)\b""",
     regex.VERBOSE | regex.IGNORECASE,
 )
-_QUESTION = UnicodePattern(r"[^.!?。！？\n]*[?？]+")
+_QUESTION = UnicodePattern(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+[?？]+")  # begins where a sentence may: linear time
 _GREETING = 20  # characters beside a question that state nothing: a mention, a hello
 _NO_ANSWER = UnicodePattern(
     r"""\bi\s(?:(?:do|did|could|can)(?:n['’]t|\snot)|cannot)\s(?:\w+\s){0,2}(?:know|find|recall|remember|have)\b|
@@ -37,6 +37,7 @@ _NO_ANSWER = UnicodePattern(
     (?:nichts|keine\s(?:Ahnung|Angabe|Notiz|Information|Erinnerung|Nachricht)\w*)\b|(?:わか|分か|知)りません|(?:わから|分から|知ら)ない|覚えて(?:い)?ません|見つかりません""",
     regex.VERBOSE | regex.IGNORECASE,
 )
+_AND_MORE = UnicodePattern(r"\b(?:but|although|though|aber|jedoch)\b|[:;](?=\s)", regex.IGNORECASE)
 _SHORT = 160  # characters; a longer answer says more than that it is none
 _NAME = UnicodePattern(r"(?<=[\p{Ll}\p{Nd},]\s)(?!I\b)\p{Lu}\p{Ll}+")  # a capital letter inside a sentence
 
@@ -167,9 +168,9 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
             speaker=speaker,
             by_person=role == "user",
             length=length,
-            asks="?" in text,
+            asks=_asks(text),
             only_asks=_only_asks(text),
-            no_answer=role == "assistant" and len(text) <= _SHORT and _NO_ANSWER.search(text) is not None,
+            no_answer=role == "assistant" and _is_no_answer(text),
             tells_time=time and _TIME.search(text) is not None,
             tells_name=name and _NAME.search(text) is not None,
         )
@@ -177,8 +178,18 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
     }
 
 
+def _is_no_answer(text: str) -> bool:
+    if len(text) > _SHORT or _AND_MORE.search(text) is not None:
+        return False
+    return _NO_ANSWER.search(text) is not None
+
+
+def _asks(text: str) -> bool:
+    return "?" in text or "？" in text
+
+
 def _only_asks(text: str) -> bool:
-    return ("?" in text or "？" in text) and len(_QUESTION.sub("", text).strip()) <= _GREETING
+    return _asks(text) and len(_QUESTION.sub("", text).strip()) <= _GREETING
 
 
 def speakers(rows: Rows, numbers: Iterable[int]) -> set[tuple[str, bool]]:

@@ -49,7 +49,10 @@ class Refused(CallFailed):
     def __init__(self, status: int, error: str, message: str) -> None:
         super().__init__(
             gettext_lazy(
-                "Bluesky refuses it ({status} {error}: {message})", status=status, error=error, message=message[:200]
+                "Bluesky refuses it ({status} {error}: {message})",
+                status=status,
+                error=error[:80],
+                message=message[:200],
             )
         )
         self.status = status

@@ -199,7 +199,7 @@ class BlueskySession:
             if why.error == "AuthenticationRequired" or (why.status == 401 and why.error):
                 raise WrongPassword(name, self._settings.service) from why
             if not why.error:  # whoever speaks the protocol names a reason
-                raise NoLogin(self._settings.service, f"answered {why.status}") from why
+                raise NoLogin(self._settings.service, f"HTTP {why.status}") from why
             raise
         except NoAnswer as why:
             raise NoLogin(self._settings.service, why.reason) from why
@@ -269,7 +269,7 @@ def translated(why: Exception) -> CallFailed:
         return Refused(response.status_code, error, message)
     if isinstance(why, NetworkError) and response.status_code in (409, 413):
         return Refused(response.status_code, error, message)
-    return NoAnswer(gettext_lazy("Bluesky answered {status} {error}", status=response.status_code, error=error))
+    return NoAnswer(gettext_lazy("Bluesky answered {status}", status=f"{response.status_code} {error}".rstrip()))
 
 
 def _named(response: Response) -> tuple[str, str]:

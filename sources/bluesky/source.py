@@ -35,7 +35,7 @@ from sources.bluesky.thread_reader import read_thread
 from sources.bluesky.threads import MOST_SHOWN_ABOVE, Thread, shown_siblings
 from sources.bluesky.wiring import Held, Wiring
 from sources.recent import Recent
-from texts import _
+from texts import _, gettext_lazy
 
 log = Log(__name__)
 
@@ -146,7 +146,7 @@ class BlueskySource:
             return self._failed(why.reason, why.seconds if isinstance(why, RateLimited) else None)
         except Exception as why:  # a border: what a server answers must not end the service
             log.exception("bluesky_look_failed")
-            return self._failed(type(why).__name__)
+            return self._failed(_unexpected(why))
         if any(odd):
             return self._failed(next(filter(None, odd)))
         if self.trouble:
@@ -172,7 +172,7 @@ class BlueskySource:
             raise
         except Exception as why:  # a border, as above
             log.exception("bluesky_look_failed")
-            return type(why).__name__
+            return _unexpected(why)
         return ""
 
     def _failed(self, reason: str, asked: float | None = None) -> float:
@@ -407,3 +407,7 @@ def _listed(page: Mapping[str, object]) -> list[object]:
 def _refusal(why: Refused) -> Why:
     """Why a thread cannot be read: it was deleted, or somebody in it blocks us."""
     return Why.BLOCKED if "Block" in why.error else Why.GONE
+
+
+def _unexpected(why: Exception) -> str:
+    return gettext_lazy("an unexpected error ({error}); see the log", error=type(why).__name__)

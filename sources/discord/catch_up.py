@@ -127,14 +127,15 @@ class Readback:
         if newest is None:
             return
         places = self._worth(seen, newest, floor)
+        spans = {channel: Span(place_id(channel), str(max(last, floor)), until) for channel, last in places[:MAX_FIRST]}
+        for channel, last in places[:MAX_FIRST]:
+            if self._moved(channel, last):
+                first.setdefault(channel, partial(self._read_first, channel, spans[channel], {}))
         later = [Span(place_id(one), str(max(last, floor)), until) for one, last in places[MAX_FIRST:]]
         for person, let_in in list((await wiring.never_wrote()).items())[:MAX_DIRECT]:
             after = max(newest, floor, 0 if let_in is None else discord.utils.time_snowflake(let_in))
             later.append(Span(direct_place(user_number(person) or 0), str(after), until))
         await self._owe(later, "it was not read yet")
-        spans = {channel: Span(place_id(channel), str(max(last, floor)), until) for channel, last in places[:MAX_FIRST]}
-        moved = {channel for channel, last in places[:MAX_FIRST] if self._moved(channel, last)}
-        first.update({channel: partial(self._read_first, channel, spans[channel], {}) for channel in moved})
         for channel, span in spans.items():
             if known := _marks(await wiring.recent(span.place), floor):
                 first[channel] = partial(self._read_first, channel, span, known)

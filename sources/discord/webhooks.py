@@ -157,7 +157,7 @@ class Webhooks:
         try:
             status, body = await self._request(CHANGE, method, url, query=hook.query, data=data)
         except DeliveryUnclear as why:
-            raise DeliveryFailed(str(why), retry_after=outcomes.SOON, reached=False) from why
+            raise DeliveryFailed(why.reason, retry_after=outcomes.SOON, reached=False) from why
         if status >= 500:
             raise DeliveryFailed(
                 gettext_lazy("Discord answered {status}", status=status), retry_after=outcomes.SOON, reached=False

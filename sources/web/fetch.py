@@ -115,7 +115,7 @@ class Reader:
     async def fetch(self, url: str, accept: str = "text/html, text/*;q=0.9, application/json;q=0.8") -> Page:
         """The page at a URL, through at most five redirects. Raises WebRefused in words for the model."""
         own = _host(url)
-        network = _VettedNetwork(self._vet, self._resolving, own if own in self._private else "")
+        network = _VettedNetwork(self._vet, self._resolving, _ascii(own) if own in self._private else "")
         try:
             async with (
                 asyncio.timeout(_SECONDS),

@@ -13,7 +13,6 @@ EXEMPT = {
     # kills a turn at both.
     "turn.tool_begin": "only a tool that leaves the process begins by a step of its own",
     "tool.outside": "the files of a folder that was attached, the web where it is switched on, and halting",
-    "turn.bury": "what failed by itself in every try, or in tries hours apart (`tests/service/test_given_up.py`)",
     "group.again": "forgets what members who all failed were asked, so that the next try asks them again",
     # Only where something fails that nobody foresaw; `tests/bot/runtime/test_supervision.py` fails there.
     "task.failed": "tells the owner that a task keeps failing; what is lost is told at its next failure",

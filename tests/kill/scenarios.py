@@ -246,6 +246,16 @@ TROUBLE = (
         restarts=ONLY_SOON,
     ),
     _make(
+        "given_up",
+        points=frozenset({"turn.bury"}),
+        answer="",
+        toml=TOML + "[limits]\nattempts = 1\n",
+        variables={"KILL_TEST_STUMBLE": "1"},
+        restarts=ONLY_SOON,
+        inbox="dead",
+        notices=1,
+    ),
+    _make(
         "asked_to_wait",
         act=ask_a_slow_webhook,
         points=frozenset({"outbox.retry"}),

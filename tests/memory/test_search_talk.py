@@ -200,6 +200,7 @@ def test_a_question_that_tells_more_than_was_asked_is_no_echo(world: World) -> N
     ("said", "known"),
     [
         ("I have no doubt: the hamster got its name from the sprinter.", True),
+        ("I don't know why, but the hamster got its name from the sprinter.", True),
         ("I found no note of the name that the hamster got.", False),
     ],
 )

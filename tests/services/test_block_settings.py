@@ -113,12 +113,20 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
            VALUES (1, 'memory_edit', 'agt_1/plans', 'agt_1', 'grp_1', 1, 'c', 'context', '{}', x'00', '[]', '{}', 'why',
              'terminal:local', 'owner', 4, '[]', 'waiting', 'x', 'x')"""
     ))  # fmt: skip
-    with pytest.raises(Refused, match=r"shared with Bea.*1 request to change it.*configuration of Night"):
+    with pytest.raises(Refused, match=r"shared with Bea.*1 waiting request to change it.*configuration of Night"):
         await settings.delete(OLGA, OneBlock(label="plans"))
-    with pytest.raises(Refused, match=r"cannot be renamed: 1 request to change it.*configuration of Night names it$"):
+    renaming = r"cannot be renamed: 1 waiting request to change it.*configuration of Night names it$"
+    with pytest.raises(Refused, match=renaming):
         await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
     await database.write(_SEED, lambda tx: tx.run("DELETE FROM agent_groups"))
     await database.write(_SEED, lambda tx: tx.run("DELETE FROM permission_requests"))
+    await database.write(_SEED, lambda tx: tx.run(
+        """INSERT INTO permission_grants (id, scope, subject, agent_id, pattern, audience, person_id, created_at)
+           VALUES (1, 'memory_edit', 'agt_1/plans', 'agt_1', '{}', 'owner', 'p', 'x')"""
+    ))  # fmt: skip
+    with pytest.raises(Refused, match="a lasting permission to change it"):
+        await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
+    await database.write(_SEED, lambda tx: tx.run("UPDATE permission_grants SET revoked_at = 'x'"))
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
     with pytest.raises(Refused, match=r"cannot be deleted: shared with Bea: unshare it first$"):
         await settings.delete(OLGA, OneBlock(label="garden"))
@@ -184,3 +192,29 @@ async def test_an_admin_of_one_server_settles_only_what_is_of_that_server(
     with pytest.raises(UserError, match=words):
         await settings.restore(admin, RestoreBlock(label="rules"))
     await settings.restore(OLGA, RestoreBlock(label="rules"))
+
+
+async def test_only_who_may_change_a_core_block_makes_one(settings: BlockSettings) -> None:
+    admin = somebody(PersonId("discord:9"), Trust.STRANGER)
+    admin = replace(admin, scope=Scope(GUILD), here=Spoken(PlaceId("discord:11"), Scope(GUILD)))
+    with pytest.raises(UserError, match="Only the owner"):
+        await settings.create(admin, CreateBlock(label="rules", description="Obey", type="core"))
+    await settings.create(admin, CreateBlock(label="notes", description="Ours"))
+    with pytest.raises(UserError, match="Only the owner"):
+        await settings.change(admin, ChangeBlock(label="notes", type="core"))
+
+
+@pytest.mark.parametrize(("states", "named"), [('[{"name": "a", "block": "rounds"}]', True), ("[]", False)])
+async def test_a_group_needs_the_blocks_that_its_configuration_names_and_no_others(
+    settings: BlockSettings, database: Database, states: str, named: bool
+) -> None:
+    await settings.create(OLGA, CreateBlock(label="rounds", description="Words"))
+    await database.write(_SEED, lambda tx: tx.run(
+        """INSERT INTO agent_groups (id, name, pattern_type, pattern_config, states, created_at, updated_at)
+           VALUES ('grp_1', 'Night', 'round_robin', '{"rounds": 2}', ?, 'x', 'x')""", (states,),
+    ))  # fmt: skip
+    if named:
+        with pytest.raises(Refused, match="configuration of Night"):
+            await settings.delete(OLGA, OneBlock(label="rounds"))
+    else:
+        await settings.delete(OLGA, OneBlock(label="rounds"))

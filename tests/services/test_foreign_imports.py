@@ -271,7 +271,7 @@ async def test_files_of_other_kinds_are_refused(
 
 @pytest.mark.parametrize(
     ("as_owner", "linked", "trusted"),
-    [("", False, False), ("Olga", False, True), ("", True, True), ("Tim", False, False)],
+    [("", False, False), ("Olga", False, True), ("", True, True)],
 )
 async def test_messages_are_the_owners_when_their_author_is(
     imports: Imports, database: Database, tmp_path: Path, as_owner: str, linked: bool, trusted: bool
@@ -283,6 +283,15 @@ async def test_messages_are_the_owners_when_their_author_is(
     report = await replace(imports, people=people).discord(OLGA, file)
     assert report.strangers == (() if trusted else ("olga",))
     assert await rows(database, "SELECT trust FROM messages") == [(Trust.OWNER if trusted else Trust.STRANGER,)]
+
+
+async def test_an_owner_of_whom_the_file_knows_nothing_is_refused(
+    imports: Imports, database: Database, tmp_path: Path
+) -> None:
+    file = given(discord_package(tmp_path / "package.zip"), as_owner="Tim")
+    with pytest.raises(UserError, match="Nobody in this file is named 'Tim'"):
+        await imports.discord(OLGA, file)
+    assert await rows(database, "SELECT trust FROM messages") == []
 
 
 async def test_users_of_agent_files_are_strangers_unless_they_are_named(

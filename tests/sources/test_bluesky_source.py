@@ -601,7 +601,7 @@ async def test_it_is_ready_while_it_reads_and_one_thing_that_breaks_keeps_no_oth
         here.mention("hello")
         await source._turn(here.deliver)
     assert (here.texts, looked) == (["hello"], ["direct messages"])
-    assert (source.readiness.ready, source.readiness.words) == (False, "KeyError")
+    assert (source.readiness.ready, source.readiness.words) == (False, "an unexpected error (KeyError); see the log")
     here.server.fail(LIST, 500)
     await source._turn(here.deliver)
     assert "500" in source.readiness.words

@@ -34,7 +34,7 @@ def foreign_words(history: Sequence[Message], steps: Sequence[Step], own: AgentI
     bodies = [step.body for step in steps]
     calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
     read += [(b.name, calls.get(b.call, "")) for b in bodies if isinstance(b, CallDone) and b.trust < Trust.AGENT]
-    named = list(dict.fromkeys(_source(*each) if exact else each[0] for each in reversed(read)))
+    named = list(dict.fromkeys(_source(tool, call if exact else "") for tool, call in reversed(read)))
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     return f"text from {', '.join(named[:_MOST])}{more}" if named else ""
 

@@ -156,7 +156,7 @@ def handoff_line(note: Handoff) -> Quoted:
 
 def _doubt(trust: Trust) -> Quoted:
     return say(
-        " [from a turn with words of the web or of somebody who is not approved]" if trust < Trust.APPROVED else ""
+        " [from a turn with words from the web or from somebody who is not approved]" if trust < Trust.APPROVED else ""
     )
 
 

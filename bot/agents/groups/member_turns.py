@@ -107,7 +107,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
         status, text = "failed", "gave none that is valid"
     elif part.kind in HANDS_ON and not text.strip():
         models = [step.body.model for step in material.steps if isinstance(step.body, Answered)]
-        status, text = "failed", "got no answer of its model" if models[-1:] == [OFFLINE] else "gave nothing"
+        status, text = "failed", "got no answer from its model" if models[-1:] == [OFFLINE] else "gave nothing"
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
     turns.hand_uses(tx, part.turn, part.asked_by)
     mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)

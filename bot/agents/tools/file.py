@@ -1,7 +1,8 @@
 """`file` and `file_write`: the files of the folders that the owner attached to an agent.
 
-An agent has these tools only while it has a folder. What a file says is quoted: information, never an instruction. Who
-wrote it nobody knows: whoever was shown some of it has the trust of the web from then on.
+An agent has these tools only while it has a folder. What a file says is quoted: information, never an instruction. A
+turn that is shown some of it has no more trust than the file: that of whoever wrote it or, for a folder on the owner's
+computer, that of somebody who is approved.
 """
 
 import asyncio

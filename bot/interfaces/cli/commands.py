@@ -185,7 +185,7 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
 
 
 def _parameters(told: Sequence[Mapping[str, Any]]) -> list[click.Parameter]:
-    """A text in words takes all that stands there; which of it is the argument after it is decided by `_worded`."""
+    """A text takes all words of the line; `_worded` decides which of them are the argument after it."""
     positional = [each for each in told if each["positional"]]
     text = next((each for each in positional if each["words"]), None)
     if text is None or positional == [text]:

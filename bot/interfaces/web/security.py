@@ -53,7 +53,7 @@ class Attempts:
     _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
 
     def blocked(self, client: str) -> bool:
-        """Whether so many failed lately that no more are looked at."""
+        """Whether so many failed lately that a failure is answered with 429."""
         failed = self._failed.get(client)
         while failed and failed[0] < self.now() - _TRY_SECONDS:
             failed.popleft()

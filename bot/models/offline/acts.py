@@ -12,7 +12,7 @@ from bot.models.offline.text import LONGEST, date_words, queries
 from bot.models.offline.turn import Context, FailedError, Lines, Record, moment_of, number_of, read_record, text_of
 from sources.text import one_line
 
-_MOST_LISTED, _MOST_READ, _MOST_SAID, _MOST_ROWS, _MOST_DUE, _MOST_DELETED = 30, 50, 12, 40, 20, 20
+_MOST_LISTED, _MOST_READ, _MOST_SAID, _MOST_ROWS, _MOST_DUE = 30, 50, 12, 40, 20
 _LONGEST_LINE = 160
 _NAMED = 100
 """Characters of what somebody named that are said back."""
@@ -111,7 +111,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
     found = context.result("find", "search", query=wanted[0], domain="archival_memory", limit=50)
     meant = [hit for hit in context.records(found) if hit.kind == "entry" and hit.id not in context.turn.gone]
     meant = [hit for hit in meant if hit.id and names_all(question, read_fact(hit.text, language))]
-    own = [hit for hit in meant if hit.told_by(context.speaker)][:_MOST_DELETED]
+    own = [hit for hit in meant if hit.told_by(context.speaker)]
     context.turn.gone.update(hit.id for hit in own)
     drops = [
         context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)

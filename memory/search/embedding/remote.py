@@ -105,7 +105,7 @@ class RemoteEmbedder:
         try:
             rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
             numbers = [rows[number] for number in range(len(rows))]
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise EmbedderGarbage(f"{self.name} answered something that holds no vectors") from None
         if len(numbers) != wanted:
             raise EmbedderGarbage(f"{self.name} gave {len(numbers)} vectors for {wanted} texts")

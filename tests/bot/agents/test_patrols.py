@@ -405,7 +405,7 @@ async def test_without_a_language_model_it_says_which_tasks_are_due_once_and_tha
         for _ in range(4):
             await it.after(30)
         assert it.told() == [
-            "On patrol without a language model I could look at tasks alone, not at the rest of the checklist. These "
+            "On patrol without a language model, I could check only tasks, not the rest of the checklist. These "
             "are due:\n- pay the rent – today at 12:50"
         ]
 

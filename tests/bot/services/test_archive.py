@@ -96,9 +96,9 @@ async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: P
         assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
         left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
         assert again["not_taken"] == left
-        said = "Kept by Ada as stork. I already knew that; it is stronger now. It does not have "
+        said = "Kept by Ada as stork. I already knew that; it is stronger now. Not taken over: "
         words = await of.told("archival.add", text="The stork is back!", **anew)
-        assert words == f"{said}{left[0]}, {left[1]}."
+        assert words == f"{said}{left[0]}; {left[1]}."
 
 
 async def test_a_label_that_two_agents_use_is_not_guessed(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_what_is_added_is_kept_by_the_agent_that_answered_last(tmp_path: P
         assert (await of.add("The crane is back."))["agent"] == "Bee"
         await put_away(of, BEE)
         assert (await of.add("The heron is back."))["agent"] == "Ada"
-        with pytest.raises(UserError, match="The agent Bee is archived; `carina agent restore` restores it"):
+        with pytest.raises(UserError, match=r"Bee is archived\. At a terminal, `carina agent restore` restores it"):
             await of.add("The owl is back.", agent="Bee")
         await put_away(of, ADA)
         with pytest.raises(UserError, match="Every agent is archived"):

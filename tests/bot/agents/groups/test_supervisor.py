@@ -45,7 +45,7 @@ async def test_what_the_offline_model_says_for_a_member_is_no_result(tmp_path: P
         (text,) = service.platform.texts()
         assert await service.column("SELECT kind || ' ' || status FROM group_parts") == ["task failed"]
     assert "I read that" not in text
-    assert "got no answer of its model" in text
+    assert "got no answer from its model" in text
     assert text.endswith("False)")
 
 
