@@ -132,7 +132,8 @@ def _in_the_store(scenario: Scenario, case: Case, store: Store) -> list[str]:
     heard = store.all("SELECT * FROM inbox WHERE kind = 'message' OR source = 'approval'")
     inbox = [row for row in heard if row["external_id"] in said or row["source"] == "approval"]
     turns = {row["turn_id"] for row in inbox if row["turn_id"] is not None}
-    outbox = [row for row in store.all("SELECT * FROM outbox ORDER BY id") if row["turn_id"] in turns]
+    rows = store.all("SELECT * FROM outbox ORDER BY id")
+    outbox = [row for row in rows if row["turn_id"] in turns or row["key"].startswith("given_up/")]
     texts = [row for row in outbox if row["kind"] == "text"]
     wrong = []
     if [row["status"] for row in inbox] != [scenario.inbox] * (len(said) + (scenario.question is not None)):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import partial
 
+from bot.runtime.conversation import GIVEN_UP
 from tests.kill.ground import LATE, SOON, TOML, Restart
 from tests.kill.script import (
     Act,
@@ -248,9 +249,9 @@ TROUBLE = (
     _make(
         "given_up",
         points=frozenset({"turn.bury"}),
-        answer="",
+        answer=GIVEN_UP,
         toml=TOML + "[limits]\nattempts = 1\n",
-        variables={"KILL_TEST_STUMBLE": "1"},
+        variables={"KILL_TEST_STUMBLE": "1", "KILL_TEST_PAUSES": "0.1", "KILL_TEST_HEALTHY": "0.2 0.2"},
         restarts=ONLY_SOON,
         inbox="dead",
         notices=1,
