@@ -44,5 +44,6 @@ def _source(tool: str, arguments: str) -> str:
         given = json.loads(arguments or "{}")
     except ValueError:
         given = {}
-    found = next((given[each] for each in _NAMED if isinstance(given, dict) and given.get(each)), tool)
-    return one_line(str(found), _CHARACTERS) or "an earlier message"
+    found = next((given[each] for each in _NAMED if isinstance(given, dict) and given.get(each)), "")
+    named = one_line(str(found), _CHARACTERS).replace("“", "'").replace("”", "'")  # the model chose the words
+    return f"“{named}”" if named else tool or "an earlier message"

@@ -241,9 +241,8 @@ def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution
     if tool in consent:
         reason = f"the agent's rules want a yes before {tool}"
     elif turn.trust < caution.trusted:
-        reason = f"{tool} was called for somebody who is not trusted with it ({turn.trust.name.lower()})"
-        if source and turn.trust in (Trust.WEB, Trust.APPROVED):  # else somebody's trust is what is missing
-            reason = f"{tool} was called in a turn that uses {source}"
+        whose = f"in a turn that uses {source} and" if source else "for somebody who"
+        reason = f"{tool} was called {whose} is not trusted with it ({turn.trust.name.lower()})"
     elif caution.asks == "always":
         reason = f"{tool} is never called without a yes"
     elif caution.asks == "private" and turn.scope.audience != PUBLIC:

@@ -49,8 +49,8 @@ def test_sources_are_named_once_the_newest_first() -> None:
     done = CallDone("4", "file", "words", ok=True, data=None, trust=Trust.APPROVED)
     own = CallDone("5", "recall", "words", ok=True, data=None, trust=Trust.SYSTEM)
     steps = [Step(0, called, NOW), Step(1, done, NOW), Step(2, own, NOW)]
-    assert foreign_words(history, steps, ADA) == "text from papers/notes.md, https://a.example and 1 more"
-    assert foreign_words([], steps, ADA) == "text from papers/notes.md"
+    assert foreign_words(history, steps, ADA) == "text from “papers/notes.md”, “https://a.example” and 1 more"
+    assert foreign_words([], steps, ADA) == "text from “papers/notes.md”"
     assert foreign_words(history, steps, ADA, exact=False) == "text from file, web_fetch and 1 more"
     assert foreign_words(history, [], BEA) == ""
     broken = [Step(0, Answered("", (ToolCall("4", "file", "{"),)), NOW), steps[1]]
