@@ -1,7 +1,9 @@
 """The task that gives a constellation's rows their vectors, in the background and never in the way of an answer.
 
-It takes what is queued, the newest first, in small batches, and rests three quarters of the time while anybody is being
-answered. What fails is tried again after a pause that grows; what is written meanwhile waits in the queue, on disk.
+It waits until nothing was written for a moment, so that no answer pays for it and texts are embedded together. It takes
+what is queued, the newest first, in batches. Where it is never quiet it begins after half a minute all the same, and
+rests three quarters of the time. What fails is tried again after a pause that grows; what is written meanwhile waits in
+the queue, on disk.
 """
 
 import asyncio
@@ -49,8 +51,9 @@ _BATCH_TEXTS = 16
 _BATCH_ROWS = 16  # of each kind that are looked at
 _SECONDS = 60.0  # for one batch
 _CLEAR_ROWS = 500
-_SETTLE = 1.0  # seconds after a write: whoever wrote goes on first, and a burst is embedded together
-_AT_FIRST = 3.0  # so many of those after a start: connecting comes first, and a one-line chat needs no vectors
+_SETTLE = 2.0  # seconds without a write: whoever wrote goes on first, and a burst is embedded together
+_MOST_SETTLES = 15  # so many of those are waited for while there are writes all the time
+_AT_FIRST = 1.5  # so many of those after a start: connecting comes first, and a one-line chat needs no vectors
 _SHARE_BUSY = 3.0  # rest for each second of work while somebody is being answered
 _STORE_PAUSE = 30.0  # after a write that the disk did not take
 
@@ -110,13 +113,30 @@ class Embedding:
             _log.info("no_embedder", reason=self.unusable)
             return
         await asyncio.sleep(_AT_FIRST * self.settle)
+        quiet = True
         while True:
             self.database.committed.clear()
             pause = await self._step(self.database, self.embedder, busy)
             if pause is None:
                 await self.database.committed.wait()
-                pause = self.settle
-            await asyncio.sleep(pause)
+            if pause is None or (quiet and busy()):
+                quiet = await self._quiet(busy)
+            else:
+                await asyncio.sleep(pause)
+
+    async def _quiet(self, busy: Callable[[], bool]) -> bool:
+        """Wait until nothing is written and nobody answered for a while; False when it took too long for that."""
+        loop = asyncio.get_running_loop()
+        latest = loop.time() + _MOST_SETTLES * self.settle
+        while loop.time() < latest:
+            self.database.committed.clear()
+            try:
+                async with asyncio.timeout(self.settle):
+                    await self.database.committed.wait()
+            except TimeoutError:
+                if not busy():
+                    return True
+        return False
 
     async def _step(self, file: Database, embedder: GuardedEmbedder, busy: Callable[[], bool]) -> float | None:
         """Embed one batch; seconds to rest after it, None when nothing is left to do."""

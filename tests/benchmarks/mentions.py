@@ -1,6 +1,7 @@
 """A mention in Discord to its answer over real sockets, beside a bare discord.py bot in the same run.
 
-The model takes no time. Processor time is that of the bot's process alone, its threads included.
+The model takes no time. Processor time is that of the bot's process alone, its threads included. Vectors of what was
+said are made once nothing was written for two seconds, which is after the mentions here: that stands apart, as "later".
 """
 
 import asyncio
@@ -47,6 +48,7 @@ _FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
 )
 _WARM, _COUNT, _PAUSE = 5, 60, 0.02
 _UNTIL_LOADED = 8  # seconds: by then the embedder has begun with what waits for it
+_LATER, _MOST_LATER = 4, 40  # seconds without work that end what is done later, and the most that it is waited for
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -56,6 +58,7 @@ class _Series:
 
     waits: list[list[float]] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
+    later: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
     second: list[float] = field(default_factory=list)
     identify_cpu: list[float] = field(default_factory=list)
@@ -163,7 +166,20 @@ async def _measure(
     series.waits.append([await ask(number) for number in range(count)])
     series.busy.append(1000 * (_cpu(process.pid) - before) / count)
     series.answered.append(resident_mib(process.pid)["VmRSS"])
+    series.later.append(1000 * await _afterwards(process.pid) / (count + _WARM))
     draining.cancel()
+
+
+async def _afterwards(pid: int) -> float:
+    """Seconds of processor time that a process takes until it is at rest."""
+    begin, rests, before = _cpu(pid), 0, _cpu(pid)
+    for _ in range(_MOST_LATER):
+        await asyncio.sleep(1)
+        rests = rests + 1 if (now := _cpu(pid)) - before < 2 / _TICKS else 0
+        before = now
+        if rests == _LATER:
+            break
+    return before - begin
 
 
 async def _drained(process: asyncio.subprocess.Process) -> None:
@@ -197,7 +213,7 @@ def run(options: Options) -> Report:
     return report
 
 
-_COLUMNS = ("bot", "p50 ms", "p95 ms", "CPU ms", "first ms", "IDENTIFY CPU s", "connected s", "idle MiB", "used MiB")
+_COLUMNS = ("bot", "p50 ms", "p95 ms", "CPU ms", "later CPU ms", "first ms", "IDENTIFY CPU s", "connected s", "idle MiB", "used MiB")
 
 
 def _beside(values: tuple[float, ...], floor: tuple[float, ...]) -> tuple[float, ...]:
@@ -209,6 +225,7 @@ def _row(name: str, series: _Series) -> tuple[str | float, ...]:
         series.share(0.5),
         series.share(0.95),
         series.busy,
+        series.later,
         series.first,
         series.identify_cpu,
         series.connected,
