@@ -193,13 +193,10 @@ class TurnRunner:
         tools = self._deps.tools(material.agent)
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
-        # What only a model needs (memory, history) is read only now.
-        meaning = await self._deps.meaning(prompt.asked_words(material)) if material.remembers else None
-        gather = functools.partial(prompt.gather, material=material, meaning=meaning)
         specs = () if move.last else tools.specs()
 
         async def ask(*, compactable: bool) -> Ending:
-            _, found = await asyncio.gather(self._note_ran(material), self._db.read(gather))
+            _, found = await asyncio.gather(self._note_ran(material), self._gather(material))
             request = prompt.render(found, specs, last_step=move.last)
             request = replace(request, force_tool=move.force, compactable=compactable and bool(found.history))
             return await self._ask_within_budget(request, found)
@@ -210,6 +207,14 @@ class TurnRunner:
             compacted = await self._deps.shrink(self._db, material)
             _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
             return await ask(compactable=False)
+
+    async def _gather(self, material: PromptInputs) -> PromptInputs:
+        """Read what only a model needs: memory, history. Meanwhile what was asked is embedded, where that helps."""
+        gather = functools.partial(prompt.gather, material=material)
+        if not (words := prompt.reminders(material)):
+            return await self._db.read(lambda rows: prompt.remind(rows, gather(rows)))
+        found, meaning = await asyncio.gather(self._db.read(gather), self._deps.meaning(words))
+        return await self._db.read(functools.partial(prompt.remind, material=found, meaning=meaning))
 
     async def _ask_within_budget(self, request: Request, material: PromptInputs) -> Ending:
         """Ask the model as far as may be spent, and store what it answers."""

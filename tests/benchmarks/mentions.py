@@ -213,7 +213,18 @@ def run(options: Options) -> Report:
     return report
 
 
-_COLUMNS = ("bot", "p50 ms", "p95 ms", "CPU ms", "later CPU ms", "first ms", "IDENTIFY CPU s", "connected s", "idle MiB", "used MiB")
+_COLUMNS = (
+    "bot",
+    "p50 ms",
+    "p95 ms",
+    "CPU ms",
+    "later CPU ms",
+    "first ms",
+    "IDENTIFY CPU s",
+    "connected s",
+    "idle MiB",
+    "used MiB",
+)
 
 
 def _beside(values: tuple[float, ...], floor: tuple[float, ...]) -> tuple[float, ...]:

@@ -66,6 +66,7 @@ from memory.queue.steps import (
 from memory.queue.turns import Turn
 from memory.search.query import Nearness
 from memory.store.database import Rows
+from memory.store.fulltext import content_words
 from memory.store.ids import BlockId, MessageId
 from sources.text import flatten
 
@@ -173,20 +174,19 @@ def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
     return messages.last_used(rows, agent.id, tools, since, turn.scope)
 
 
-def asked_words(material: PromptInputs) -> str:
-    """What people said that the turn answers."""
-    return "\n".join(_said_to_us(material))
+def reminders(material: PromptInputs) -> str:
+    """What people said that may bring entries of the agent's to mind; empty where nothing can."""
+    if not material.remembers or is_patrol(material.turn.place):
+        return ""
+    return "\n".join(text for text in _said_to_us(material) if content_words(text))
 
 
 def _said_to_us(material: PromptInputs) -> list[str]:
     return [each.message.text for each in material.asked if each.message.role == "user" and each.message.text]
 
 
-def gather(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:
-    """Add what a model is shown beside that: blocks, the conversation, the place, and what comes to mind.
-
-    `meaning` is that of `asked_words`; without one only words are looked for.
-    """
+def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
+    """Add what a model is shown beside that: blocks, the conversation, the place."""
     turn = material.turn
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
@@ -216,9 +216,16 @@ def gather(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) 
     )
     if is_patrol(turn.place):  # what is left for the agent waits for people's turns; nothing comes to mind by itself
         return found
-    asking = _said_to_us(material)
-    reminded = recalled(rows, turn, material.agent.id, asking, history, meaning) if material.remembers else ()
-    return replace(found, around=around(rows, turn), recalled=tuple(reminded))
+    return replace(found, around=around(rows, turn))
+
+
+def remind(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:
+    """Add what comes to mind; `meaning` is that of `reminders`, without one only words are looked for."""
+    if not material.remembers or is_patrol(material.turn.place):
+        return material
+    asking, turn = _said_to_us(material), material.turn
+    found = recalled(rows, turn, material.agent.id, asking, material.history, meaning)
+    return replace(material, recalled=tuple(found))
 
 
 def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str]:

@@ -52,7 +52,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def running(folder: Path, settle: float = 0.0, **environ: str) -> AsyncIterator[tuple[Embedding, Database]]:
+async def running(folder: Path, **environ: str) -> AsyncIterator[tuple[Embedding, Database]]:
     """The task of one constellation, at work."""
     config = load_config({"CARINA_HOME": str(folder), **environ}, folder)
     async with Constellations.open(folder, utc_now) as constellations:
@@ -63,7 +63,7 @@ async def running(folder: Path, settle: float = 0.0, **environ: str) -> AsyncIte
             asyncio.TaskGroup() as tasks,
         ):
             made = shared.of(file)
-            made.settle = settle
+            made.settle = 0.0
             task = tasks.create_task(made.run(lambda: False))
             yield made, file
             task.cancel()
@@ -117,7 +117,8 @@ async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, ser
 async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_once(
     tmp_path: Path, server: EmbeddingServer
 ) -> None:
-    async with running(tmp_path, settle=0.3, **remote(server)) as (made, file):
+    async with running(tmp_path, **remote(server)) as (made, file):
+        made.settle = 0.3
         await said(file, "a")
         await all_done(made, file, 1)
         before = len(server.asked)
@@ -130,7 +131,8 @@ async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_on
 
 
 async def test_a_place_that_is_never_quiet_is_embedded_all_the_same(tmp_path: Path, server: EmbeddingServer) -> None:
-    async with running(tmp_path, settle=0.05, **remote(server)) as (made, file):
+    async with running(tmp_path, **remote(server)) as (made, file):
+        made.settle = 0.05
         await said(file, "a")
         await all_done(made, file, 1)
         async with asyncio.timeout(10):
