@@ -75,7 +75,7 @@ def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict
         sql = f"SELECT substr({at}, 1, 10) AS day, {what} AS n FROM {source} AND {at} >= ? GROUP BY 1"
         return {row["day"]: row["n"] or 0 for row in rows.all(sql, (since,))}
 
-    heard = count("count(*)", "inbox WHERE kind = 'message'", "received_at")
+    heard = count("count(*)", "messages WHERE role = 'user' AND person_id IS NOT NULL", "created_at")
     answered = count(
         "count(*)", "turns WHERE status = 'done' AND parent_id IS NULL AND person_id IS NOT NULL", "started_at"
     )

@@ -18,6 +18,7 @@ BENCHMARKS = {
     "edit": "edits",
     "past": "pasts",
     "flow": "flow",
+    "pages": "pages",
     "start": "starting",
     "constellations": "constellations",
     "search": "searching",

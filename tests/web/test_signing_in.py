@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
+from bot.interfaces.web.server import bind
 from memory.people import web_keys
 from memory.people.web_keys import KeyScope, Kind
 from memory.store.clock import utc_now
@@ -171,3 +172,18 @@ async def test_a_port_in_use_is_told_and_ends_nothing(tmp_path: Path) -> None:
 async def test_it_is_off_without_an_address(tmp_path: Path) -> None:
     async with site(tmp_path, '[web.server]\nlisten = ""', listens=False) as s:
         assert (await s.call("status"))["fronts"]["dashboard"] == "off ([web.server] listen is empty)"
+
+
+async def test_what_is_written_leaves_at_once() -> None:
+    """With Nagle's algorithm, an answer in two parts waits 40 ms for the other side."""
+    delays: asyncio.Queue[int] = asyncio.Queue()
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found: socket.socket = writer.get_extra_info("socket")
+        delays.put_nowait(found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    bound = bind("127.0.0.1:0")
+    async with await asyncio.start_server(serve, sock=bound):
+        await asyncio.open_connection(*bound.getsockname())
+        assert await delays.get()

@@ -200,7 +200,8 @@ def _told(event: TurnEvent) -> Writing | Doing | None:
 
 
 def _line(rows: Rows, message: Message) -> Line:
-    found = rows.one("SELECT external_id FROM outbox WHERE message_id = ? ORDER BY id DESC LIMIT 1", (message.id,))
+    sql = "SELECT external_id FROM outbox WHERE turn_id = ? AND message_id = ? ORDER BY id DESC LIMIT 1"
+    found = rows.one(sql, (message.batch, message.id))
     external = (found["external_id"] if found is not None else "") or ""
     mine = message.role == "user"
     identifier = (message.external_id or "") if mine else external
