@@ -5,6 +5,7 @@ The rows belong to the store of activity (`memory.activity`), which exports and 
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from memory import activity
 from memory.activity import IDLE, Kind, NewEvent
@@ -28,9 +29,15 @@ class Neighbour:
     did: str = ""
 
 
-def came(tx: Tx, turn: Turn, now: datetime) -> None:
-    """A turn of an agent begins: it is active for those who hear it, and was activated unless it was so already."""
-    row = _row(tx, turn.agent, turn.scope.audience)
+Seen: TypeAlias = tuple[datetime, bool]
+"""When an agent was active last, and whether it is still."""
+
+
+def came(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
+    """A turn of an agent begins: it is active for those who hear it, and was activated unless it was so already.
+
+    `row` is what `seen` says of them.
+    """
     if row is None or not row[1] or now - row[0] >= IDLE:
         if row is not None and row[1]:
             _gone(tx, turn.agent, turn.scope.audience, row[0] + IDLE)
@@ -72,12 +79,12 @@ def _gone(tx: Tx, agent: AgentId, audience: Audience, at: datetime) -> None:
     activity.note(tx, event, at)
 
 
-def last_active(rows: Rows, agent: AgentId, scope: Scope) -> datetime | None:
-    """When an agent had its last turn, of those that the scope may know."""
+def seen(rows: Rows, agent: AgentId, scope: Scope) -> dict[Audience, Seen]:
+    """When an agent had its last turn, for each audience of those that the scope may know."""
     condition, parameters = scope.sql("audience")
-    sql = f"SELECT max(last_active) AS at FROM agent_presence WHERE agent_id = ? AND {condition}"
-    row = rows.one(sql, (agent, *parameters))
-    return None if row is None or row["at"] is None else from_text(row["at"])
+    sql = f"SELECT audience, last_active, active FROM agent_presence WHERE agent_id = ? AND {condition}"
+    found = rows.all(sql, (agent, *parameters))
+    return {Audience(row["audience"]): (from_text(row["last_active"]), bool(row["active"])) for row in found}
 
 
 def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbour]:
@@ -93,9 +100,3 @@ def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbour]:
 
 
 _neighbour = RowMapper(Neighbour, last_active="at")
-
-
-def _row(rows: Rows, agent: AgentId, audience: Audience) -> tuple[datetime, bool] | None:
-    sql = "SELECT last_active, active FROM agent_presence WHERE agent_id = ? AND audience = ?"
-    row = rows.one(sql, (agent, audience))
-    return None if row is None else (from_text(row["last_active"]), bool(row["active"]))

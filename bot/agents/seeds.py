@@ -16,7 +16,7 @@ from memory.blocks.schemas import TEXT, dump_schema, parse_schema
 from memory.blocks.templates import described
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.store.database import Tx
-from memory.store.ids import AgentId, PersonId, new_id
+from memory.store.ids import AgentId, BlockId, PersonId, new_id
 
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
@@ -39,15 +39,26 @@ def new_agent_id() -> AgentId:
     return AgentId(new_id("agt"))
 
 
-def ensure_blocks(tx: Tx, agent: Agent, audience: Audience, person: PersonId | None, now: datetime) -> None:
-    """Make the agent's and the constellation's blocks that exist once for each audience for this one, where missing."""
+def ensure_blocks(
+    tx: Tx,
+    agent: Agent,
+    audience: Audience,
+    person: PersonId | None,
+    now: datetime,
+    brought: Sequence[NewBlock] = (),
+) -> tuple[BlockId, ...]:
+    """Make the agent's and the constellation's blocks that exist once for each audience for this one, where missing,
+    and bring what a notification `brought` up to date; gives the ids of those, each once, in order."""
     about = person if audience.startswith("person:") else None
-    for common in configured.configured(tx):
-        if common.seed["audience"] == "each":
-            configured.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience, about), now)
-    for seed in agent.config.get("blocks", ()):
-        if seed["audience"] == "each":
-            blocks.ensure_block(tx, new_block(agent.id, seed, audience, about), SYSTEM, now)
+    common = [each for each in configured.configured(tx) if each.seed["audience"] == "each"]
+    own = [seed for seed in agent.config.get("blocks", ()) if seed["audience"] == "each"]
+    wanted = [new_block(CONSTELLATION_OWNER, each.seed, audience, about) for each in common]
+    wanted += [new_block(agent.id, seed, audience, about) for seed in own]
+    made = blocks.ensure_blocks(tx, agent.id, audience, [*wanted, *brought], now)
+    for each, (block, new) in zip(common, made, strict=False):
+        if new:
+            configured.give_rights(tx, each, block, now)
+    return tuple(dict.fromkeys(block.id for block, _ in made[len(wanted) :]))
 
 
 def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about: PersonId | None = None) -> NewBlock:

@@ -6,38 +6,33 @@ inbox rows and tried again, later, and at last given up with a word to the owner
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
 import structlog
 
-from bot.agents import events, turn_log
+from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS
 from bot.agents.context import recovery
-from bot.agents.context.working_blocks import reference_blocks
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.similarity import likeness, may_compare
-from bot.agents.groups.speaker import beginning
-from bot.agents.groups.team import Team, team
+from bot.agents.groups.team import team
 from bot.agents.notices import Notices
-from bot.agents.patrols import is_patrol, waits_until
-from bot.agents.permissions import broker
+from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
-from bot.agents.seeds import ensure_blocks
-from bot.agents.turn import Standing, run_part, standing
+from bot.agents.turn import run_part
 from bot.agents.turn_control import TurnControl
 from bot.runtime.parked import unattended
-from memory import agents, groups, presence
-from memory.people.audience import OWNER, Scope, Trust
+from bot.runtime.turn_start import Begun, begin_turn
+from memory import groups
+from memory.people.audience import OWNER, Scope
 from memory.people.display_names import place_named
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue import attempts as tries
 from memory.queue.inbox import InRow
 from memory.queue.outbox import PressButtons, TextDetail
-from memory.queue.payloads import PAYLOAD
-from memory.queue.turns import Turn
 from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
@@ -91,14 +86,6 @@ class _Ahead:
     compare: bool
     listening: TurnId | None
     """The turn of a member who has still to listen, where nobody waits for an answer."""
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """A turn to run, and how it stood when it was begun, if it was begun just now and one agent answers."""
-
-    turn: TurnId
-    seen: Standing | None = None
 
 
 class ConversationWorker:
@@ -231,7 +218,7 @@ class ConversationWorker:
         except TimeoutError:
             return
 
-    async def _begin(self, head: InRow, *, compare: bool) -> _Begun | None:
+    async def _begin(self, head: InRow, *, compare: bool) -> Begun | None:
         """Make a turn of the waiting rows, or take up the one that was begun before; None when it cannot be."""
         turn = head.turn
         try:
@@ -258,7 +245,7 @@ class ConversationWorker:
             await self._failed(turn, self._words(error))
             return None
 
-    async def _take_up(self, head: InRow, turn: TurnId) -> _Begun | None:
+    async def _take_up(self, head: InRow, turn: TurnId) -> Begun | None:
         """Go on with a turn that was begun before; None when it is given up, or its rows were taken apart."""
         error_text = head.last_error or "the service died at every try"
         counted = self._counted == turn
@@ -275,7 +262,7 @@ class ConversationWorker:
             _ATTEMPT, lambda tx: self._attempt(tx, head, turn, "" if counted else error_text)
         )
         self._counted = None
-        return _Begun(turn) if goes_on else None
+        return Begun(turn) if goes_on else None
 
     def _attempt(self, tx: Tx, head: InRow, turn: TurnId, error: str) -> bool:
         """Count another try at a turn, `error` being what became of the one before; without one it was none.
@@ -292,13 +279,12 @@ class ConversationWorker:
         recovery.take_up(tx, turn, now)
         return True
 
-    def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> _Begun | None:
+    def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> Begun | None:
         """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
-        now, fresh = self._deps.clock(), inbox.get(tx, head.id)
-        if fresh is None or fresh.status is not inbox.Status.RECEIVED:
+        now, waiting = self._deps.clock(), inbox.unclaimed(tx, head)
+        if not waiting:
             return None  # taken back, or its person erased, since it was looked at
-        more = [] if head.alone else inbox.joinable(tx, head)
-        rows = [head, *(row for row in more if not isinstance(row.payload, Unreadable))]
+        rows = [row for row in waiting if row.id == head.id or not isinstance(row.payload, Unreadable)]
         if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
             inbox.put_off(tx, head.id, until)
             return None
@@ -308,8 +294,7 @@ class ConversationWorker:
         found = team(tx, self._group)
         if unattended(tx, rows, found, self._notices, now):
             return None
-        turn, conducted = begin_turn(tx, rows, found, now, near)
-        return _Begun(turn, None if conducted else standing(tx, turn, self._deps.limits.max_steps))
+        return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 
     async def _not_begun(self, head: InRow, error: str) -> None:
         """No turn could even be made of a row: it is tried like any other failure."""
@@ -333,11 +318,11 @@ class ConversationWorker:
         waits = self._patience.waits
         return waits[min(attempts, len(waits)) - 1]
 
-    async def _try(self, begun: _Begun) -> None:
+    async def _try(self, begun: Begun) -> None:
         """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
         turn, control = begun.turn, TurnControl(self._added, streams=self._patience.streams)
         self._control, self._turn = control, turn
-        control.stopping = self._stopping
+        control.stopping, control.ran = self._stopping, begun.ran
         self._deps.watch(events.Started(turn, self._place))
         try:
             if not await run_turn(self._db, self._deps, turn, control, begun.seen):
@@ -451,50 +436,3 @@ def _waits(rows: Rows, row: InRow) -> bool:
     """Whether a row is still to be answered, at whatever time."""
     now = inbox.get(rows, row.id)
     return now is not None and now.status is inbox.Status.RECEIVED
-
-
-def begin_turn(tx: Tx, rows: list[InRow], found: Team, now: datetime, near: Mapping[str, float]) -> tuple[TurnId, bool]:
-    """Give the waiting rows of one speaker to a new turn of an agent of the group, with the blocks they refer to.
-
-    `near` is how like the words are to what members know (`bot.agents.groups.similarity`). Gives also whether the
-    group's pattern makes the answer. Raises RowUnreadable.
-    """
-    head = rows[0]
-    PAYLOAD.require(head.payload)
-    identifier = turns.new_turn_id()
-    begun = beginning(tx, rows, found, identifier, now, near)
-    decided = broker.decided(tx, head)
-    place = inbox.place(tx, head.place)
-    within = frozenset(place.within) if place is not None else frozenset()
-    turn = Turn(
-        id=identifier,
-        agent=begun.plan.agent if decided is None else decided.agent,
-        group=begun.team.group.id,
-        place=head.place,
-        person=head.person,
-        scope=Scope(head.audience, within),
-        trust=Trust.SYSTEM,
-        blocks=(),
-        restarts=0,
-        started_at=now,
-    )
-    turn = replace(turn, away_since=presence.last_active(tx, turn.agent, turn.scope))
-    agent = found.agents.get(turn.agent) or agents.agent(tx, turn.agent)
-    ensure_blocks(tx, agent, turn.scope.audience, turn.person, now)
-    asking = turns.get(tx, decided.turn) if decided is not None else None
-    turn = replace(turn, blocks=asking.blocks if asking is not None else reference_blocks(tx, turn, rows, now))
-    turns.begin(tx, turn)
-    inbox.claim(tx, rows, turn.id)
-    tries.count_attempt(tx, turn.id)
-    turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], now)
-    if not is_patrol(turn.place):  # who goes on patrol is away from people all the same
-        presence.came(tx, turn, now)
-        turn_log.note_asked(tx, turn, rows, now)
-    if decided is not None:
-        broker.resume(tx, turn, decided, now)
-    else:
-        begun.keep(tx, turn, now)
-    for wrote in agent_messages.wrote(tx, turn.id) if head.source == agent_messages.SOURCE else ():
-        turns.hand_uses(tx, wrote, turn.id)
-    agents.set_group(tx, head.place, begun.team.group.id)
-    return turn.id, decided is None and not begun.alone and begun.plan.conducted

@@ -21,6 +21,7 @@ from memory.blocks.lifecycle import change_block as change_block
 from memory.blocks.lifecycle import create_block as create_block
 from memory.blocks.lifecycle import delete_block as delete_block
 from memory.blocks.lifecycle import ensure_block as ensure_block
+from memory.blocks.lifecycle import ensure_blocks as ensure_blocks
 from memory.blocks.lifecycle import load_block as load_block
 from memory.blocks.lifecycle import pin_block as pin_block
 from memory.blocks.lifecycle import restore_block as restore_block

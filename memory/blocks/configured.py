@@ -8,7 +8,6 @@ from typing import Any
 
 from memory import blocks
 from memory.blocks import CONSTELLATION_OWNER, Block, NewBlock, Permission
-from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import own_block
 from memory.blocks.shares import share_block
 from memory.people.audience import Audience
@@ -49,10 +48,9 @@ def configure(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
 
 def ensure(tx: Tx, common: Common, new: NewBlock, now: datetime) -> None:
     """Make one for one audience where it is missing, with its permissions; one that stands keeps what it has."""
-    there = own_block(tx, CONSTELLATION_OWNER, new.label, new.audience)
-    block = blocks.ensure_block(tx, new, SYSTEM, now)
-    if there is None:
-        _give_rights(tx, common, block, now)
+    ((block, made),) = blocks.ensure_blocks(tx, CONSTELLATION_OWNER, new.audience, [new], now)
+    if made:
+        give_rights(tx, common, block, now)
 
 
 def _rights(common: Common) -> tuple[str, dict[AgentId, str]]:
@@ -67,9 +65,10 @@ def _renew_rights(tx: Tx, common: Common, now: datetime) -> None:
     for row in tx.all(f"SELECT audience FROM memory_blocks WHERE {_STANDING}", named):
         block = own_block(tx, CONSTELLATION_OWNER, common.label, Audience(row["audience"]))
         if block is not None:
-            _give_rights(tx, common, block, now)
+            give_rights(tx, common, block, now)
 
 
-def _give_rights(tx: Tx, common: Common, block: Block, now: datetime) -> None:
+def give_rights(tx: Tx, common: Common, block: Block, now: datetime) -> None:
+    """Share a new one with the agents that it is for."""
     for agent, permission in common.permissions.items():
         share_block(tx, block, agent, Permission(permission), now)

@@ -1,5 +1,6 @@
 """Making a block, and what happens to it as a whole: in and out of context, pinned, taken away."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -7,9 +8,9 @@ from functools import partial
 import regex
 
 from memory.blocks import containers
-from memory.blocks.document import Stamp, Writer
+from memory.blocks.document import SYSTEM, Stamp, Writer
 from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
-from memory.blocks.lookup import block_by_id, own_block
+from memory.blocks.lookup import block_by_id, own_block, own_blocks
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock
 from memory.blocks.rights import Operation
 from memory.blocks.rows import WarmBlocks
@@ -74,6 +75,20 @@ def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block
         (spec.profile, spec.description, search, to_text(now), found.id),
     )
     return block_by_id(tx, spec.owner, found.id)
+
+
+def ensure_blocks(
+    tx: Tx, agent: AgentId, audience: Audience, specs: Sequence[NewBlock], now: datetime
+) -> list[tuple[Block, bool]]:
+    """The same of several for one audience, of an agent and of the constellation; with each whether it was made."""
+    known = own_blocks(tx, agent, (spec.label for spec in specs), audience) if specs else {}
+    found = []
+    for spec in specs:
+        before = known.get((spec.owner, spec.label))
+        if before is None or (before.profile, before.description) != (spec.profile, spec.description):
+            known[spec.owner, spec.label] = ensure_block(tx, spec, SYSTEM, now)
+        found.append((known[spec.owner, spec.label], before is None))
+    return found
 
 
 def _require_sound(new: NewBlock) -> None:

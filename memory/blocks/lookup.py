@@ -1,6 +1,7 @@
 """Which blocks an agent sees in a scope, and which one a label means."""
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterable
 
 from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Block, BlockType
 from memory.blocks.rights import Permission
@@ -111,6 +112,15 @@ def _select(rows: Rows, agent: AgentId, where: str, parameters: tuple[str, ...])
 def own_block(rows: Rows, owner: AgentId, label: str, audience: Audience) -> Block | None:
     found = _select(rows, owner, "b.agent_id = ? AND b.label = ? AND b.audience = ?", (owner, label, audience))
     return found[0] if found else None
+
+
+def own_blocks(
+    rows: Rows, agent: AgentId, labels: Iterable[str], audience: Audience
+) -> dict[tuple[AgentId, str], Block]:
+    """The agent's blocks and the constellation's of these labels and this audience, by owner and label."""
+    where = "b.agent_id IN (?, '_constellation_') AND b.audience = ? AND b.label IN (SELECT value FROM json_each(?))"
+    found = _select(rows, agent, where, (agent, audience, json.dumps(list(labels))))
+    return {(block.owner, block.label): block for block in found}
 
 
 def block_by_id(rows: Rows, agent: AgentId, block: BlockId) -> Block:

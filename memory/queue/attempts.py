@@ -1,14 +1,27 @@
 """Tries at the rows of a turn, and when they are given up.
 
-A try is counted when it begins, so that a death in it counts; one that ended with the process before a model or a tool
-was asked is taken back when the next begins, and counted as a start. Pauses between tries grow, whatever ended them.
+A try is counted when it begins, so that a death in it counts. From the second on, one that ended with the process
+before a model or a tool was asked is taken back when the next begins, and counted as a start. Pauses between tries
+grow, whatever ended them.
 """
 
+import json
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from memory.queue.inbox import OVER_LIMIT, InRow
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import InboxId, TurnId
+
+
+def begin(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, ran: bool) -> None:
+    """Give rows to a new turn, whose first try begins; `ran`: it comes to a model call at once."""
+    sql = """UPDATE inbox SET status = 'claimed', turn_id = :turn, last_error = nullif(last_error, :over),
+               attempts = attempts + 1, ran = iif(:ran, 1, ran), starts = iif(:ran, 0, starts),
+               next_attempt_at = iif(:ran, NULL, next_attempt_at)
+             WHERE id IN (SELECT value FROM json_each(:rows))"""
+    tx.run(sql, {"turn": turn, "over": OVER_LIMIT, "ran": int(ran), "rows": json.dumps([row.id for row in rows])})
 
 
 def count_attempt(tx: Tx, turn: TurnId) -> int:

@@ -119,7 +119,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         return None
     if not about_other:  # a deletion may know less of its place than the message did
         note_place(tx, arrival, now)
-    identifier = InboxId(snowflakes.next())
+    identifier, message = InboxId(snowflakes.next()), MessageId(snowflakes.next())
     waiting = arrival.group is not None and not about_other
     values: dict[str, Value] = {
         "id": identifier,
@@ -129,6 +129,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         "place_id": arrival.place.id,
         "person_id": arrival.person,
         "group_id": arrival.group if waiting else None,
+        "message_id": None if about_other else message,
         "payload": PAYLOAD.dump(arrival.payload if waiting else Brought()),
         "audience": arrival.place.audience,
         "status": Status.RECEIVED if waiting else Status.DONE,
@@ -138,7 +139,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
     }
     if not tx.insert("inbox", values, ignore=True):
         return None
-    turn = _apply(tx, arrival, identifier, now)
+    turn = _apply(tx, arrival, (identifier, message), now)
     return Accepted(identifier, arrival.place.id, arrival.group if waiting else None, turn)
 
 
@@ -159,7 +160,7 @@ def _apply_edit(tx: Tx, arrival: Arrival) -> TurnId | None:
     return running
 
 
-def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> TurnId | None:
+def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: datetime) -> TurnId | None:
     match arrival.kind:
         case "edit":
             return _apply_edit(tx, arrival)
@@ -168,6 +169,7 @@ def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> Turn
         case _:
             if arrival.person is not None:
                 unshown.note(tx, arrival.person, unshown.Why.LABEL, now, holds=arrival.unshown)
+            identifier, new = stored
             message = messages.add_heard(
                 tx,
                 messages.Heard(
@@ -181,8 +183,10 @@ def _apply(tx: Tx, arrival: Arrival, identifier: InboxId, now: datetime) -> Turn
                     trust=arrival.trust,
                     at=arrival.at,
                 ),
+                new,
             )
-            tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
+            if message != new:  # it was known already
+                tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
             return None
 
 
@@ -290,6 +294,16 @@ def joinable(rows: Rows, first: InRow) -> list[InRow]:
              AND status = 'received' AND status IN ('received', 'claimed') AND alone = 0 AND id > ?
              ORDER BY id LIMIT 50"""  # the double condition is what the partial index asks for
     return [_row(row) for row in rows.all(sql, (first.place, first.group, first.person, first.audience, first.id))]
+
+
+def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
+    """A row and what is answered together with it, as they are now, in order; empty where it is taken or gone."""
+    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
+             AND status = 'received' AND status IN ('received', 'claimed') AND (id = ? OR (alone = 0 AND id > ?))
+             ORDER BY id LIMIT ?"""
+    who = (first.place, first.group, first.person, first.audience)
+    found = [_row(row) for row in rows.all(sql, (*who, first.id, first.id, 1 if first.alone else 51))]
+    return found if found and found[0].id == first.id else []
 
 
 def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:

@@ -109,9 +109,10 @@ def of_id(rows: Rows, identifier: MessageId) -> Message | None:
     return None if row is None else to_message(row)
 
 
-def add_heard(tx: Tx, heard: Heard) -> MessageId:
-    """Store a person's message; one that is known by its source and external id is left as it is."""
-    message = MessageId(snowflakes.next())
+def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
+    """Store a person's message, as `new` where that is given; one that is known by its source and external id is left
+    as it is."""
+    message = MessageId(snowflakes.next()) if new is None else new
     text, speaker = storable(heard.text), storable(heard.speaker)
     values: dict[str, Value] = {
         "id": message,

@@ -117,10 +117,15 @@ def _next_step(rows: Rows, turn: Turn) -> int:
 def add_step(tx: Tx, turn: Turn, body: StepBody, now: datetime) -> int:
     """Append a step; gives its number, from 1. Raises TurnMoved."""
     seq = _next_step(tx, turn)
+    put_step(tx, turn, seq, body, now)
+    return seq
+
+
+def put_step(tx: Tx, turn: Turn, seq: int, body: StepBody, now: datetime) -> None:
+    """Write a step of that number down, where it is known to be the next."""
     kind, text = step_bodies.dump(body)
     values: dict[str, Value] = {"turn_id": turn.id, "seq": seq, "kind": kind, "body": text}
     tx.insert("turn_steps", {**values, "audience": turn.scope.audience, "at": to_text(now)})
-    return seq
 
 
 def has_result(rows: Rows, turn: Turn, call: str) -> bool:

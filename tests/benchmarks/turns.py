@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from bot.agents import turn as bot_turn
 from bot.agents.context import prompt
 from bot.agents.tools.base import Toolset
-from bot.runtime import conversation
+from bot.runtime import conversation, turn_start
 from memory import blocks
 from memory.blocks import BlockType, NewBlock
 from memory.blocks.document import SYSTEM
@@ -87,8 +87,7 @@ def fill_messages(
 def _watched(spans: Spans) -> Iterator[None]:
     places = [
         (conversation, "begin_turn", "begin"),
-        (conversation, "ensure_blocks", "begin:ensure"),
-        (conversation, "reference_blocks", "begin:reference"),
+        (turn_start, "ensure_blocks", "begin:ensure"),
         (prompt, "gather", "gather"),
         (prompt, "_history", "gather:history"),
         (bot_turn, "arrivals", "arrivals"),
@@ -161,8 +160,7 @@ def _breakdown(spans: Spans) -> tuple[tuple[str, float, float], ...]:
         spans.row("accept: durable write of the notification", "inbox.accept"),
         spans.row("begin: whole write", "turn.begin"),
         spans.row("  · ensure blocks", "begin:ensure"),
-        spans.row("  · reference blocks", "begin:reference"),
-        spans.rest("  · rest of the unit", "begin", "begin:ensure", "begin:reference"),
+        spans.rest("  · rest of the unit", "begin", "begin:ensure"),
         spans.rest("  · BEGIN and COMMIT", "turn.begin:commit", "turn.begin:units"),
         spans.rest("  · to the thread and back", "turn.begin", "turn.begin:commit"),
         spans.row("gather: all looks", "gather"),

@@ -194,7 +194,7 @@ def asked(tx: Tx, turn: Turn) -> None:
 
 def arranged(tx: Tx, turn: Turn) -> None:
     """What agents arranged and kept in short of her words, alone with her and in the hall."""
-    presence.came(tx, turn, NOON)
+    presence.came(tx, turn, None, NOON)
     activity.note_received(tx, turn, [], NOON)
     for scope in (turn.scope, Scope(GUILD)):
         by = By(scope, Trust.APPROVED, NOON, STAR, ANN, turn.place, turn.id)

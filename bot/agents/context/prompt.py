@@ -137,16 +137,29 @@ class PromptInputs:
 
 def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
     """Read how the turn stands: what it answers and has done, without memory and history. Raises RowUnreadable."""
-    stored = turns.steps(rows, turn.id)
     part = None if turn.parent is None else groups.part(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
+    asked = messages.by_ids(rows, [row.message for row in claimed if row.message], turn.scope)
+    return inputs(rows, turn, agent, Told(claimed, asked, turns.steps(rows, turn.id), part))
+
+
+@dataclass(frozen=True)
+class Told:
+    """The rows that a turn stands on: what it answers, what it has done, and what it is to do in its group."""
+
+    claimed: Sequence[InRow]
+    asked: Sequence[messages.Message]
+    steps: Sequence[Step]
+    part: Part | None = None
+
+
+def inputs(rows: Rows, turn: Turn, agent: Agent, told: Told) -> PromptInputs:
+    """The same where those rows were just read or written."""
+    claimed, stored, part = told.claimed, told.steps, told.part
     payloads: dict[MessageId, Payload] = {
         row.message: PAYLOAD.require(row.payload) for row in claimed if row.message is not None
     }
-    asked = [
-        Asked(message, payloads.get(message.id, Brought()))
-        for message in messages.by_ids(rows, [row.message for row in claimed if row.message], turn.scope)
-    ]
+    asked = [Asked(message, payloads.get(message.id, Brought())) for message in told.asked]
     for position, each in enumerate(asked):
         if isinstance(each.payload, Edited):
             found = messages.by_ids(rows, [each.payload.edited], turn.scope)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from bot.agents.groups.selectors import Candidate
 from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor, Table, Voting, stored
 from memory import agents, groups
-from memory.agents import Agent, Group
+from memory.agents import Agent, Group, Membership
 from memory.groups import Part
 from memory.queue.turns import Turn
 from memory.store.database import Rows
@@ -61,6 +61,13 @@ class Team:
             case _:
                 return _SECONDS
 
+    def acting(self, agent_id: AgentId) -> Agent:
+        """A member as it answers people; see `acting`."""
+        member = next(each for each in self.group.members if each.agent == agent_id)
+        stands = Membership(member.role, member.model, self.group.pattern, several=len(self.speakers) > 1)
+        leads = member.role == "supervisor" or self.leader == agent_id
+        return _as_member(self.agents[agent_id], stands, leads=leads)
+
     def able(self, agent: str) -> bool:
         """Whether that member can be asked now."""
         return any(each.agent == agent for each in self.candidates)
@@ -96,16 +103,23 @@ def acting(rows: Rows, turn: Turn) -> Agent:
     member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
     if member is None or turn.group is None:
         return agent
-    shows = {"show_name": agent.name} if member.several else {}
-    agent = replace(agent, model=member.model or agent.model, config={**agent.config, **shows})
     part = None if turn.parent is None else groups.part(rows, turn.id)
     if part is not None and part.kind in _ASKED_BY_TOOL:
         tool = _ASKED_BY_TOOL[part.kind]
         rules = ({"rule": "required_before_exit", "tool": tool}, {"rule": "exit_loop", "tool": tool})
-        return replace(agent, tools=(tool,), rules=rules)
+        return replace(_as_member(agent, member), tools=(tool,), rules=rules)
+    leads = member.role == "supervisor"
+    if member.pattern == "supervisor" and not leads and member.role != "observer":
+        leads = team(rows, turn.group).leader == agent.id
+    return _as_member(agent, member, leads=leads)
+
+
+def _as_member(agent: Agent, member: Membership, *, leads: bool = False) -> Agent:
+    shows = {"show_name": agent.name} if member.several else {}
+    agent = replace(agent, model=member.model or agent.model, config={**agent.config, **shows})
     if member.role == "observer":  # in a part, and after a decision about what it asked for there
         return replace(agent, tools=tuple(tool for tool in agent.tools if tool != _SPEAKS))
-    if member.pattern == "supervisor" and (member.role == "supervisor" or team(rows, turn.group).leader == agent.id):
+    if member.pattern == "supervisor" and leads:
         return replace(agent, tools=(*agent.tools, DELEGATE))
     return agent
 

@@ -319,7 +319,7 @@ async def damaging(service: Service, what: str, then: str) -> None:
 async def test_a_row_that_cannot_be_read_is_given_up_alone(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(ScriptedModel(says("Yes.")), patience=AT_ONCE)) as service:
         damaged = "UPDATE inbox SET payload = '{\"status\": \"sung\"}' WHERE external_id = '1'"
-        await damaging(service, "UPDATE OF message_id ON inbox", damaged)
+        await damaging(service, "INSERT ON inbox", damaged)
         await service.heard(said("one", 1), said("two", 2, speaker=BOB))
         assert await states(service) == ["dead", "done"]
         assert service.platform.texts() == [GIVEN_UP, "Yes."]
