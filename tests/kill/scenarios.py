@@ -94,9 +94,7 @@ class Scenario:
 
 LONG = words("the bicycle", 5_000)
 NAMED = TOML + "show_names = true\n"
-SPINE = frozenset(
-    ["inbox.accept", "turn.begin", "turn.ran", "model.complete", "turn.answer", "outbox.sending", "outbox.sent"]
-)
+SPINE = frozenset(["inbox.accept", "turn.begin", "model.complete", "turn.answer", "outbox.sending", "outbox.sent"])
 ONLY_SOON = (SOON,)
 
 _make = partial(Scenario, act=ask, rule=always(LONG), answer=LONG)
@@ -195,7 +193,7 @@ CHANGES = (
 AGAIN = (
     _make(
         "taken_up_again",
-        points=frozenset({"turn.attempt"}),
+        points=frozenset({"turn.attempt", "turn.ran"}),
         from_start=True,
         earlier=(("turn.answer:before", SOON),),
         restarts=ONLY_SOON,
