@@ -13,7 +13,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memory.people.audience import Audience
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, new_id
@@ -266,10 +265,10 @@ def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
     return [each for each in groups(rows) if identifier in (member.agent for member in each.members)]
 
 
-def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> frozenset[Audience]:
+def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> list[str]:
     """Remember which group a place was last given to; gives the wider audiences of those who hear the place."""
     row = tx.one("UPDATE places SET group_id = ? WHERE id = ? RETURNING within", (group_id, place))
-    return frozenset() if row is None else frozenset(map(Audience, json.loads(row["within"])))
+    return [] if row is None else json.loads(row["within"])
 
 
 _membership = RowMapper(Membership)

@@ -15,7 +15,7 @@ from bot.agents.seeds import ensure_blocks
 from bot.agents.steps import next_step
 from bot.agents.turn import Standing, standing
 from memory import agents, presence
-from memory.people.audience import Scope, Trust
+from memory.people.audience import Audience, Scope, Trust
 from memory.queue import agent_messages, attempts, messages, turns
 from memory.queue.inbox import InRow, Status
 from memory.queue.payloads import PAYLOAD
@@ -52,7 +52,7 @@ def begin_turn(
     request = broker.decided(tx, head)
     alone = request is None and not (begun.plan.conducted and not begun.alone)
     ran = alone and not any(row.attempts for row in rows)
-    scope = Scope(head.audience, agents.set_group(tx, head.place, begun.team.group.id))
+    scope = Scope(head.audience, frozenset(map(Audience, agents.set_group(tx, head.place, begun.team.group.id))))
     heard = messages.by_ids(tx, [row.message for row in rows if row.message is not None], scope)
     turn = Turn(
         id=identifier,
