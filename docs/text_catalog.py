@@ -18,7 +18,7 @@ from babel.messages.pofile import read_po, write_po
 
 from bot.interfaces.cli import generate
 from bot.interfaces.cli.local import LOCAL
-from bot.services import SERVICES
+from bot.services import services
 from bot.services.registry import Operation, operations_of
 from texts import FOLDER, LANGUAGES
 
@@ -102,8 +102,8 @@ def _declared() -> Iterator[tuple[str, str, str]]:
         yield "bot/services/__init__.py", title, f"The commands {name.replace('.', ' ')} …"
     for name, told in manifest["by_hand"].items():
         yield "bot/interfaces/cli/long_running.py", told["help"], f"carina {name}"
-    for services in (LOCAL, SERVICES):
-        for declared in operations_of(services).values():
+    for classes in (LOCAL, services()):
+        for declared in operations_of(classes).values():
             if declared.offered:
                 yield from _of(declared)
 

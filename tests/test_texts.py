@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 import texts
 from bot.interfaces.discord.commands import Commands
-from bot.services import SERVICES, titles
+from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import operations_of
 from docs import text_catalog
@@ -83,7 +83,7 @@ def test_what_is_compiled_is_what_is_translated(code: str) -> None:
 
 @CODES
 def test_discord_takes_every_translated_description(code: str) -> None:
-    declared = [each for each in operations_of(SERVICES).values() if Via.DISCORD in each.via and each.offered]
+    declared = [each for each in operations_of(services()).values() if Via.DISCORD in each.via and each.offered]
     said = {each.summary for each in declared} | {own.help for each in declared for own in each.parameters}
     said |= set(titles().values())
     with speaking(code):
@@ -133,7 +133,7 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree: app_commands.CommandTree[discord.Client] = app_commands.CommandTree(client)
         made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
-        command = made.command("approve", operations_of(SERVICES)["approve"])
+        command = made.command("approve", operations_of(services())["approve"])
         tree.add_command(command)
         begun = time.process_time()
         told = await command.get_translated_payload(tree, CatalogTranslator())

@@ -29,7 +29,6 @@ from bot.runtime.intake import AudienceResolver
 from bot.services.accounts import Accounts, SayCode
 from bot.services.caller import Asker, Caller, Spoken, Via
 from bot.services.front_ends import FrontEnds, FrontEndStates
-from bot.services.parameters import NoArguments
 from bot.services.search import Found, Search, Wanted
 from bot.services.status import Status
 from bot.services.upkeep import Upkeep
@@ -246,12 +245,12 @@ class Run:
             service.router.moved,
         )
         if self.ground.linked:
-            first = await self.accounts.start(somebody(ANN.id), NoArguments())
+            first = await self.accounts.start(somebody(ANN.id))
             second = await self.accounts.say(somebody(ANNA.id), SayCode(code=_code(first.text)))
             await self.accounts.say(somebody(ANN.id), SayCode(code=_code(second.text)))
 
     async def part(self) -> None:
-        await self.accounts.remove(somebody(ANN.id), NoArguments())
+        await self.accounts.remove(somebody(ANN.id))
 
     async def say(self, lines: Iterable[Line], first: int) -> None:
         """Ids and times hang on a line's number alone, not on how much was said before."""
@@ -353,7 +352,7 @@ class Run:
             named.append(await looking.categories(caller))
             blocks = await front_ends.blocks(asker)
             links = await self.service.read(functools.partial(self._links, scope=scope))
-            report = await dreams.report(caller, NoArguments())
+            report = await dreams.report(caller)
             tidied = "" if asker.is_owner else report.data()  # the owner is told how much else there was
             self._where(place).append(f"{place.id}: {found!r} {named!r} {blocks!r} {tidied!r} {links!r}")
 

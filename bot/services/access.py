@@ -20,7 +20,7 @@ from bot.agents.permissions.policy import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.parameters import Arguments, NoArguments, Param, Role
+from bot.services.parameters import Arguments, Param, Role
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Row
 from memory.people import access
@@ -226,7 +226,7 @@ class Access:
     # ------------------------------------------------------------------ those in charge
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE, Told(file_name="waiting.md"))
-    async def list_waiting(self, _caller: Caller, _arguments: NoArguments) -> Waiting:
+    async def list_waiting(self, _caller: Caller) -> Waiting:
         """Without the codes."""
         waiting = await self._waiting()
         rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
@@ -265,7 +265,7 @@ class Access:
         return await self._forget(caller, arguments.person)
 
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE, _LISTS)
-    async def list_people(self, _caller: Caller, _arguments: NoArguments) -> Listing[RuleRow]:
+    async def list_people(self, _caller: Caller) -> Listing[RuleRow]:
         """What holds, by command and by configuration."""
         ruled = [
             RuleRow(subject=each.subject, rule=each.rule, via=each.via, by=each.by, at=each.at)

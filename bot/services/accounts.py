@@ -18,7 +18,7 @@ from bot.errors import UserError
 from bot.runtime.intake import AudienceResolver
 from bot.services.access import new_code, read_code, shown_code
 from bot.services.caller import Caller
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Notice, Row, relative
 from memory.erasure.separation import is_to_part, part
@@ -93,7 +93,7 @@ class Accounts:
     # ------------------------------------------------------------------ linking
 
     @operation("link.start", "Get a code to enter with your other account", Action.LINK, _CHANGES)
-    async def start(self, caller: Caller, _arguments: NoArguments) -> Notice:
+    async def start(self, caller: Caller) -> Notice:
         """Tell somebody a code to say from their other account."""
         now, code = self.clock(), new_code()
 
@@ -151,12 +151,12 @@ class Accounts:
                 )
 
     @operation("link.list", "List your linked accounts", Action.LINK)
-    async def list_accounts(self, caller: Caller, _arguments: NoArguments) -> AccountList:
+    async def list_accounts(self, caller: Caller) -> AccountList:
         """The one that asks first."""
         return AccountList(rows=tuple(AccountRow(account=each) for each in self.people.selves(caller.person)), empty="")
 
     @operation("link.remove", "Unlink this account", Action.LINK, _CHANGES)
-    async def remove(self, caller: Caller, _arguments: NoArguments) -> Notice:
+    async def remove(self, caller: Caller) -> Notice:
         """Take the account that asks out of its person's others."""
         person = caller.person
         others = [each for each in self.people.links.get(person, ()) if each != person]

@@ -13,7 +13,7 @@ from bot.agents.agenda.calendar import Plan
 from bot.agents.agenda.reminders import Wanted
 from bot.agents.permissions.policy import Action, People
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory.agenda import calendar as appointments
@@ -174,9 +174,8 @@ class Agenda:
         return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note)
 
     @operation("remind.list", "List your open reminders", Action.AGENDA)
-    async def reminders(self, caller: Caller, arguments: NoArguments) -> Listing[ReminderRow]:
+    async def reminders(self, caller: Caller) -> Listing[ReminderRow]:
         """As far as they may be spoken of where they are asked for."""
-        del arguments
 
         def read(rows: Rows) -> tuple[ReminderRow, ...]:
             zone = self._zone(rows, caller)

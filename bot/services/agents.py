@@ -44,7 +44,7 @@ from bot.services.agent_tables import (
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.named import find_agent
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from memory import agents, requests
@@ -172,9 +172,8 @@ class Agents:
     moved: MovedHere
 
     @operation("agent.list", "List the agents", Action.HELP, Told(file_name="agents.md"))
-    async def list_agents(self, caller: Caller, arguments: NoArguments) -> Listing[AgentRow]:
+    async def list_agents(self, caller: Caller) -> Listing[AgentRow]:
         """Every agent; those in charge see the archived ones too, and how each stands to the file."""
-        del arguments
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         found = await self._read(agents.every_agent if whole else agents.agents)
         rows = (

@@ -17,7 +17,7 @@ from bot.services.block_names import named_audience, where
 from bot.services.block_results import Widened
 from bot.services.caller import Caller
 from bot.services.named import find_agent
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence, forgotten
 from bot.services.tables import record_lines, rows_text
@@ -343,9 +343,8 @@ class Archive:
         "context", "Show what memory agents see when they answer here", Action.READ_MEMORY,
         Told(file_name="context.md"),
     )  # fmt: skip
-    async def show_context(self, caller: Caller, arguments: NoArguments) -> Context:
+    async def show_context(self, caller: Caller) -> Context:
         """Of the place of the call."""
-        del arguments
         scope = caller.scope if caller.here is None else caller.here.scope
 
         def read(rows: Rows) -> tuple[SeenBlock, ...]:

@@ -11,7 +11,7 @@ import structlog
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Entry, Ink, Listing, Row
 from memory.store import backups
@@ -96,9 +96,8 @@ class Backups:
         return Entry(done=_("Created and verified"), row=row)
 
     @operation("backup.list", "List the backups, newest first", Action.BACKUP, Told(file_name="backups.md"))
-    async def list_backups(self, _caller: Caller, arguments: NoArguments) -> Listing[BackupRow]:
+    async def list_backups(self, _caller: Caller) -> Listing[BackupRow]:
         """Those that are there, newest first, then those that are damaged."""
-        del arguments
         found = await asyncio.to_thread(backups.listing, self.folder)
         damaged = await asyncio.to_thread(backups.damaged, self.folder)
         broken = (BackupRow(name=name, made=None, reason=words) for name, words in damaged.items())

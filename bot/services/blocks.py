@@ -41,7 +41,7 @@ from bot.services.block_results import (
 )
 from bot.services.block_sharing import OneBlock, hand_of
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Listing
 from memory.blocks import Block, Operation, manual_edits, revert
@@ -157,9 +157,8 @@ class Blocks:
     # ------------------------------------------------------------------ looking
 
     @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY, _LOOKS)
-    async def list_blocks(self, caller: Caller, arguments: NoArguments) -> BlockList:
+    async def list_blocks(self, caller: Caller) -> BlockList:
         """By the names that the other operations take."""
-        del arguments
 
         def read(rows: Rows) -> BlockList:
             return BlockList(rows=tuple(_row(rows, each, caller) for each in named_blocks(rows, caller.scope)))
@@ -170,7 +169,7 @@ class Blocks:
     async def show_block(self, caller: Caller, arguments: ShowBlock) -> BlockList | ShownBlock:
         """As it is or as it was."""
         if not arguments.label:
-            return await self.list_blocks(caller, NoArguments())
+            return await self.list_blocks(caller)
 
         def read(rows: Rows) -> ShownBlock:
             named = find_named(rows, caller.scope, arguments.label)

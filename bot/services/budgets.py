@@ -14,7 +14,7 @@ from bot.errors import UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.named import find_agent
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from bot.services.tables import rows_text
@@ -190,9 +190,8 @@ class Spending:
         return Cost(days=arguments.days, by=arguments.by, bills=bills, budgets=await self._listed())
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
-    async def list_budgets(self, _caller: Caller, arguments: NoArguments) -> Listing[BudgetRow]:
+    async def list_budgets(self, _caller: Caller) -> Listing[BudgetRow]:
         """Those of the configuration and those that were set by command."""
-        del arguments
         return await self._listed()
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, _DECIDES)

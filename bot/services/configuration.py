@@ -14,7 +14,6 @@ from bot.services.agent_tables import CHANGES, HERE, Changed, Changes, Differenc
 from bot.services.agents import Agents
 from bot.services.caller import Caller
 from bot.services.groups import Groups
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Lines
 from memory.store.database import Tx
@@ -36,17 +35,15 @@ class ConfigurationFile:
 
     @operation("config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS,
                Told(via=HERE))  # fmt: skip
-    async def diff(self, _caller: Caller, arguments: NoArguments) -> Lines[Difference]:
+    async def diff(self, _caller: Caller) -> Lines[Difference]:
         """Agents and groups that are not in the file are left out: it says nothing of them."""
-        del arguments
         same = gettext_noop("Agents and groups are as in {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
         return Lines(rows=tuple(await self._differences(self._read())), empty=empty)
 
     @operation("config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES)
-    async def apply(self, _caller: Caller, arguments: NoArguments) -> Changes:
+    async def apply(self, _caller: Caller) -> Changes:
         """Only those that differ, all of them or none; memory stays as it is."""
-        del arguments
         file = self._read()
         differing = {(each.kind, each.name) for each in await self._differences(file)}
         agents = [each for each in file.agents if ("agent", each.name) in differing]

@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import NO_CONSTELLATION, find
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row, Sentence
 from bot.services.tables import record_lines
@@ -123,9 +123,8 @@ class ConstellationCommands:
     shut: Callable[[ConstellationId], Awaitable[bool]]
 
     @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, _LOOKS)
-    async def list_all(self, _caller: Caller, arguments: NoArguments) -> Listing[ConstellationRow]:
+    async def list_all(self, _caller: Caller) -> Listing[ConstellationRow]:
         """Every one of the data folder."""
-        del arguments
         return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
 
     @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, _CHANGES)

@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory import activity, coordination, presence
@@ -199,9 +199,8 @@ class Coordination:
         "coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY,
         Told(file_name="coord.md"),
     )  # fmt: skip
-    async def show_status(self, caller: Caller, arguments: NoArguments) -> Coordinated:
+    async def show_status(self, caller: Caller) -> Coordinated:
         """As far as the caller may know it."""
-        del arguments
         now, scope = self.clock(), caller.scope
 
         def read(rows: Rows) -> Coordinated:

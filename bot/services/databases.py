@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller, Via
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Lines, Row
 from memory.store.constellation import Constellations
@@ -40,9 +39,8 @@ class Databases:
         "db.vacuum", "Free unused disk space in the database files", Action.EXAMINE,
         Told(via=frozenset({Via.TERMINAL}), changes=True, seconds=_SECONDS),
     )  # fmt: skip
-    async def vacuum(self, _caller: Caller, arguments: NoArguments) -> Lines[VacuumedFile]:
+    async def vacuum(self, _caller: Caller) -> Lines[VacuumedFile]:
         """Also empty the write-ahead logs, file by file."""
-        del arguments
         registry, done = self.constellations.registry, []
         for constellation in self.constellations.all():
             async with self.constellations.use(constellation.id) as database:

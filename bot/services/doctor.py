@@ -17,7 +17,6 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Lines, Row
 from memory.store.plurals import many
@@ -74,9 +73,8 @@ class Doctor:
         "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
         Told(via=frozenset({Via.DISCORD}), seconds=_SECONDS, file_name="doctor.md"),
     )  # fmt: skip
-    async def examine(self, _caller: Caller, arguments: NoArguments) -> Findings:
+    async def examine(self, _caller: Caller) -> Findings:
         """What `carina doctor` finds. Raises UserError."""
-        del arguments
         command = [sys.executable, "-m", "carina", "doctor", "--json"]
         process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         try:

@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from memory import agents, folders
@@ -220,9 +220,8 @@ class Folders:
         return Entry(done=_("Created"), row=await self.database.write(_CREATE, work))
 
     @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, _READS)
-    async def list_folders(self, _caller: Caller, arguments: NoArguments) -> Listing[FolderRow]:
+    async def list_folders(self, _caller: Caller) -> Listing[FolderRow]:
         """Every folder."""
-        del arguments
 
         def read(rows: Rows) -> tuple[FolderRow, ...]:
             return tuple(FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE))

@@ -37,7 +37,7 @@ from bot.services.agent_tables import (
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.named import find_group
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.places import Places
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
@@ -182,9 +182,8 @@ class Groups:
     places: Places
 
     @operation("group.list", "List groups and their members", Action.HELP, Told(file_name="groups.md"))
-    async def list_groups(self, caller: Caller, arguments: NoArguments) -> Listing[GroupRow]:
+    async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
         """Those in charge see where each answers, and how it stands to the file."""
-        del arguments
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         rows = [
             GroupRow(

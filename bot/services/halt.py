@@ -12,7 +12,6 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result, Sentence
 from memory.store.clock import from_text
@@ -54,9 +53,8 @@ class Halt:
         return self.state.since
 
     @operation("halt.now", "Stop all answers and messages now", Action.HALT, _NOW)
-    async def halt(self, caller: Caller, arguments: NoArguments) -> Halted:
+    async def halt(self, caller: Caller) -> Halted:
         """Stop everything at once, then write that down."""
-        del arguments
         before = "" if self.state.unstored else self.since
         if not before:
             self.state.begin(f"{caller.person} by {caller.approver.door}")
@@ -73,9 +71,8 @@ class Halt:
         return Halted(since=from_text(self.since), already=bool(before))
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
-    async def release(self, caller: Caller, arguments: NoArguments) -> Sentence:
+    async def release(self, caller: Caller) -> Sentence:
         """Go on."""
-        del arguments
         if not self.since:
             return Sentence(text=_("Nothing is halted."))
         try:

@@ -18,7 +18,7 @@ from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory import agents
@@ -189,9 +189,8 @@ class Imports:
         return await self._take("v1", arguments, records.version_1)
 
     @operation("import.report", "List imports and what became of their records", Action.AGENTS, Told(via=TERMINAL_ONLY))
-    async def report(self, _caller: Caller, arguments: NoArguments) -> Listing[PastRow]:
+    async def report(self, _caller: Caller) -> Listing[PastRow]:
         """Of every constellation, newest first: what was imported under another name stands in that one."""
-        del arguments
         rows = list[PastRow]()
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Result, Row
 from memory.knowledge import graph
@@ -79,9 +79,8 @@ class KnownPeople:
     clock: Clock
 
     @operation("people.known", "List who talked to agents, and when last", Action.PEOPLE, _LOOKS)
-    async def list_known(self, caller: Caller, arguments: NoArguments) -> Listing[KnownRow]:
+    async def list_known(self, caller: Caller) -> Listing[KnownRow]:
         """Those who were heard last first."""
-        del arguments
 
         def read(rows: Rows) -> tuple[KnownRow, ...]:
             return tuple(

@@ -39,10 +39,6 @@ class Arguments(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class NoArguments(Arguments):
-    """Of an operation that takes nothing."""
-
-
 @dataclass(frozen=True)
 class Param:
     """What people are told of an argument, and how it is given; the type, the limits and the default say the rest.

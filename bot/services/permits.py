@@ -16,7 +16,7 @@ from bot.errors import CallError, UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller, Via
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.tables import rows_text
@@ -234,9 +234,8 @@ class Permits:
     tools: Callable[[Agent], Toolset]
 
     @operation("permits.list", "List open requests and permissions", Action.ANSWER, Told(file_name="permits.md"))
-    async def list_permits(self, caller: Caller, arguments: NoArguments) -> Permitted:
+    async def list_permits(self, caller: Caller) -> Permitted:
         """Who is asked now and then sees that; who may, every lasting permission too."""
-        del arguments
         waiting = await self.approvals.waiting(caller.approver)
         whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
 

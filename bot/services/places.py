@@ -19,7 +19,7 @@ from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.approvals import Approvals
 from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
 from bot.services.named import NO_GROUP, find
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
 from memory import agents, data_sources, jobs
@@ -245,7 +245,7 @@ class Places:
         return await self._decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
 
     @operation("source.list", "List sources and their status", Action.HELP)
-    async def list_sources(self, _caller: Caller, _arguments: NoArguments) -> Listing[SourceRow]:
+    async def list_sources(self, _caller: Caller) -> Listing[SourceRow]:
         """With the terminal, which is always heard."""
         paused = ((each, self.accounts.paused.get(each)) for each in (*self.sources, SOURCE))
         fed = await self.database.read(data_sources.listing)

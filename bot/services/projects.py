@@ -10,7 +10,7 @@ from bot.agents.context.known_facts import project_line
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights, People
 from bot.services.caller import Caller
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Row, Sentence
 from memory.knowledge import items, projects
@@ -122,9 +122,8 @@ class Projects:
     clock: Clock
 
     @operation("project.list", "List what was learned from projects", Action.READ_MEMORY, Told(file_name="projects.md"))
-    async def list_learned(self, caller: Caller, arguments: NoArguments) -> Listing[LearningRow]:
+    async def list_learned(self, caller: Caller) -> Listing[LearningRow]:
         """As far as the caller may know it."""
-        del arguments
         found = await self.database.read(lambda rows: projects.listing(rows, caller.scope))
         empty = _("There are no lessons from projects that you can see here.")
         return Listing(rows=tuple(map(LearningRow.of, found)), empty=empty)

@@ -1,7 +1,7 @@
 """Operations: what people can have done, declared once and offered by every interface.
 
-A method of a service that stands under `@operation` takes its caller and its arguments and gives a result. The
-command line, the slash commands, the socket, `--json`, the help and docs/commands.md are all made from the
+A method of a service that stands under `@operation` takes its caller, and its arguments if it has any, and gives a
+result. The command line, the slash commands, the socket, `--json`, the help and docs/commands.md are all made from the
 declaration, and the registry alone decides who may call.
 """
 
@@ -113,17 +113,13 @@ def operation(name: str, summary: str, needs: Action, told: Told = _PLAIN) -> Ca
     """Declare a method of a service as an operation; who may call it is decided by `needs`."""
 
     def declare(method: F) -> F:
-        takes = next(each for each in get_type_hints(method).values() if _is_arguments(each))
+        takes = get_type_hints(method).get("arguments", Arguments)
         streams = inspect.isasyncgenfunction(method)
         more = {each: getattr(told, each) for each in Told.__dataclass_fields__}
         _declared[method] = Operation(name=name, summary=summary, needs=needs, arguments=takes, streams=streams, **more)
         return method
 
     return declare
-
-
-def _is_arguments(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Arguments)
 
 
 def suggestions(source: str, within: str = "") -> Callable[[F], F]:
@@ -206,7 +202,7 @@ class Registry:
         arguments = validated(declared.arguments, self._guard.clean(dict(given)))
         if declared.confirm:
             caller.confirm(_(declared.confirm).format_map(arguments.model_dump()))
-        run = self._run[name](caller, arguments)
+        run = self._run[name](caller, arguments) if declared.parameters else self._run[name](caller)
         try:
             if declared.streams:
                 async for result in run:

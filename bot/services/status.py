@@ -11,7 +11,6 @@ from bot.agents.permissions.policy import Action
 from bot.models.health import ModelHealth
 from bot.services.caller import Caller
 from bot.services.front_ends import FrontEnds
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result, Row
 from memory import agents
@@ -177,9 +176,8 @@ class Status:
         "status", "Show the status of front ends, models and queues", Action.STATUS,
         Told(running=True, file_name="status.md"),
     )  # fmt: skip
-    async def show(self, _caller: Caller, arguments: NoArguments) -> ServiceStatus:
+    async def show(self, _caller: Caller) -> ServiceStatus:
         """For those in charge."""
-        del arguments
         return await self.status()
 
     async def status(self) -> ServiceStatus:

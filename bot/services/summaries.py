@@ -12,7 +12,7 @@ from bot.models.catalog import OFFLINE
 from bot.services.block_names import where
 from bot.services.caller import Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Row
 from memory import agents
@@ -75,17 +75,16 @@ class Summaries:
         "summary.show", "Show the latest summaries of all kinds", Action.READ_MEMORY,
         Told(file_name="summary.md", default=True),
     )  # fmt: skip
-    async def show_latest(self, caller: Caller, arguments: NoArguments) -> SummaryList:
+    async def show_latest(self, caller: Caller) -> SummaryList:
         """Of the conversation here, of agents, and of the newest days and weeks."""
-        talk = await self.summarize_conversation(caller, arguments)
+        talk = await self.summarize_conversation(caller)
         did = await self.summarize_agents(caller, SummarizeAgents())
         days = await self.summarize_days(caller, SummarizeDays(count=_NEWEST))
         return SummaryList(rows=(*talk.rows, *did.rows, *days.rows))
 
     @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY, _LOOKS)
-    async def summarize_conversation(self, caller: Caller, arguments: NoArguments) -> SummaryList:
+    async def summarize_conversation(self, caller: Caller) -> SummaryList:
         """Earlier talk of the place of the call."""
-        del arguments
 
         def read(rows: Rows) -> tuple[SummaryRow, ...]:
             names = {agent.id: agent.name for agent in agents.agents(rows)}

@@ -10,7 +10,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action, People
 from bot.agents.tools.tasks import meant
 from bot.services.caller import Caller
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, Sentence
 from memory.agenda import tasks
@@ -256,9 +256,8 @@ class TaskLists:
         return Tasks(rows=await self._change(work), empty="")
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
-    async def list_templates(self, caller: Caller, arguments: NoArguments) -> Listing[TemplateRow]:
+    async def list_templates(self, caller: Caller) -> Listing[TemplateRow]:
         """As far as they may be spoken of here."""
-        del arguments
         found = await self.database.read(lambda rows: self._templates(rows, caller))
         rows = tuple(TemplateRow(name=each.name, title=each.outline.title, steps=each.outline.count) for each in found)
         return Listing(rows=rows, empty=_("You have no task templates that I can show here."))

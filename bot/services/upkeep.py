@@ -18,7 +18,7 @@ from bot.secrets import Redactor
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.jobs import Schedule
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from bot.upkeep import consent
@@ -123,9 +123,8 @@ class Upkeep:
         "dream.report", "Show what the latest cleanup did", Action.READ_MEMORY,
         Told(file_name="dream.md", formerly=("summary.dream",)),
     )  # fmt: skip
-    async def report(self, caller: Caller, arguments: NoArguments) -> Report:
+    async def report(self, caller: Caller) -> Report:
         """Entry by entry, as far as the caller may know."""
-        del arguments
         owner = policy.standing(self.people, caller.approver) is Standing.OWNER
 
         def read(rows: Rows) -> list[ReportRow]:
@@ -149,17 +148,15 @@ class Upkeep:
         return Report(rows=tuple(await self.database.read(read)))
 
     @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Told(changes=True, seconds=None))
-    async def run(self, _caller: Caller, arguments: NoArguments) -> Sentence:
+    async def run(self, _caller: Caller) -> Sentence:
         """Look and act, whatever the time."""
-        del arguments
         outcome = await self.upkeep.run()
         words = f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else _("Nothing is new.")
         return Sentence(text=words)
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, _CHANGES)
-    async def undo(self, _caller: Caller, arguments: NoArguments) -> UndoneRun:
+    async def undo(self, _caller: Caller) -> UndoneRun:
         """All entries are as they were before it."""
-        del arguments
         now = self.clock()
         try:
             undone = await self.database.write(_UNDO, lambda tx: consolidation.undo(tx, now), durable=True)
@@ -171,9 +168,8 @@ class Upkeep:
         return UndoneRun(at=run.at, text=f"{counts_words(run)}, all as before.{missing}{stays}")
 
     @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
-    async def list_waiting(self, caller: Caller, arguments: NoArguments) -> Listing[GuessRow]:
+    async def list_waiting(self, caller: Caller) -> Listing[GuessRow]:
         """It is not used before."""
-        del arguments
         own = self.people.selves(caller.person)
         found = await self.database.read(lambda rows: waiting.of_people(rows, sorted(own)))
         rows = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
@@ -194,7 +190,7 @@ class Upkeep:
     @suggestions("guesses")
     async def suggest(self, caller: Caller) -> Suggestions:
         """What waits for the caller's yes."""
-        return [(row.id, row.text) for row in (await self.list_waiting(caller, NoArguments())).rows]
+        return [(row.id, row.text) for row in (await self.list_waiting(caller)).rows]
 
     async def _answered(self, caller: Caller, identifier: str, *, yes: bool) -> Entry:
         own = sorted(self.people.selves(caller.person))

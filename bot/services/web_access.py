@@ -10,7 +10,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory.people import web_keys
@@ -103,17 +103,15 @@ class WebAccess:
         "dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB,
         Told(via=TERMINAL_ONLY, changes=True, running=True, default=True),
     )  # fmt: skip
-    async def open_dashboard(self, _caller: Caller, arguments: NoArguments) -> SignInLink:
+    async def open_dashboard(self, _caller: Caller) -> SignInLink:
         """For five minutes, and for one browser."""
-        del arguments
         if not (address := self.address()):
             raise UserError(_("The dashboard is off or could not start. `carina status` says why."))
         return SignInLink(url=f"{address}/login?code={await self._add(Kind.CODE, KeyScope.ADMIN, 'sign-in link')}")
 
     @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, _LOOKS)
-    async def list_sessions(self, _caller: Caller, arguments: NoArguments) -> Listing[KeyRow]:
+    async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:
         """Newest first."""
-        del arguments
         return Listing(rows=await self._rows(Kind.SESSION), empty=_("No browser is signed in."))
 
     @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, _CHANGES)
@@ -136,9 +134,8 @@ class WebAccess:
         return NewSecret(name=arguments.name, scope=arguments.scope, token=token)
 
     @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
-    async def list_tokens(self, _caller: Caller, arguments: NoArguments) -> Listing[KeyRow]:
+    async def list_tokens(self, _caller: Caller) -> Listing[KeyRow]:
         """Without their secrets."""
-        del arguments
         empty = _("There are no tokens. `carina token create NAME` creates one.")
         return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
 

@@ -71,9 +71,9 @@ class Folders:
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """The service stands in SERVICES, and what is generated was written anew."""
+    """The service is there, and what is generated was written anew."""
     monkeypatch.setattr(generate, "LOCAL", ())
-    monkeypatch.setattr(generate, "SERVICES", (Greetings,))
+    monkeypatch.setattr(generate, "services", lambda: (Greetings,))
     monkeypatch.setattr(generate, "titles", lambda: Greetings.titles)
     return registry(Greetings())
 
@@ -128,7 +128,7 @@ class Cards:
 def test_a_group_does_its_default_and_old_names_work(
     monkeypatch: pytest.MonkeyPatch, words: list[str], done: tuple[str, dict[str, Any]]
 ) -> None:
-    monkeypatch.setattr(generate, "SERVICES", (Cards,))
+    monkeypatch.setattr(generate, "services", lambda: (Cards,))
     monkeypatch.setattr(generate, "titles", lambda: Cards.titles)
     asked: list[Any] = []
     made = Commands(generate.found(), lambda told, given, _view: asked.append((told["name"], given)))
@@ -160,7 +160,7 @@ def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, a
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr(generate, "LOCAL", ())
-    monkeypatch.setattr(generate, "SERVICES", (Folders,))
+    monkeypatch.setattr(generate, "services", lambda: (Folders,))
     monkeypatch.setattr(generate, "titles", lambda: Folders.titles)
     monkeypatch.setattr(main, "manifest", generate.found)
     monkeypatch.setattr(main, "_replies", replies)

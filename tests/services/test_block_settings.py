@@ -14,7 +14,6 @@ from bot.services.block_settings import BlockSettings, ChangeBlock, CreateBlock,
 from bot.services.block_sharing import BlockSharing, OneBlock, ShareBlock
 from bot.services.blocks import AppendToBlock, BlockHistory, Blocks, ShowBlock
 from bot.services.caller import Spoken, owner_at_terminal
-from bot.services.parameters import NoArguments
 from memory import agents
 from memory.agents import Agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
@@ -65,10 +64,10 @@ async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockS
     with pytest.raises(BlockTooLong, match="holds 16 characters, more than 10"):
         await settings.change(OLGA, ChangeBlock(label="plans", limit=10))
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden", description="The garden", type="working"))
-    (row,) = (await blocks.list_blocks(OLGA, NoArguments())).rows
+    (row,) = (await blocks.list_blocks(OLGA)).rows
     assert (row.block, row.type, row.limit, row.description) == ("garden", "working", 60, "The garden")
     await settings.delete(OLGA, OneBlock(label="garden"))
-    assert (await blocks.list_blocks(OLGA, NoArguments())).rows == ()
+    assert (await blocks.list_blocks(OLGA)).rows == ()
     with pytest.raises(UserError, match="no deleted block 'plans'"):
         await settings.restore(OLGA, RestoreBlock(label="plans"))
     await settings.restore(OLGA, RestoreBlock(label="garden"))

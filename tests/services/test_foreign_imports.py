@@ -13,7 +13,6 @@ from bot.agents.permissions.policy import People
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
 from bot.services.imports import Imports, OneImport, OneOrigin, Report
-from bot.services.parameters import NoArguments
 from bot.services.results import Plain
 from memory import agents
 from memory.agents import Agent
@@ -99,7 +98,7 @@ def empty(folder: Path) -> Path:
 
 async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: Database, tmp_path: Path) -> None:
     report = await imports.chatgpt(OLGA, given(conversations(tmp_path / "conversations.json")))
-    (past,) = (await imports.report(OLGA, NoArguments())).rows
+    (past,) = (await imports.report(OLGA)).rows
     assert (past.source, past.carried, past.refused) == ("chatgpt", 2, 3)
     shown = await imports.show(OLGA, OneOrigin(origin=past.origin))
     assert len(shown.rows) == 5

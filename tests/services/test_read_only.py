@@ -11,14 +11,14 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli.dispatch import open_registry
 from bot.interfaces.socket import View, printed
-from bot.services import SERVICES
+from bot.services import services
 from bot.services.caller import Via, owner_at_terminal
 from bot.services.registry import operations_of
 from memory.store.errors import StoreError
 from tests.bot.parts import OLGA, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running
 
-LOOKS = [each for each in operations_of(SERVICES).values() if not each.changes and Via.TERMINAL in each.via]
+LOOKS = [each for each in operations_of(services()).values() if not each.changes and Via.TERMINAL in each.via]
 OTHER = """
 [constellation]
 name = "{}"

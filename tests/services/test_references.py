@@ -14,7 +14,7 @@ from bot.agents.permissions.policy import Standing
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli.dispatch import open_registry
-from bot.services import SERVICES
+from bot.services import services
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation, Registry, operations_of
@@ -54,7 +54,7 @@ asks the owner."""
 LEAST = dict(policy.table())
 PROBES = [
     (declared, each)
-    for declared in operations_of(SERVICES).values()
+    for declared in operations_of(services()).values()
     if LEAST[declared.needs] is Standing.PERSON
     for each in declared.parameters
     if each.suggests and each.suggests not in KNOWN_TO_ALL | NOT_PROBED

@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Action, Standing
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import generate
 from bot.interfaces.discord.commands import Commands
-from bot.services import SERVICES, titles
+from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.parameters import Arguments, Param, parameters
 from bot.services.registry import Operation, Told, operation, operations_of, sources_of
@@ -26,7 +26,7 @@ from sources.discord.settings import DiscordSettings
 from tests.services.calling import NOW, registry, somebody
 
 ANN = PersonId("discord:1")
-OPERATIONS = operations_of(SERVICES)
+OPERATIONS = operations_of(services())
 REGISTERED = pytest.mark.parametrize("declared", OPERATIONS.values(), ids=OPERATIONS.keys())
 
 
@@ -52,7 +52,7 @@ def test_every_argument_can_be_offered_by_every_interface(declared: Operation) -
         assert not each.help.endswith(".")
         assert each.kind != "path" or each.via == (Via.TERMINAL,)
         assert set(each.via) >= {via.value for via in declared.via} or not each.required
-        assert each.suggests == "" or each.suggests in sources_of(SERVICES)
+        assert each.suggests == "" or each.suggests in sources_of(services())
 
 
 @REGISTERED

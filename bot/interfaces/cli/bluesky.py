@@ -11,7 +11,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result
 from memory.store.folder import DataFolder
@@ -59,9 +59,8 @@ class BlueskyAccount:
         "bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE,
         Told(via=_HERE, seconds=_SECONDS),
     )  # fmt: skip
-    async def show(self, _caller: Caller, arguments: NoArguments) -> AccountFound:
+    async def show(self, _caller: Caller) -> AccountFound:
         """What was passed over during the last day."""
-        del arguments
         return await self._ask("bluesky.status", {})
 
     async def _ask(self, operation: str, arguments: dict[str, Any]) -> AccountFound:

@@ -18,7 +18,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, NoArguments, Param
+from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Lines, Listing, Row
 from memory.store import backups, erasure_ledger
@@ -155,18 +155,16 @@ class DatabaseFiles:
     config: Config
 
     @operation("db.status", "Show the version of every database file", Action.EXAMINE, _HERE)
-    async def show_status(self, _caller: Caller, arguments: NoArguments) -> AsyncIterator[Listing[FileRow]]:
+    async def show_status(self, _caller: Caller) -> AsyncIterator[Listing[FileRow]]:
         """How every file stands; then raises what has to be done first where one cannot be opened as it is."""
-        del arguments
         files, home = _files(self.config), self.config.home
         yield Listing(rows=tuple(FileRow.of(file, home) for file in files), empty=_nothing(DataFolder(home)))
         if (error := worst(files)) is not None:
             raise type(error)("\n  ".join(file.problem for file in files if file.problem))
 
     @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _CHANGES)
-    async def migrate(self, _caller: Caller, arguments: NoArguments) -> Listing[MigratedFile]:
+    async def migrate(self, _caller: Caller) -> Listing[MigratedFile]:
         """Nothing at all while another file has something that migrating does not mend."""
-        del arguments
         folder = DataFolder(self.config.home)
         rows: list[MigratedFile] = []
         if _files(self.config):
@@ -208,7 +206,7 @@ class Upgrade:
     async def upgrade(self, caller: Caller, arguments: UpgradeArguments) -> Listing[MigratedFile] | Lines[Pending]:
         """As `db migrate` does it; or only what that would be, also while a service runs."""
         if not arguments.check:
-            return await DatabaseFiles(self.config).migrate(caller, NoArguments())
+            return await DatabaseFiles(self.config).migrate(caller)
         files = _files(self.config)
         if (error := worst(files)) is not None and not isinstance(error, DatabaseOutdated):
             raise error

@@ -20,7 +20,6 @@ from bot.interfaces.diagnostics.host_checks import (
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import Caller, Via
 from bot.services.doctor import Findings
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.restart import RestartArguments
 from bot.services.results import Ink, Result, Sentence
@@ -52,9 +51,8 @@ class Installation:
     config: Config
 
     @operation("doctor", "Check the installation and suggest fixes", Action.EXAMINE, Told(via=_HERE, seconds=_SECONDS))
-    async def examine(self, _caller: Caller, arguments: NoArguments) -> Findings:
+    async def examine(self, _caller: Caller) -> Findings:
         """Everything from the disk to the models, each of which is asked a word."""
-        del arguments
         folder = DataFolder(self.config.home)
         files = examine(folder)
         stored, unread = _stored_models(files)

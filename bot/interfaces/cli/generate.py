@@ -13,7 +13,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Standing
 from bot.interfaces.cli import long_running
 from bot.interfaces.cli.local import LOCAL
-from bot.services import SERVICES, titles
+from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation, operations_of
@@ -67,7 +67,7 @@ def _titles() -> dict[str, str]:
 def _operations() -> list[Operation]:
     """Each name once, also where it is done with a service and without one."""
     found = operations_of(LOCAL)
-    for each in operations_of(SERVICES).values():
+    for each in operations_of(services()).values():
         other = found.get(each.name, each)
         found[each.name] = dataclasses.replace(each, via=each.via | other.via)
     return sorted((each for each in found.values() if each.offered), key=lambda each: each.words[0])
@@ -77,7 +77,7 @@ def _where(declared: Operation) -> str:
     """Who does it for the command line: "service" (a running one), "idle" and "alone" (this process; "idle" only where
     no service runs), or "any" (a service, running or opened here)."""
     local = operations_of(LOCAL).get(declared.name)
-    served = operations_of(SERVICES).get(declared.name)
+    served = operations_of(services()).get(declared.name)
     if local is not None:
         alone = local.running or served is None or Via.TERMINAL not in served.via
         return "alone" if alone else "idle"

@@ -10,7 +10,6 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Sentence
 from memory.store.folder import DataFolder
@@ -32,9 +31,8 @@ class Removal:
         "uninstall", "Show where everything is, and delete the data", Action.BACKUP,
         Told(via=frozenset({Via.TERMINAL}), changes=True, asks=True, seconds=600.0),
     )  # fmt: skip
-    async def remove(self, caller: Caller, arguments: NoArguments) -> Sentence:
+    async def remove(self, caller: Caller) -> Sentence:
         """Not while a service runs. Raises UserError, Unconfirmed with what is where."""
-        del arguments
         folder = DataFolder(self.config.home)
         if not folder.global_db.exists():
             raise UserError(f"there is no data of Carina in {folder.path}")

@@ -13,7 +13,6 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.cli.service_files import Program, ServiceFile, service_file
 from bot.services.caller import Caller, Via
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Sentence
 
@@ -33,9 +32,8 @@ class SystemService:
         "service.install", "Start Carina with the system; shows the file first", Action.EXAMINE,
         Told(via=_HERE, changes=True, asks=True, seconds=_SECONDS),
     )  # fmt: skip
-    async def install(self, caller: Caller, arguments: NoArguments) -> Sentence:
+    async def install(self, caller: Caller) -> Sentence:
         """For this account. Raises Unconfirmed with the file, UserError."""
-        del arguments
         file = self._file()
         caller.confirm(f"{file.path}:\n\n{file.text}\nWrite this file and start the service?")
         try:
@@ -49,9 +47,8 @@ class SystemService:
         return Sentence(text=f"Wrote {file.path} and started the service.{lasting}")
 
     @operation("service.status", "Show how the system runs Carina", Action.EXAMINE, Told(via=_HERE, seconds=_SECONDS))
-    async def status(self, _caller: Caller, arguments: NoArguments) -> Sentence:
+    async def status(self, _caller: Caller) -> Sentence:
         """As the system says it."""
-        del arguments
         file = self._file()
         if not file.path.exists():
             return Sentence(text="Carina does not start with the system; `carina service install` sets it up.")
@@ -62,9 +59,8 @@ class SystemService:
         "service.uninstall", "Stop starting Carina with the system", Action.EXAMINE,
         Told(via=_HERE, changes=True, seconds=_SECONDS, confirm="Stop the service and remove it from the system?"),
     )  # fmt: skip
-    async def uninstall(self, _caller: Caller, arguments: NoArguments) -> Sentence:
+    async def uninstall(self, _caller: Caller) -> Sentence:
         """The data stays."""
-        del arguments
         file = self._file()
         if not file.path.exists():
             raise UserError(f"there is no {file.path}, so nothing was removed")

@@ -13,7 +13,6 @@ from bot.errors import UserError
 from bot.interfaces.cli.database_files import FileRow, examine, worst
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Caller, Via
-from bot.services.parameters import NoArguments
 from bot.services.registry import Told, operation
 from bot.services.results import Ink
 from bot.services.status import ModelState, ServiceStatus
@@ -62,9 +61,8 @@ class IdleService:
     config: Config
 
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Told(via=frozenset(Via)))
-    async def show(self, _caller: Caller, arguments: NoArguments) -> IdleStatus:
+    async def show(self, _caller: Caller) -> IdleStatus:
         """What it would start with."""
-        del arguments
         config = self.config
         _require_possible(config.home)
         agents = {agent.name: config.model_of(agent) for agent in config.agents}

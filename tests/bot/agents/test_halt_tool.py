@@ -6,7 +6,6 @@ from bot.agents.permissions.policy import Approver
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.services.caller import owner_at_terminal
 from bot.services.halt import Halt
-from bot.services.parameters import NoArguments
 from memory.requests import Verdict
 from tests.bot.parts import OLGA, ScriptedModel, call, results, said, says
 from tests.bot.requests import waiting
@@ -46,7 +45,7 @@ async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path
         assert await service.constellations.position("halt") == halt.since
         service.hear(said("anybody there?", 2))
 
-        await halt.release(owner_at_terminal(), NoArguments())
+        await halt.release(owner_at_terminal())
         await service.settled()
         assert service.platform.texts()[-2:] == ["Back again.", "Hello."]
         assert not service.halt.halted
