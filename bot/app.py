@@ -8,12 +8,11 @@ import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from bot.agents.notices import owner_notices
 from bot.config import Config
 from bot.interfaces import control, socket
-from bot.interfaces.chat import Chats
+from bot.interfaces.chat import chat_handlers
 from bot.interfaces.frontends import connect_fronts
 from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.web.pulse import Pulse
@@ -42,7 +41,6 @@ class App:
     served: ServedConstellations
     services: Services
     """Of the constellation of the configuration, which is always open."""
-    chats: Chats
     fronts: tuple[Front, ...]
     web: WebServer
 
@@ -62,7 +60,7 @@ class App:
             await people.privacy.eraser.take_up()  # before anybody's words are used again
             await router.start(supervisor)
             listening = [supervisor.keep(name, work) for name, work in self.long_lived().items()]
-            async with control.serve(shared.folder, self._handlers()):
+            async with control.serve(shared.folder, self.handlers()):
                 await until()
             for front in self.fronts:
                 front.pause()
@@ -96,16 +94,11 @@ class App:
         named = await self.database.read(lambda rows: [each.model for each in agents.agents(rows)])
         await self.served.shared.models.load(named)
 
-    def _handlers(self) -> dict[str, Callable[..., Any]]:
+    def handlers(self) -> dict[str, control.Handler]:
         """By the names the control socket knows; whoever reaches that socket is the owner."""
         return {
             **socket.handlers(ServedRegistry(self.served, self.services.registry.operations)),
-            "chat": self.chats.chat,
-            "say": self.chats.say,
-            "once": self.chats.once,
-            "chat.stop": self.chats.stop,
-            "chat.suggest": self.chats.suggest,
-            "group.ask": self.chats.ask,
+            **chat_handlers(self.served),
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }
 
@@ -146,7 +139,7 @@ async def build(
         talk, access = Talk(services, router, web.source), served.shared.web_access
         requests = GroupRequests(services, router)
         server = WebServer(config, web, access, talk, services, clock, pulse, requests)
-        yield App(served, services, Chats(served), connected, server)
+        yield App(served, services, connected, server)
 
 
 def _hears(front: Front) -> bool:

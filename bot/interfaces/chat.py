@@ -6,9 +6,9 @@ on. Both are plain JSON data, so that one chat can be in another process than th
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, ExitStack, aclosing
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from bot.agents.commit import abandon
@@ -16,6 +16,7 @@ from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
+from bot.interfaces.control import Handler
 from bot.interfaces.group_requests import GroupRequests, said_because
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
@@ -65,6 +66,7 @@ class Chat:
         self._events = services.events
         self._approvals, self._halt, self._registry = services.approvals, services.halt, services.registry
         self._privacy = services.community.privacy
+        self._requests = GroupRequests(services, router)
 
     async def chat(self, history: int = 0, typed: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
@@ -228,6 +230,10 @@ class Chat:
         found = await self._registry.suggest(name, argument, owner_at_terminal(), given)
         return [[value, words] for value, words in found]
 
+    async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
+        """Ask a group, as `GroupRequests` does."""
+        return await self._requests.ask(group, text, seconds)
+
     async def _typed(self, limit: int) -> list[dict[str, Any]]:
         """From the database, so that what is forgotten or erased is in no other file."""
         if limit <= 0:
@@ -243,58 +249,43 @@ class Chat:
         return [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken[-2 * limit :]]
 
 
-@dataclass(frozen=True)
-class Chats:
-    """What the control socket offers: chats, and questions to groups, with the constellation that is named, which is
-    opened for as long as that lasts. Raises UserError for a name that none has."""
+def chat_handlers(served: ServedConstellations) -> dict[str, Handler]:
+    """What the control socket offers beside operations: chats, and questions to groups.
 
-    served: ServedConstellations
+    Each takes the name of the constellation, which is opened for as long as that lasts, and raises UserError for a name
+    that none has.
+    """
 
-    async def chat(
-        self, history: int = 0, typed: int = 0, constellation: str = ""
-    ) -> AsyncGenerator[dict[str, Any], None]:
-        """As `Chat.chat`."""
-        async with self._open(constellation) as services, aclosing(self._chat(services).chat(history, typed)) as shown:
-            async for each in shown:
-                yield each
+    @asynccontextmanager
+    async def opened(constellation: str) -> AsyncIterator[Chat]:
+        shared = served.shared
+        which = named(shared.constellations, constellation) if constellation else shared.configured
+        async with served.use(which) as services:
+            yield Chat(services, served.router)
 
-    async def once(self, text: str, external_id: str, constellation: str = "") -> AsyncGenerator[dict[str, Any], None]:
-        """As `Chat.once`."""
-        async with (
-            self._open(constellation) as services,
-            aclosing(self._chat(services).once(text, external_id)) as shown,
-        ):
-            async for each in shown:
-                yield each
+    def streamed(method: Callable[..., AsyncGenerator[Any, None]]) -> Handler:
+        async def stream(constellation: str = "", **given: Any) -> AsyncGenerator[Any, None]:
+            async with opened(constellation) as chat, aclosing(method(chat, **given)) as shown:
+                async for each in shown:
+                    yield each
 
-    async def say(self, text: str, external_id: str, constellation: str = "") -> dict[str, Any]:
-        """As `Chat.say`."""
-        async with self._open(constellation) as services:
-            return await self._chat(services).say(text, external_id)
+        return stream
 
-    async def stop(self, constellation: str = "") -> dict[str, Any]:
-        """As `Chat.stop`."""
-        async with self._open(constellation) as services:
-            return await self._chat(services).stop()
+    def answered(method: Callable[..., Awaitable[Any]]) -> Handler:
+        async def answer(constellation: str = "", **given: Any) -> Any:
+            async with opened(constellation) as chat:
+                return await method(chat, **given)
 
-    async def suggest(
-        self, name: str, argument: str, given: dict[str, Any], constellation: str = ""
-    ) -> list[list[str]]:
-        """As `Chat.suggest`."""
-        async with self._open(constellation) as services:
-            return await self._chat(services).suggest(name, argument, given)
+        return answer
 
-    async def ask(self, group: str, text: str, seconds: float = 120, constellation: str = "") -> dict[str, Any]:
-        """As `GroupRequests.ask`."""
-        async with self._open(constellation) as services:
-            return await GroupRequests(services, self.served.router).ask(group, text, seconds)
-
-    def _chat(self, services: Services) -> Chat:
-        return Chat(services, self.served.router)
-
-    def _open(self, constellation: str) -> AbstractAsyncContextManager[Services]:
-        shared = self.served.shared
-        return self.served.use(named(shared.constellations, constellation) if constellation else shared.configured)
+    return {
+        "chat": streamed(Chat.chat),
+        "once": streamed(Chat.once),
+        "say": answered(Chat.say),
+        "chat.stop": answered(Chat.stop),
+        "chat.suggest": answered(Chat.suggest),
+        "group.ask": answered(Chat.ask),
+    }
 
 
 def _watch(event: TurnEvent, queue: asyncio.Queue[dict[str, Any]]) -> None:

@@ -191,13 +191,9 @@ async def _read_request(reader: asyncio.StreamReader, handlers: Mapping[str, Han
 
 async def _run(operation: functools.partial[Any], writer: asyncio.StreamWriter) -> None:
     try:
-        result = operation()
-        if inspect.isawaitable(result):
-            await _send(writer, {"data": await result})
-        else:
-            async with aclosing(result) as replies:
-                async for reply in replies:
-                    await _send(writer, {"data": reply})
+        async with aclosing(replies_of(operation())) as replies:
+            async for reply in replies:
+                await _send(writer, {"data": reply})
         await _send(writer, {"done": True})
     except _Gone:
         raise
@@ -206,6 +202,16 @@ async def _run(operation: functools.partial[Any], writer: asyncio.StreamWriter) 
     except Exception:
         log.exception("control operation failed")
         await _send(writer, {"error": "an internal error; the service's log says more"})
+
+
+async def replies_of(result: Any) -> AsyncGenerator[Any, None]:
+    """What a handler gives, be it one reply or many."""
+    if inspect.isawaitable(result):
+        yield await result
+        return
+    async with aclosing(result) as replies:
+        async for reply in replies:
+            yield reply
 
 
 async def _send(writer: asyncio.StreamWriter, reply: Mapping[str, Any]) -> None:

@@ -13,19 +13,16 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from bot.app import App
 from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import ONCE
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.connection import Line, connect, new_id, own_service
+from bot.interfaces.cli.connection import Line, connect, new_id
 from bot.interfaces.cli.prompt import HELP, Command, Help, Quit, Refused, Say, understood
 from bot.interfaces.cli.setup import NOT_RUNNING
 from bot.interfaces.control import ControlEnded
-from bot.interfaces.service_client import TakesNoCommands, holder_of
-from bot.services.caller import owner_at_terminal
+from bot.interfaces.service_client import TakesNoCommands
 from memory.store.errors import FolderLocked
-from memory.store.folder import DataFolder
 from sources.screen import ChatView
 from sources.terminal import Said, from_data
 
@@ -134,20 +131,16 @@ async def _ask_once(
     config: Config, said: Mapping[str, str], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
 ) -> None:
     """Ask whoever uses the data folder, else a service of one's own; `whole` is set if the answer came to its end."""
-    if (holder := holder_of(DataFolder(config.home))) is not None:
-        await _show_all(holder.call("once", **said), show, whole)
-        return
-    async with own_service(config) as app:
-        before = await _reminders(app)
-        await _show_all(app.chats.once(**said), show, whole)
-        if whole.is_set() and await _reminders(app) - before:
+    async with connect(config, said["constellation"]) as line:
+        before = await _reminders(line) if line.own else set()
+        await _show_all(line.once(said["text"], said["external_id"]), show, whole)
+        if line.own and whole.is_set() and await _reminders(line) - before:
             click.echo(NOT_RUNNING, err=True)
 
 
-async def _reminders(app: App) -> set[str]:
+async def _reminders(line: Line) -> set[str]:
     """The open reminders of whoever types here."""
-    found = await app.services.registry.call("remind.list", owner_at_terminal(), {})
-    return {each["id"] for each in found.data()}
+    return {each["id"] for each in await line.data("remind.list")}
 
 
 async def _show_all(

@@ -1,7 +1,6 @@
 """A chat in which somebody types: a line editor, the conversation above it, a line on the service below it."""
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from contextlib import aclosing, suppress
@@ -23,7 +22,6 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat_commands import CommandLine, Completions, offered
-from bot.interfaces.cli.commands import manifest
 from bot.interfaces.cli.connection import Line
 from bot.interfaces.cli.prompt import Command, Help, Quit, Refused, Say, help_text, understood
 from memory.store.errors import StoreError
@@ -286,10 +284,8 @@ class PromptChat:
 
     async def _read_cost(self) -> None:
         """What models cost since this time yesterday; nothing where nobody asked one."""
-        entry = next(each for each in manifest()["operations"] if each["name"] == "cost")
         with suppress(UserError, StoreError):
-            (reply, *_others) = await self._line.perform(entry, {"days": 1}, {"as_json": True})
-            self._cost = _cost(reply)
+            self._cost = _cost(await self._line.data("cost", days=1))
 
     def _greet(self) -> None:
         agent = self._config.agents[0].name
@@ -310,7 +306,6 @@ def _hint(config: Config) -> str:
     )
 
 
-def _cost(reply: dict[str, Any]) -> str:
-    bills = json.loads(reply.get("text", "[]"))
+def _cost(bills: list[dict[str, Any]]) -> str:
     spent = sum(each.get("cost_usd") or 0 for each in bills)
     return _("${amount} in 24 hours", amount=f"{spent:.4f}".rstrip("0").rstrip(".")) if spent else ""

@@ -1,135 +1,93 @@
 """How a chat at the terminal reaches the service: over the control socket, or in this process."""
 
 import asyncio
+import json
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from bot.app import App, build
 from bot.config import Config
+from bot.errors import UserError
 from bot.interfaces import socket
+from bot.interfaces.cli.commands import manifest
 from bot.interfaces.cli.local import local_registry
 from bot.interfaces.cli.setup import in_constellation
-from bot.interfaces.service_client import ANSWER_SECONDS, Holder, holder_of
-from bot.services.served_registry import ServedRegistry
+from bot.interfaces.control import replies_of
+from bot.interfaces.service_client import holder_of
 from memory.store.folder import DataFolder
 from memory.store.ids import snowflakes
 
 Replies: TypeAlias = list[socket.Reply]
 
 
-class Line(Protocol):
-    """A way to the service."""
+@dataclass(frozen=True)
+class Line:
+    """A way to the service. `call` has something done there, and gives the replies as they come."""
 
-    @property
-    def own(self) -> bool:
-        """Whether the service ends with the chat."""
-        ...
+    config: Config
+    call: Callable[..., AsyncGenerator[Any, None]]
+    constellation: str
+    own: bool
+    """Whether the service ends with the chat."""
 
     def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
         """What is shown, as `bot.interfaces.chat` gives it."""
-        ...
+        return self.call("chat", history=history, typed=typed, constellation=self.constellation)
+
+    def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
+        """Say something, and what answers it."""
+        return self.call("once", text=text, external_id=external_id, constellation=self.constellation)
 
     async def say(self, text: str) -> dict[str, Any]:
         """Pass on what somebody typed."""
-        ...
+        return dict(await self._ask("say", text=text, external_id=new_id()))
 
     async def stop(self) -> int:
         """End the answers that are being made; gives how many were."""
-        ...
+        return int((await self._ask("chat.stop"))["stopped"])
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
         """What can be given for an argument of an operation. Raises UserError."""
-        ...
+        return list(await self._ask("chat.suggest", name=name, argument=argument, given=dict(given)))
+
+    async def data(self, name: str, **arguments: Any) -> Any:
+        """What an operation gives to a program. Raises UserError."""
+        entry = next(each for each in manifest()["operations"] if each["name"] == name)
+        (reply, *_) = await self.perform(entry, arguments, {"as_json": True})
+        if "text" not in reply:
+            raise UserError(str(reply.get("error", "")))
+        return json.loads(reply["text"])
 
     async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
         """Do an operation; `entry` is its own in the manifest. Raises UserError."""
-        ...
-
-
-@dataclass(frozen=True)
-class _Running:
-    """The service that runs on the data folder."""
-
-    config: Config
-    holder: Holder
-    constellation: str
-    own: bool = False
-
-    def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
-        return self.holder.call("chat", history=history, typed=typed, constellation=self.constellation)
-
-    async def say(self, text: str) -> dict[str, Any]:
-        said = {"text": text, "external_id": new_id(), "constellation": self.constellation}
-        done: dict[str, Any] = await self.holder.ask("say", within=ANSWER_SECONDS, **said)
-        return done
-
-    async def stop(self) -> int:
-        return int((await self.holder.ask("chat.stop", constellation=self.constellation))["stopped"])
-
-    async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
-        asked = {"name": name, "argument": argument, "given": dict(given), "constellation": self.constellation}
-        found: list[list[str]] = await self.holder.ask("chat.suggest", within=ANSWER_SECONDS, **asked)
-        return found
-
-    async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
         view = {**view, "constellation": self.constellation}
         if entry["where"] == "alone":
-            return await _alone(self.config, entry, arguments, view)
-        async with aclosing(self.holder.call(entry["name"], arguments=arguments, view=view)) as replies:
+            here = in_constellation(self.config, self.constellation) if self.constellation else self.config
+            return [each async for each in socket.replies(local_registry(here), entry["name"], arguments, view)]
+        async with aclosing(self.call(entry["name"], arguments=arguments, view=view)) as replies:
             return [each async for each in replies]
 
-
-@dataclass(frozen=True)
-class _Own:
-    """A service in this process, without front ends."""
-
-    config: Config
-    app: App
-    constellation: str
-    own: bool = True
-
-    def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
-        return self.app.chats.chat(history, typed, self.constellation)
-
-    async def say(self, text: str) -> dict[str, Any]:
-        return await self.app.chats.say(text, new_id(), self.constellation)
-
-    async def stop(self) -> int:
-        return int((await self.app.chats.stop(self.constellation))["stopped"])
-
-    async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
-        return await self.app.chats.suggest(name, argument, dict(given), self.constellation)
-
-    async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
-        view = {**view, "constellation": self.constellation}
-        if entry["where"] == "alone":
-            return await _alone(self.config, entry, arguments, view)
-        registry = ServedRegistry(self.app.served, self.app.services.registry.operations)
-        return [each async for each in socket.replies(registry, entry["name"], arguments, view)]
-
-
-async def _alone(
-    config: Config, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]
-) -> Replies:
-    here = in_constellation(config, view["constellation"]) if view["constellation"] else config
-    return [each async for each in socket.replies(local_registry(here), entry["name"], arguments, view)]
+    async def _ask(self, operation: str, **arguments: Any) -> Any:
+        async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:
+            return await anext(replies)
 
 
 @asynccontextmanager
 async def connect(config: Config, constellation: str = "") -> AsyncIterator[Line]:
     """To the service that runs on the data folder, or one in this process that ends with the chat."""
     if (holder := holder_of(DataFolder(config.home))) is not None:
-        yield _Running(config, holder, constellation)
+        yield Line(config, holder.call, constellation, own=False)
         return
-    async with own_service(config) as app:
-        yield _Own(config, app, constellation)
+    async with _own_service(config) as app:
+        handlers = app.handlers()
+        yield Line(config, lambda name, **given: replies_of(handlers[name](**given)), constellation, own=True)
 
 
 @asynccontextmanager
-async def own_service(config: Config) -> AsyncIterator[App]:
+async def _own_service(config: Config) -> AsyncIterator[App]:
     """A service in this process, without front ends and dashboard, that ends with the context."""
     alone = config.web.model_copy(update={"server": config.web.server.model_copy(update={"listen": ""})})
     config = config.model_copy(update={"web": alone})

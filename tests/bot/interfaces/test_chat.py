@@ -12,11 +12,15 @@ import pytest
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import UserError
-from bot.interfaces.chat import ONCE
+from bot.interfaces.chat import ONCE, Chat
 from bot.services.caller import owner_at_terminal
 from memory.store.sqlite import connect
 from tests.bot.requests import status
 from tests.bot.stage import until
+
+
+def chat_of(app: App) -> Chat:
+    return Chat(app.services, app.served.router)
 
 
 @asynccontextmanager
@@ -41,14 +45,14 @@ async def told(app: App, *texts: str, history: int = 0) -> list[list[dict[str, A
     """Say these one after the other in one chat; what was shown until each was done."""
     shown: list[list[dict[str, Any]]] = [[]]
     left = list(texts)
-    async with aclosing(app.chats.chat(history)) as chat, asyncio.timeout(20):
+    async with aclosing(chat_of(app).chat(history)) as chat, asyncio.timeout(20):
         async for each in chat:
             shown[-1].append(each)
             if each["kind"] in ("Listening", "Idle"):
                 if not left:
                     return shown
                 shown.append([])
-                await app.chats.say(left.pop(0), f"terminal-{id(app)}-{len(left)}")
+                await chat_of(app).say(left.pop(0), f"terminal-{id(app)}-{len(left)}")
     raise AssertionError("the chat ended by itself")
 
 
@@ -81,7 +85,7 @@ async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
         first, ready = list[str](), asyncio.Event()
 
         async def listen() -> None:
-            async with aclosing(app.chats.chat()) as chat:
+            async with aclosing(chat_of(app).chat()) as chat:
                 async for each in chat:
                     ready.set()
                     first.extend(answers([each]))
@@ -96,10 +100,14 @@ async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
 
 
 async def test_the_end_of_other_work_is_not_the_answer_to_what_was_said_meanwhile(tmp_path: Path) -> None:
-    async with service(tmp_path) as app, aclosing(app.chats.chat()) as chat, asyncio.timeout(20):
+    async with (
+        service(tmp_path) as app,
+        aclosing(chat_of(app).chat()) as chat,
+        asyncio.timeout(20),
+    ):
         assert (await anext(chat))["kind"] == "Listening"
-        await app.chats.say("remember that my cat is called Bolt", f"{ONCE}1")
-        await app.chats.say("what is my cat called?", "terminal-2")
+        await chat_of(app).say("remember that my cat is called Bolt", f"{ONCE}1")
+        await chat_of(app).say("what is my cat called?", "terminal-2")
         shown = [await anext(chat)]
         while shown[-1].get("answered") != ["terminal-2"]:
             shown.append(await anext(chat))
@@ -109,9 +117,9 @@ async def test_the_end_of_other_work_is_not_the_answer_to_what_was_said_meanwhil
 
 async def test_what_was_answered_with_nobody_there_is_shown_to_the_next_who_comes(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
-        await app.chats.say("remember that my cat is called Bolt", "terminal-1")
+        await chat_of(app).say("remember that my cat is called Bolt", "terminal-1")
         await until(lambda: _answered(app))
-        async with aclosing(app.chats.chat()) as chat, asyncio.timeout(10):
+        async with aclosing(chat_of(app).chat()) as chat, asyncio.timeout(10):
             shown = [await anext(chat)]
             while not answers(shown):
                 shown.append(await anext(chat))
@@ -126,10 +134,10 @@ async def _answered(app: App) -> bool:
 
 async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
-        async with aclosing(app.chats.chat()) as chat, asyncio.timeout(10):
+        async with aclosing(chat_of(app).chat()) as chat, asyncio.timeout(10):
             assert (await anext(chat))["kind"] == "Listening"
             for _ in range(2):
-                await app.chats.say("hello", "terminal-7")
+                await chat_of(app).say("hello", "terminal-7")
             kinds = [(await anext(chat))["kind"]]
             while kinds[-1] != "Idle":
                 kinds.append((await anext(chat))["kind"])
@@ -140,7 +148,7 @@ async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> Non
 async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         await app.services.registry.call("halt.now", owner_at_terminal(), {})
-        said = await app.chats.say("remember that my cat is called Bolt", "terminal-1")
+        said = await chat_of(app).say("remember that my cat is called Bolt", "terminal-1")
         assert "halted since" in said["answer"]
         assert "carina halt release" in said["answer"]
         await app.services.registry.call("halt.release", owner_at_terminal(), {})
@@ -158,14 +166,14 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
         (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")
         other = connect(file)
         other.execute("BEGIN IMMEDIATE")
-        said = await app.chats.say("remember that my dog is called Rex", "terminal-1")
+        said = await chat_of(app).say("remember that my dog is called Rex", "terminal-1")
         assert "I will answer this later: the database takes no writes since" in said["answer"]
         assert "another program holds the database" in said["answer"]
         monkeypatch.setattr(
             app.services.runtime, "reachable", AsyncMock()
         )  # a full disk takes that: it changes nothing
         with pytest.raises(UserError, match="I will answer this later: the database takes no writes since"):
-            _ = [each async for each in app.chats.once("what is my dog called?", f"{ONCE}1")]
+            _ = [each async for each in chat_of(app).once("what is my dog called?", f"{ONCE}1")]
         other.execute("ROLLBACK")
         other.close()
         assert "Rex" in answers((await told(app, "what is my dog called?"))[1])[-1]

@@ -1,7 +1,7 @@
 """`carina chat --once` beside others: every command prints its own answer, whoever's service gives it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from bot.config import load_config
 from bot.interfaces.chat import ONCE
 from bot.interfaces.cli.chat import _Answered, _pass_on, _Stop
-from bot.interfaces.cli.connection import Replies, new_id
+from bot.interfaces.cli.connection import Line, new_id
 from memory.store.ids import snowflakes
 from sources.screen import ChatView
 from tests.bot.terminals import carina
@@ -37,11 +38,13 @@ def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -
     assert "I'll remember" not in after.stdout
 
 
-async def test_a_piped_line_is_not_over_with_the_end_of_other_work() -> None:
+async def test_a_piped_line_is_not_over_with_the_end_of_other_work(tmp_path: Path) -> None:
     answered, ended = _Answered(), asyncio.Event()
 
     async def pass_on() -> None:
-        await _pass_on("hello", Silent(), ChatView(Console()), answered, _Stop())
+        await _pass_on(
+            "hello", Line(load_config({}, tmp_path), _silent, "", own=False), ChatView(Console()), answered, _Stop()
+        )
         ended.set()
 
     passing = asyncio.create_task(pass_on())
@@ -54,26 +57,9 @@ async def test_a_piped_line_is_not_over_with_the_end_of_other_work() -> None:
     await asyncio.wait_for(passing, 10)
 
 
-class Silent:
+async def _silent(_operation: str, **_given: Any) -> AsyncGenerator[dict[str, Any], None]:
     """A service that takes what is said and shows nothing."""
-
-    own = False
-
-    async def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
-        return
-        yield {}
-
-    async def say(self, text: str) -> dict[str, Any]:
-        return {"id": "mine"}
-
-    async def stop(self) -> int:
-        return 0
-
-    async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
-        return []
-
-    async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
-        return []
+    yield {"id": "mine"}
 
 
 def test_a_reminder_is_promised_for_as_long_as_something_runs(tmp_path: Path) -> None:

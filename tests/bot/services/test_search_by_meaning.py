@@ -13,6 +13,7 @@ import pytest
 from bot.agents.context.auto_recall import recalled
 from bot.app import App, build
 from bot.config import Config, load_config
+from bot.interfaces.chat import Chat
 from bot.interfaces.cli.dispatch import open_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
@@ -51,7 +52,7 @@ async def service(folder: Path, model: str) -> AsyncIterator[App]:
 
 async def say(app: App, text: str) -> None:
     """Say it and wait until it is answered."""
-    await app.chats.say(text, text)
+    await Chat(app.services, app.served.router).say(text, text)
 
     async def done() -> bool:
         return not (await status(app)).waiting
