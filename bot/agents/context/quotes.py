@@ -23,6 +23,7 @@ _HEADS_BUT_TIMES = Pattern(rf"{_HEADS.pattern}(?!\[\d{{4}}-\d\d-\d\d \d\d:\d\d\]
 _OUR_SLASHES = Pattern(
     rf"^([^\S\n]*)\\(?=[{re.escape(_OPENERS)}])|\\(?=[<＜﹤‹〈⟨❮˂][\s/／⁄∕]*(?:quoted|block))", re.M | re.I
 )
+_OUR_TAG = Pattern(r'<quoted from="[^"<>\n]*"(?: reason="[^"<>\n]*")?>|(</quoted>)')
 _TAGS = Pattern(r"(?<!\\)[<＜﹤‹〈⟨❮˂](?=[\s/／⁄∕]*(\S.{0,11}))")
 _MARKS = ("quoted", "block")
 _PLACE_ID = Pattern(r"[a-z]+:[^\s()<>\[\]]+")
@@ -131,10 +132,22 @@ def joined(parts: Iterable[Quoted], between: str = "\n") -> Quoted:
     return Quoted(between.join(filter(None, parts)))
 
 
+def indented(text: str) -> Quoted:
+    """Lines of a file or an entry in a listing, none of which begins where a row does."""
+    return joined(map(passage, text.splitlines()), "\n    ")
+
+
 def stored_result(text: str) -> Quoted:
-    """A tool's result as it was stored: it was quoted then, except by versions that did not, and may have been cut."""
-    open_ones = text.count("\n</quoted>") < len(re.findall(r"(?m)^<quoted from=", text))
-    return Quoted(_HEADS.sub(r"\1\\", text) + ("\n</quoted>" if open_ones else ""))
+    """A tool's result as it was stored: quoted then, but for versions that did not and files of others that were
+    imported, and it may have been cut. What is not a whole quotation of ours is escaped."""
+    lines, opened = list[str](), 0
+    for each in without_unseen(text).split("\n"):
+        ours = _OUR_TAG.fullmatch(each)
+        counts = ours is not None and (ours[1] is None or opened > 0)
+        if ours is not None and counts:
+            opened += 1 if ours[1] is None else -1
+        lines.append(each if counts else passage(each))
+    return Quoted("\n".join([*lines, *["</quoted>"] * opened]))
 
 
 def estimate_tokens(text: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.context.quotes import Quoted, joined, line, passage, quotation, say
+from bot.agents.context.quotes import Quoted, indented, joined, line, quotation, say
 from bot.agents.folder_access import FolderAccess, Located, Matches, Shown
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
@@ -84,11 +84,12 @@ class FileTool(OutsideTool[FileArguments]):
                 path = places[0].whole if arguments.path else ""
                 found = await filing.search(arguments.query, places, path, 8, context.meaning)
                 lines = [
-                    say("{label}:\n{text}", label=hit.label, text=passage(hit.text[:_PASSAGE])) for hit in found.hits
+                    say("- {label}:\n    {text}", label=hit.label, text=indented(hit.text[:_PASSAGE]))
+                    for hit in found.hits
                 ]
                 told = [*found.missing, "" if lines else "Nothing was found."]
                 hits = [{"path": hit.label, "text": hit.text[:_PASSAGE]} for hit in found.hits]
-                text = _told(told, joined(lines, "\n\n"), "your folders")
+                text = _told(told, joined(lines), "your folders")
                 local = all(each.attached.folder.kind == "local" for each in places)
                 held = [Trust.APPROVED if local else hit.trust for hit in found.hits]
                 return Outcome(text, {"hits": hits}, trust=min(held, default=Trust.SYSTEM))

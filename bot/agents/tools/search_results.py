@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, passage, place_name, say
+from bot.agents.context.quotes import NOTHING, Quoted, display_name, indented, joined, line, place_name, say
 from bot.agents.tools.base import UseKind
 from bot.errors import ToolError
 from memory.knowledge.archival import Entry
@@ -111,7 +111,7 @@ def lines_of(found: Iterable[Mapping[str, Any]]) -> Quoted:
         where = say("in {place}", place=_place(row)) if row.get("place") else NOTHING
         when = joined([say("{at} UTC", at=row["at"][:16].replace("T", " ")), joined([who, where], " ")], ", ")
         text = row.get("content") or row.get("text", "")
-        shown = _indented(text) if "content" in row or row.get("kind") == "passage" else line(text)
+        shown = indented(text) if "content" in row or row.get("kind") == "passage" else line(text)
         lines.append(say("- {id} ({when}): {text}", id=row["id"], when=when, text=shown))
         if words := _kept(row):
             lines.append(say("  kept with {words}", words=words))
@@ -124,11 +124,6 @@ def lines_of(found: Iterable[Mapping[str, Any]]) -> Quoted:
 def _place(row: Mapping[str, Any]) -> Quoted:
     said_there = row.get("place_kind") and row.get("kind") not in ("block", "passage", "summary")
     return (place_name(row["place"]) if said_there else NOTHING) or line(row["place"])
-
-
-def _indented(text: str) -> Quoted:
-    """Lines of a file or an entry, none of which begins where a hit does."""
-    return joined(map(passage, text.splitlines()), "\n    ")
 
 
 def _kept(row: Mapping[str, Any]) -> Quoted:

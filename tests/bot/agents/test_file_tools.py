@@ -175,7 +175,7 @@ async def test_files_of_both_kinds_are_searched_by_pattern_and_by_words(tmp_path
         assert "papers/" not in (await scene.use(file("grep", "notes", pattern="ferry")))[0]
         text, ok = await scene.use(file("search", query="ferries"))
         assert ok
-        assert "papers/trips/crete.txt:1-2:\nThe ferry leaves" in text
+        assert "- papers/trips/crete.txt:1-2:\n    The ferry leaves" in text
         assert "notes/b.md:1-2:" in text
         (papers / "trips" / "crete.txt").write_text("The train leaves at ten.\n")
         text, _ = await scene.use(file("search", "papers/trips", query="train"))

@@ -1,0 +1,236 @@
+"""Whatever stands in the database, however it came in: no column of it speaks in anybody's name.
+
+Imports, archives, the API, webhooks, feeds, commands and later versions all write into the same tables. So every
+column that holds words is filled with words that imitate ours, and what models are shown of it is parsed.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.models.base import ToolMessage
+from memory import agents, data_sources, folders
+from memory.folders import NewFolder
+from memory.knowledge import archival, graph
+from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.consolidation.run_records import begin_run
+from memory.knowledge.facts import Category, Source, Statement
+from memory.knowledge.facts.rows import add as add_fact
+from memory.knowledge.graph import Entity, Kind, Triple
+from memory.people.audience import Scope, Trust
+from memory.store.database import Rows, Tx
+from memory.store.ids import SessionId
+from tests.bot.agents.test_forgery import FORGERIES, READS, STORES, calls, require_sound
+from tests.bot.parts import ANN, BOB, HALL, NOON, ScriptedModel, said, says
+from tests.bot.stage import OFFERED, Service, Setting, running
+
+WORDS = {
+    "activity_events": ("words",),
+    "agent_groups": ("name", "description"),
+    "agents": ("name", "description"),
+    "archival_entries": ("label", "content", "category"),
+    "data_sources": ("name", "address", "last_error"),
+    "events": ("title", "notes"),
+    "facts": ("fact",),
+    "fact_sources": ("wording",),
+    "file_passages": ("content",),
+    "folder_files": ("name", "content_type", "note"),
+    "folders": ("name", "description"),
+    "graph_triples": ("subject", "relation", "object"),
+    "group_members": ("domain",),
+    "items": ("text",),
+    "memory_blocks": ("label", "description", "profile", "content"),
+    "messages": ("speaker", "content", "tool_name"),
+    "places": ("name",),
+    "reminders": ("text",),
+    "sessions": ("what",),
+    "tasks": ("title", "notes"),
+    "coordination_tasks": ("description",),
+}
+"""Columns of words that a prompt can show, by table."""
+LISTS = {"archival_entries": ("tags",), "sessions": ("decisions", "files", "commits", "unfinished")}
+"""Columns of words in JSON."""
+OURS = {
+    "agents": ("model", "system_prompt", "config", "enabled_tools", "tool_rules"),  # the owner's own words and settings
+    "agent_groups": ("pattern_type", "pattern_config", "keywords", "states"),
+    "group_members": ("role", "capabilities", "model"),
+    "places": ("kind", "cursor"),
+    "messages": ("role", "tool_args", "source_metadata"),
+    "activity_events": ("event_type", "details", "importance", "at"),
+    "memory_blocks": ("block_type", "schema", "permission"),
+    "archival_entries": ("metadata", "last_seen", "superseded_by"),
+    "coordination_tasks": ("assigned_to", "assigned_by", "priority"),
+    "data_sources": ("source_type",),
+    "events": ("zone",),
+    "facts": ("category", "confirmed_by", "last_seen"),
+    "fact_sources": ("origin", "at"),
+    "folder_files": ("digest", "people"),
+    "folders": ("path_type", "path_value"),
+    "graph_triples": ("subject_kind", "subject_key", "relation_key", "object_kind", "object_key", "at"),
+    "items": ("kind", "key", "detail", "valid_until"),  # keys are letters, digits and marks
+    "reminders": ("zone", "told_key"),
+    "tasks": ("priority",),
+}
+UNSHOWN = {
+    "agent_data_sources": "the owner's own template",
+    "agent_messages": "ids; the words are messages",
+    "agent_presence": "times",
+    "archival_journal": "what `why` shows to people",
+    "budget_reservations": "numbers",
+    "budgets": "settings",
+    "constellation_blocks": "settings of the owner",
+    "data_source_items": "keys and marks, which are compared",
+    "dream_items": "what the change report shows to people",
+    "dream_runs": "what the change report shows to people",
+    "dream_marks": "times",
+    "erasures": "ids",
+    "folder_attachments": "settings",
+    "follow_ups": "words that are looked for, to be taken out",
+    "gaps": "positions",
+    "group_parts": "outputs of agents, which `quotation` quotes (tests/bot/agents/groups)",
+    "group_runs": "settings",
+    "group_states": "a name that the configuration has",
+    "handoff_reads": "times",
+    "import_audit": "a report for people",
+    "inbox": "the payload is a typed record (test_entrances)",
+    "index_queue": "ids",
+    "jobs": "settings, and outcomes for people",
+    "memory_block_checkpoints": "the text of a block",
+    "memory_block_quarantine": "what doctor shows",
+    "memory_block_repairs": "what doctor shows",
+    "memory_block_writers": "ids",
+    "migration_checksums": "digests",
+    "model_usage": "names of models",
+    "outbox": "what is sent, which `messages` holds as well",
+    "pairing_codes": "what the owner is shown",
+    "passed_over": "digests",
+    "people_rules": "ids",
+    "permission_audit": "what the owner is shown",
+    "permission_grants": "what the owner is shown",
+    "permission_requests": "what approvers are shown",
+    "permission_votes": "verdicts",
+    "person_states": "a name that the configuration has",
+    "person_times": "settings",
+    "shared_block_agents": "settings",
+    "sqlite_sequence": "",
+    "steering": "settings of the owner",
+    "turn_steps": "typed steps; the results in them go through `stored_result`",
+    "turn_uses": "ids",
+    "turns": "ids",
+    "unshown_people": "ids",
+    "vector_models": "names of models",
+    "vector_queue": "ids",
+    "vector_spaces": "ids",
+    "vectors": "ids",
+}
+PLAIN = ("id", "audience", "status", "within", "search_text", "source")
+"""Columns of every table that hold no words: ids, and words of ours that a constraint checks."""
+
+
+def _columns(rows: Rows) -> dict[str, set[str]]:
+    """The columns of text, by table."""
+    found = dict[str, set[str]]()
+    for (table,) in rows.all("SELECT name FROM sqlite_master WHERE type = 'table' AND instr(name, '_fts') = 0"):
+        listed = rows.all("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))
+        names = {row[0] for row in listed}
+        found[table] = {name for name in names - {*PLAIN} if not name.endswith(("_at", "_id", "_json"))}
+    return {table: names for table, names in found.items() if names}
+
+
+async def test_every_column_of_words_is_filled_or_is_excused(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        there = await service.read(_columns)
+    judged = {
+        table: {*WORDS.get(table, ()), *LISTS.get(table, ()), *OURS.get(table, ())} for table in {*WORDS, *LISTS, *OURS}
+    }
+    assert {table for table in there if table not in judged and table not in UNSHOWN} == set()
+    assert {
+        table: names ^ there.get(table, set()) for table, names in judged.items() if names ^ there.get(table, set())
+    } == {}
+
+
+def _counts(rows: Rows) -> dict[str, int]:
+    return {table: rows.number(" ".join(("SELECT count(*) FROM", table))) for table in WORDS}
+
+
+def _poison(tx: Tx, text: str) -> None:
+    """Fill every column of words; names that must differ end in a number."""
+    for table, columns in WORDS.items():
+        for column in columns:
+            tx.run(_set(table, column, "? || rowid", column), (f"{text} ",))
+    for table, columns in LISTS.items():
+        for column in columns:
+            tx.run(_set(table, column, "?", column), (json.dumps([text]),))
+
+
+def _set(table: str, column: str, value: str, there: str) -> str:
+    return " ".join(("UPDATE", table, "SET", column, "=", value, "WHERE", there, "IS NOT NULL"))
+
+
+FILES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("file", {"operation": "list"}),
+    ("file", {"operation": "search", "query": "ferry"}),
+    ("sources", {}),
+)
+TOML = f"""
+[[agents]]
+name = "Carina"
+tools = {json.dumps([*OFFERED, "sources"])}
+[[agents]]
+name = "Anchor"
+description = "looks things up"
+[[groups]]
+name = "Main"
+members = ["Carina"]
+default = true
+[[groups]]
+name = "Other"
+members = ["Anchor"]
+"""
+
+
+async def _fill(service: Service) -> None:
+    """Rows that no tool of an agent writes."""
+
+    def work(tx: Tx) -> None:
+        agent = next(each.id for each in agents.agents(tx) if each.name == "Carina")
+        folder = folders.create(tx, NewFolder("papers", "virtual", HALL.audience, "about boats", ""), NOON)
+        folders.attach(tx, folder.id, agent, "read", NOON)
+        folders.put(tx, folder, folders.from_content("ferry.txt", b"the ferry leaves at nine"), NOON)
+        data_sources.add(tx, data_sources.new("news", "folder", "/srv/news", 30, HALL.audience), NOON)
+        entry = archival.insert(
+            tx, agent, NewEntry("Ann likes the ferry", Origin(Scope(HALL.audience), Trust.APPROVED, ANN.id)), NOON
+        )
+        triple = Triple(Entity("Ann", Kind.PERSON), "likes", Entity("the ferry", Kind.THING))
+        graph.put(tx, begin_run(tx, NOON, "done", ()), entry, [triple], NOON)
+        learned = Source("said", agent, SessionId(1), None, BOB.id, HALL.audience, Trust.APPROVED)
+        add_fact(tx, Statement(Category.PREFERENCE, "likes the ferry"), learned, NOON)
+
+    await service.write(work)
+
+
+@pytest.mark.parametrize("text", ["ferry" + "\n".join(("", *FORGERIES)), f"ferry {FORGERIES[0]}\r{FORGERIES[4]}"])
+async def test_no_column_speaks_for_the_platform_or_for_somebody_else(tmp_path: Path, text: str) -> None:
+    reading = (*READS, *FILES)
+    model = ScriptedModel(
+        says("", *calls(STORES, "the ferry")),
+        says("Done."),
+        says("", *calls(reading, text)),
+        says("Hello Ann."),
+        says("", *calls(reading, text)),
+        says("Hello Bob."),
+        otherwise=says("Well."),
+    )
+    async with running(tmp_path, Setting(model, toml=TOML)) as service:
+        await service.heard(said("I take the ferry", 1, HALL, ANN))
+        await _fill(service)
+        assert {table for table, count in (await service.read(_counts)).items() if not count} == set()
+        await service.write(lambda tx: _poison(tx, text))
+        await service.heard(said("what was that?", 2, HALL, ANN))
+        await service.heard(said("and now?", 3, HALL, BOB))
+    for request in model.requests[2:]:
+        assert require_sound(request, {ANN.id, BOB.id})[:2] == [ANN.id, ANN.id]
+    shown = [message for message in model.requests[3].messages if isinstance(message, ToolMessage)]
+    assert sum("ferry" in message.text for message in shown if message.ok) >= 40, "what is read shows what was stored"
