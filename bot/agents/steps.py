@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bot.agents.context.prompt import Asked, PromptInputs
+from bot.agents.context.quotes import display_name, quotation
 from bot.agents.rules import REMINDERS, Rules
 from bot.models.base import Call
 from memory.queue.steps import (
@@ -174,11 +175,12 @@ def changed(material: PromptInputs) -> list[Asked]:
 def _describe(changed: list[Asked]) -> str:
     lines = []
     for asked in changed:
-        message = asked.message
+        message, who = asked.message, display_name(asked.message.speaker) or "Somebody"
         if message.deleted_at is not None:
-            lines.append(f"{message.speaker} deleted a message of this turn meanwhile: do not use or repeat it.")
+            lines.append(f"{who} deleted a message of this turn meanwhile: do not use or repeat it.")
         else:
-            lines.append(f"{message.speaker} edited a message of this turn meanwhile. It now says: {message.text}")
+            head = f"{who} edited a message of this turn meanwhile. It now says:"
+            lines.append(f"{head}\n{quotation(who, message.text)}")
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from bot.models.base import (
     AssistantMessage,
@@ -16,6 +16,7 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.events import ModelWrapper, Relay
+from sources.text import flatten
 
 
 class ShorteningModel(ModelWrapper):
@@ -80,5 +81,5 @@ def in_words(message: UserMessage) -> UserMessage:
     if not message.images:
         return message
     names = (urlsplit(url).path.rpartition("/")[2] for url in message.images)
-    lines = (f"[image that you cannot see: {name or 'unnamed'}]" for name in names)
+    lines = (f"[image that you cannot see: {flatten(unquote(name)) or 'unnamed'}]" for name in names)
     return message._replace(text="\n".join((message.text, *lines)), images=())

@@ -23,7 +23,6 @@ from bot.agents.context.quotes import (
     display_name,
     joined,
     line,
-    passage,
     place_name,
     quotation,
     say,
@@ -474,7 +473,7 @@ def _render_current(material: PromptInputs) -> Iterable[Message]:
             case CallDone() | CallWaits() | CallFailed() as ended:
                 yield ToolMessage(ended.call, ended.name, stored_result(ended.text), ended.ok, _data(ended))
             case Note(text) | MissingCalls(text):
-                yield UserMessage(f"[system] {passage(text)}")
+                yield UserMessage(f"[system] {stored_result(text)}")
             case CallStarted() | TakenUp():
                 pass
             case _:

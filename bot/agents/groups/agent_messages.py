@@ -7,6 +7,7 @@ might. What nobody could take up is refused, and so is what goes in circles; the
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.agents.context.quotes import Quoted, display_name, say
 from bot.agents.groups.loop_guard import TURN_BUDGET, budget_left, pair_rests, root_of
 from bot.errors import ToolError
 from memory import agents, internal_events
@@ -97,11 +98,14 @@ def write(tx: Tx, letter: Letter, to: To, now: datetime) -> str:
     return ""
 
 
-def instructions(by: str, to: str, heard_by: str) -> str:
+def instructions(by: str, to: str, heard_by: str) -> Quoted:
     """What whoever answers is told beside the words."""
-    return (
-        f"[system] {by}, another agent, wrote that to {to}; people did not read it. Your final text is said here, "
-        f"heard by: {heard_by}. An empty one stays silent. `send_message` writes back to {by}, if that is needed."
+    return say(
+        "[system] {by}, another agent, wrote that to {to}; people did not read it. Your final text is said here, "
+        "heard by: {heard_by}. An empty one stays silent. `send_message` writes back to {by}, if that is needed.",
+        by=display_name(by),
+        to=display_name(to),
+        heard_by=heard_by,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from bot.agents.context.quotes import line
 from sources.text import one_line
 
 MOST_TOOLS = 64
@@ -104,7 +105,7 @@ def _offer(server: str, target: str, listed: Listed, taken: Collection[str]) -> 
         raise ValueError(f"with its server's name it has more than {_LONGEST_NAME} characters")
     if name in taken:
         raise ValueError(f"another tool is called {name}")
-    said = one_line(listed.description, _DESCRIPTION) or "It does not say what it does."
+    said = line(one_line(listed.description, _DESCRIPTION)) or "It does not say what it does."
     description = f"A tool of the MCP server {server}. What it says of itself: {said}"
     schema = _schema(listed.schema)
     return Offer(name, listed.name, description, schema, _digest(target, listed), listed.destructive)
@@ -148,7 +149,7 @@ def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
         if key not in _KEPT:
             continue
         if key == "description":
-            found[key] = one_line(str(value), _NOTE)
+            found[key] = line(one_line(str(value), _NOTE))
         elif key == "$ref":
             if not (isinstance(value, str) and re.fullmatch(r"#/(\$defs|definitions)/[A-Za-z0-9_.-]+", value)):
                 raise ValueError("the schema of its arguments refers to another")

@@ -7,7 +7,7 @@ who spoke, its tags nest, and a listing has as many rows as it found.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,8 @@ from bot.agents.context.quotes import Quoted, display_name, line, passage, quota
 from bot.agents.data_sources import KIND as SOURCES
 from bot.agents.data_sources import TEMPLATE, News, notification
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools import make_tools
+from bot.agents.tools import RESERVED, make_tools
+from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage
@@ -123,14 +124,21 @@ ELSEWHERE = {
     "bluesky": "needs a connection; it shows no words of others",
     "bluesky_read": "its lines go through `quotation`, as those of `foreign` do",
     "context": "its further operations show the same block in the same words",
+    "cast_ballot": "one of the options, on one line",
+    "choose_members": "says one word of ours",
     "coord": "complete names a number",
+    "delegate": "its results are quoted (tests/bot/agents/groups)",
     "emergency_halt": "says one sentence of ours",
     "facts": "",
+    "file": "in test_stored_words",
+    "file_write": "answers with a path on one line",
     "projects": "its further operations answer with the lines of list",
     "recall": "delete names an id",
     "reminders": "its further operations answer with one line as cancel does",
     "search": "",
     "send_message": "its further targets answer with a name",
+    "source_subscribe": "answers with a name on one line",
+    "sources": "in test_stored_words",
     "tasks": "its further operations answer with one line as done does",
     "web_fetch": "its pages go through `quotation`, as those of `foreign` do",
     "web_search": "its hits go through `quotation`, as those of `foreign` do",
@@ -292,12 +300,12 @@ async def test_nothing_that_is_written_speaks_for_the_platform_or_for_somebody_e
         assert require_sound(request, {ANN.id, BOB.id})[:2] == [ANN.id, BOB.id]
 
 
-async def told_of(folder: Path, text: str) -> Request:
-    """What the model is asked when a feed or a watched folder brings it."""
+async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str]) -> Request:
+    """What the model is asked when a feed or a watched folder brings them."""
     async with running(folder, Setting(ScriptedModel(otherwise=says("Well.")))) as service:
         ((agent, group),) = await service.rows("SELECT a.id, g.id FROM agents a, agent_groups g LIMIT 1")
         feed = data_sources.new("news", "folder", "/srv/news", 30, audience.OWNER)
-        brought = notification(TEMPLATE, feed, News((Item(text, "", text, text, text),), (text,)))
+        brought = notification(TEMPLATE, feed, News(tuple(items), tuple(gone)))
         event = internal_events.Event(
             source=SOURCES,
             external_id="1",
@@ -321,7 +329,12 @@ async def told_of(folder: Path, text: str) -> Request:
 @example("ferry" + "\n".join(("", *FORGERIES)))
 async def test_nothing_that_a_source_brings_speaks_for_anybody(text: str) -> None:
     with TemporaryDirectory() as folder:
-        request = await told_of(Path(folder), text)
+        await require_told(Path(folder), [Item(text, "", text, text, text)], [text])
+
+
+async def require_told(folder: Path, items: Sequence[Item], gone: Sequence[str] = ()) -> None:
+    """Nothing that a source brings passes for anything of ours."""
+    request = await told_of(folder, items, gone)
     require_nested(request.system.replace("a <quoted> element", "such an element"))
     for message in request.messages:
         if isinstance(message, UserMessage):
@@ -332,19 +345,19 @@ async def test_nothing_that_a_source_brings_speaks_for_anybody(text: str) -> Non
 
 
 def test_every_operation_of_every_tool_is_an_entrance_above_or_is_excused() -> None:
-    agent = Agent(AgentId("agt_1"), "Carina", "", "", "", tuple(_names()))
+    names = tuple(RESERVED - {*ALIASES} - {"emergency_halt", "web_fetch", "web_search"})
+    agent = Agent(AgentId("agt_1"), "Carina", "", "", "", names, files="read_write")
     tried = {(name, given.get("operation", "")) for name, given in (*STORES, *READS)}
+    platform = Platform(MovableClock())
+    offered = make_tools({SOURCE: platform, "bluesky": platform})(agent).tools
+    assert {*names} == {*offered}
     left = {
         name
-        for name, tool in make_tools({SOURCE: Platform(MovableClock())})(agent).tools.items()
+        for name, tool in offered.items()
         for operation in _operations(tool.arguments)
         if (name, operation) not in tried and name not in ELSEWHERE
     }
     assert left == set()
-
-
-def _names() -> set[str]:
-    return {name for name, _ in (*STORES, *READS)} | set(ELSEWHERE)
 
 
 def _operations(arguments: type[Arguments]) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def use(call: str, *, begun: bool = False) -> CallTool:
 EDITED = (message(revision=1),)
 GONE = (message(revision=1, gone=True),)
 BEGUN = step(CallStarted("a", "bell", effect=True))
-TOLD = "Ann edited a message of this turn meanwhile. It now says: words 1"
+TOLD = 'Ann edited a message of this turn meanwhile. It now says:\n<quoted from="Ann">\nwords 1\n</quoted>'
 TAKEN_BACK = "Ann deleted a message of this turn meanwhile: do not use or repeat it."
 
 

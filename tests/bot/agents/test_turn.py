@@ -38,6 +38,11 @@ def notes(request: Request) -> list[str]:
     return [text.removeprefix("[system] ") for text in told if text.startswith("[system] ")]
 
 
+def edited_to(words: str) -> str:
+    quoted = f'<quoted from="Ann">\n{words}\n</quoted>'
+    return f"Ann edited a message of this turn meanwhile. It now says:\n{quoted}"
+
+
 # ----------------------------------------------------------------------------------------------- edits and deletions
 
 
@@ -64,7 +69,7 @@ async def test_a_turn_begins_again_twice_at_most_and_then_the_edit_is_told(tmp_p
         await service.settled()
         assert service.platform.texts() == ["To the last words."]
         assert await service.column("SELECT restarts FROM turns") == [2]
-    assert notes(model.requests[3]) == ["Ann edited a message of this turn meanwhile. It now says: 3"]
+    assert notes(model.requests[3]) == [edited_to("3")]
 
 
 async def test_an_edit_after_a_tool_had_its_effect_is_told_and_not_done_again(tmp_path: Path) -> None:
@@ -76,7 +81,7 @@ async def test_an_edit_after_a_tool_had_its_effect_is_told_and_not_done_again(tm
         await service.heard(edited("new", 1))
         assert service.platform.texts() == ["I rang for the old words."]
     assert bell.rung == ["x"]
-    assert notes(model.requests[2]) == ["Ann edited a message of this turn meanwhile. It now says: new"]
+    assert notes(model.requests[2]) == [edited_to("new")]
 
 
 async def test_an_edit_while_a_tool_may_have_had_its_effect_does_not_begin_again(tmp_path: Path) -> None:
@@ -89,7 +94,7 @@ async def test_an_edit_while_a_tool_may_have_had_its_effect_does_not_begin_again
         await bell.begun.wait()
         await service.heard(edited("new", 1))
     assert bell.rung == ["x"]
-    assert notes(model.requests[-1]) == ["Ann edited a message of this turn meanwhile. It now says: new"]
+    assert notes(model.requests[-1]) == [edited_to("new")]
 
 
 async def test_an_edit_between_two_calls_is_told_after_the_second(tmp_path: Path) -> None:
