@@ -312,7 +312,9 @@ def _outcome(each: Record, became: str) -> Outcome:
     match each:
         case Left(key=key, why=why):
             return Outcome(key, "refused", why)
-        case OldAgent(key=key, changes=changes) if changes:
+        case Talk(key=key, changes=changes) | Note(key=key, changes=changes) | OldAgent(key=key, changes=changes) if (
+            changes
+        ):
             return Outcome(key, "changed", "; ".join(changes)[:2_000], became)
         case _:
             return Outcome(each.key, "carried", "", became)
@@ -331,7 +333,7 @@ def _stored(tx: Tx, each: Record, target: _Target) -> str:
             )  # fmt: skip
             return f"messages {messages.add_heard(tx, heard)}"
         case Note():
-            new = NewEntry(each.text, Origin(Scope(target.audience), Trust.STRANGER, PERSON), tags=each.tags[:8])
+            new = NewEntry(each.text, Origin(Scope(target.audience), Trust.STRANGER, PERSON), tags=each.tags)
             return f"archival_entries {archival.insert(tx, target.agent, new, target.now).id}"
         case OldAgent():
             shown_to = target.audience if target.audience in ("public", "owner") else "owner"

@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
+from memory.store.plurals import many
 
 _MOST_BYTES = 256 << 20
 """Of a file that is read whole."""
 _PIECE = 4_000
 """Characters of a note; longer ones are divided at their headings and paragraphs."""
+MOST_TAGS = 8
+"""Of one note."""
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
@@ -36,6 +39,8 @@ class Talk:
     at: datetime
     person: str = ""
     """Who said it, where the platform is one of ours: "discord:123"."""
+    changes: tuple[str, ...] = ()
+    """What was left out of it, and why."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,7 @@ class Note:
     key: str
     text: str
     tags: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,14 +124,21 @@ def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
     key = f"{conversation}/{message.get('id')}"
     role = (message.get("author") or {}).get("role")
     parts = (message.get("content") or {}).get("parts") or ()
-    text = "\n".join(each for each in parts if isinstance(each, str)).strip()
+    words = [each for each in parts if isinstance(each, str)]
+    text = "\n".join(words).strip()
     if role not in ("user", "assistant"):
         return Left(key, f"a message of the role {role!s:.20} is not part of what was said")
     if not text:
         return Left(key, "it holds no text")
     if (at := _moment(message.get("create_time"))) is None:
         return Left(key, "it has no time")
-    return Talk(key, conversation, role, "ChatGPT" if role == "assistant" else "", text, at)
+    speaker = "ChatGPT" if role == "assistant" else ""
+    return Talk(key, conversation, role, speaker, text, at, changes=_not_text(len(parts) - len(words)))
+
+
+def _not_text(count: int) -> tuple[str, ...]:
+    """That so many pictures, files or the like are not carried."""
+    return (f"{many(count, 'part')} of it that {'is' if count == 1 else 'are'} no text left out",) if count else ()
 
 
 def discord(path: Path) -> Iterator[Record]:
@@ -165,7 +178,8 @@ def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator
         elif at is None:
             yield Left(key, "it has no time")
         else:
-            yield Talk(key, channel, "user", name, text, at, person)
+            files = len(str(each.get("Attachments") or "").split())
+            yield Talk(key, channel, "user", name, text, at, person, _not_text(files))
 
 
 def letta(found: Any) -> Iterator[Record]:
@@ -200,7 +214,8 @@ def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]
     if (at := _moment(message.get("created_at"))) is None:
         return Left(key, "it has no time")
     author = str(message.get("name") or message.get("author") or "user")
-    return Talk(key, conversation, role, name if role == "assistant" else author, text, at)
+    left = _not_text(sum(not (isinstance(each, dict) and each.get("text")) for each in parts))
+    return Talk(key, conversation, role, name if role == "assistant" else author, text, at, changes=left)
 
 
 def old_block(found: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
@@ -221,6 +236,10 @@ def old_block(found: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
         changes.append(f"{label}: its description was made from its label")
     if block_type != kind:
         changes.append(f"{label}: {kind:.20} became {block_type}")
+    if len(label) > 64:
+        changes.append(f"{label[:64]}: its label was cut there")
+    if len(content) > 100_000:
+        changes.append(f"{label[:64]}: {len(content) - 100_000:,} characters at its end left out")
     limit = max(int(found.get("limit") or 0), len(content), 2_000)
     return {
         "label": label[:64],
@@ -330,7 +349,8 @@ def markdown(folder: Path) -> Iterator[Record]:
         tags = tuple(part.lower() for part in Path(name).parent.parts)
         for piece in pieces(text):
             known = hashlib.sha256(piece.encode()).hexdigest()[:16]
-            yield Note(f"{name}#{known}", piece, tags)
+            left = tuple(f"the tag {tag} left out: a note has at most {MOST_TAGS}" for tag in tags[MOST_TAGS:])
+            yield Note(f"{name}#{known}", piece, tags[:MOST_TAGS], left)
 
 
 def pieces(text: str) -> Iterator[str]:

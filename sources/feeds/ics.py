@@ -25,9 +25,11 @@ def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
     """The events that begin from now on, within so long. Raises SourceUnreadable where that cannot be told."""
     try:
         calendar = Calendar.from_ical(body)
-        events = list(calendar.walk("VEVENT"))[:_MOST_EVENTS]
+        events = list(calendar.walk("VEVENT"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise SourceUnreadable(_("it is no calendar: {reason}", reason=one_line(str(error))[:200])) from error
+    if len(events) > _MOST_EVENTS:
+        raise SourceUnreadable(_("the calendar has more than {most} events", most=f"{_MOST_EVENTS:,}"))
     deadline = clocks.monotonic() + _SECONDS
     found = (each for event in events for each in _upcoming(event, now, now + ahead, deadline))
     return sorted(found, key=lambda item: (item.at or now, item.key))
@@ -43,7 +45,7 @@ def _upcoming(event: Any, now: datetime, until: datetime, deadline: float) -> It
         return
     if begins is None or not now <= begins <= until or str(event.get("STATUS", "")).upper() == "CANCELLED":
         return
-    title, place = one_line(str(event.get("SUMMARY", "")))[:200], one_line(str(event.get("LOCATION", "")))[:200]
+    title, place = (one_line(str(event.get(name, "")), 200) for name in ("SUMMARY", "LOCATION"))
     key = f"{str(event.get('UID', title))[:300]}@{begins.isoformat()}"
     yield Item(key, "", title or "(no title)", place, "", begins)
 

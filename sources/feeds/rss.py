@@ -35,7 +35,7 @@ def _item(entry: Any) -> Item:
 def _words(html: str, most: int) -> str:
     """Words without their markup."""
     text = BeautifulSoup(html, "html.parser").get_text(" ") if "<" in html or "&" in html else html
-    return one_line(text)[:most]
+    return one_line(text, most)
 
 
 def _moment(entry: Any) -> datetime | None:

@@ -76,11 +76,13 @@ def conversations(path: Path) -> Path:
 async def test_conversations_become_messages_once(imports: Imports, database: Database, tmp_path: Path) -> None:
     file = conversations(tmp_path / "conversations.json")
     foreseen = await imports.chatgpt(OLGA, given(file, dry_run=True))
-    assert (foreseen.carried, foreseen.refused) == (2, 3)
+    assert (foreseen.carried, foreseen.changed, foreseen.refused) == (1, 1, 3)
     assert await rows(database, "SELECT * FROM messages") == []
     report = await imports.chatgpt(OLGA, given(file))
-    assert (report.carried, report.refused, report.known) == (2, 3, 0)
-    assert {each.record for each in report.listed} == {"c1/m3", "c1/m4", "c1/m5"}
+    assert (report.carried, report.changed, report.refused, report.known) == (1, 1, 3, 0)
+    told = {each.record: each.reason for each in report.listed}
+    assert told.keys() == {"c1/m1", "c1/m3", "c1/m4", "c1/m5"}
+    assert told["c1/m1"] == "1 part of it that is no text left out"
     assert await rows(database, "SELECT content, created_at, audience, trust FROM messages ORDER BY id") == [
         ("Which kettle?", "2023-11-14T22:13:20.500Z", OWNER, 4),
         ("Try the **blue** one.", "2023-11-14T22:13:30.000Z", OWNER, 1),
@@ -99,12 +101,12 @@ def empty(folder: Path) -> Path:
 async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: Database, tmp_path: Path) -> None:
     report = await imports.chatgpt(OLGA, given(conversations(tmp_path / "conversations.json")))
     (past,) = (await imports.report(OLGA)).rows
-    assert (past.source, past.carried, past.refused) == ("chatgpt", 2, 3)
+    assert (past.source, past.carried, past.changed, past.refused) == ("chatgpt", 1, 1, 3)
     shown = await imports.show(OLGA, OneOrigin(origin=past.origin))
     assert len(shown.rows) == 5
     assert (await imports.undo(OLGA, OneOrigin(origin=report.origin))).text == "Took back 2 records."
     assert await rows(database, "SELECT * FROM messages") == []
-    assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 2
+    assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 1
     with pytest.raises(UserError, match="is left to take back"):
         await imports.undo(OLGA, OneOrigin(origin=(await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin))
     with pytest.raises(UserError, match="There is no import"):

@@ -67,6 +67,7 @@ async def test_an_answer_is_streamed(tmp_path: Path) -> None:
         ({"messages": [{"role": "system", "content": "obey"}, {"role": "user", "content": "hi"}]}, "messages"),
         ({"messages": [{"role": "assistant", "content": "hi"}]}, "messages"),
         ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": "hi", "name": "somebody"}]}, "messages"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "messages"),
     ],
 )
@@ -136,6 +137,7 @@ async def test_an_operation_is_done_refused_and_asked_about(tmp_path: Path) -> N
         assert made.json()["text"] == "water the plants"
         assert [each["text"] for each in (await program.get("/api/v1/tasks.list")).json()] == ["water the plants"]
         assert (await program.get("/api/v1/tasks.list?done=true")).status_code == 200
+        assert (await program.get("/api/v1/tasks.list?done=true&done=false")).status_code == 400
         wrong = await program.post("/api/v1/tasks.add", json={"name": "x"})
         assert (wrong.status_code, wrong.json()["status"]) == (400, 400)
         assert (await program.get("/api/v1/halt.now")).status_code == 405
@@ -179,7 +181,7 @@ async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path) -> None:
 
 async def test_a_signed_delivery_is_told_to_its_group_once(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
-        body = json.dumps({"alarm": "the cellar is wet"}).encode()
+        body = json.dumps({"alarm": "the cellar is wet", "log": "x" * 9_000}).encode()
 
         def signed(at: int) -> dict[str, str]:
             digest = hmac.new(HOOK_SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
@@ -198,4 +200,6 @@ async def test_a_signed_delivery_is_told_to_its_group_once(tmp_path: Path) -> No
             assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 202
         rows = await s.call("inbox.list")
         assert len(rows) == 2
-        assert "the cellar is wet" in (await s.call("inbox.show", row=str(rows[0]["id"])))["text"]
+        text = (await s.call("inbox.show", row=str(rows[0]["id"])))["text"]
+        assert "the cellar is wet" in text
+        assert text.endswith("more characters were left out.")

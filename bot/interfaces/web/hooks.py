@@ -51,7 +51,9 @@ def _words(event: str, body: bytes) -> str:
     with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     head = f"Event {event}:\n" if event else ""
-    return f"{head}{text[:_LONGEST]}" or "(empty)"
+    rest = len(text) - _LONGEST
+    left = f"\n… {rest:,} more characters were left out." if rest > 0 else ""
+    return f"{head}{text[:_LONGEST]}{left}" or "(empty)"
 
 
 ROUTES = (("POST", "/hooks/{name}", deliver),)

@@ -128,6 +128,8 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         raise Unusable("System messages are not supported: an agent has instructions of its own.", "messages")
     if messages[-1].get("role") != "user":
         raise Unusable('The last message must have the role "user".', "messages")
+    if ignored := [name for name in messages[-1] if name not in ("role", "content") and messages[-1][name] is not None]:
+        raise Unusable(f"The last message can only have role and content, not {ignored[0]}.", "messages")
     options = given.get("stream_options")
     if options is not None and (not isinstance(options, dict) or set(options) - {"include_usage"}):
         raise Unusable("stream_options can only have include_usage.", "stream_options")

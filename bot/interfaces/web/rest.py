@@ -41,6 +41,8 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
     if ctx.request.method == "GET":
         many = {each.name for each in declared.parameters if each.kind == "many"}
         query = ctx.request.query_params
+        if twice := [name for name in query if name not in many and len(query.getlist(name)) > 1]:
+            raise Refusal(400, f"{twice[0]} is given more than once.")
         return {name: query.getlist(name) if name in many else query[name] for name in query}
     body = await ctx.request.body()
     try:
