@@ -185,5 +185,7 @@ async def test_what_is_written_leaves_at_once() -> None:
 
     bound = bind("127.0.0.1:0")
     async with await asyncio.start_server(serve, sock=bound):
-        await asyncio.open_connection(*bound.getsockname())
+        _reader, writer = await asyncio.open_connection(*bound.getsockname())
         assert await delays.get()
+        writer.close()
+        await writer.wait_closed()
