@@ -83,7 +83,11 @@ async def connect(config: Config, constellation: str = "") -> AsyncIterator[Line
         return
     async with _own_service(config) as app:
         handlers = app.handlers()
-        yield Line(config, lambda name, **given: replies_of(handlers[name](**given)), constellation, own=True)
+
+        def call(operation: str, /, **given: Any) -> AsyncGenerator[Any, None]:
+            return replies_of(handlers[operation](**given))
+
+        yield Line(config, call, constellation, own=True)
 
 
 @asynccontextmanager
