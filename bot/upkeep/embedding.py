@@ -143,7 +143,7 @@ class Embedding:
         began = time.perf_counter()
         try:
             await self._choose(file, embedder)
-            if not (await self._embed(file, embedder) or await file.write(_CLEAR, _clear)):
+            if not (await self._embed(file, embedder) or await self._clear(file)):
                 return None
         except EmbeddingError:
             return max(embedder.rests, self.settle)  # how it stands is logged where it changes
@@ -151,6 +151,10 @@ class Embedding:
             _log.warning("vectors_not_stored", reason=str(error))
             return _STORE_PAUSE
         return _SHARE_BUSY * (time.perf_counter() - began) if busy() else 0.0
+
+    async def _clear(self, file: Database) -> bool:
+        """Remove some vectors of earlier models. A write, even an empty one, would wake this task again."""
+        return await file.read(vectors.is_stale) and bool(await file.write(_CLEAR, _clear))
 
     async def _choose(self, file: Database, embedder: GuardedEmbedder) -> None:
         """Make the embedder's model the current one of the file; an endpoint is asked how long its vectors are."""

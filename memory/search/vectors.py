@@ -299,6 +299,11 @@ def clear(tx: Tx, limit: int) -> int:
     return removed
 
 
+def is_stale(rows: Rows) -> bool:
+    """Whether there are vectors of models that are not current any more, or such a model."""
+    return rows.one("SELECT 1 FROM vector_models WHERE current = 0 LIMIT 1") is not None
+
+
 def standing(rows: Rows) -> Standing:
     """How far it has come."""
     queue = rows.one("SELECT count(*), coalesce(sum(failed >= ?), 0) FROM vector_queue", (MOST_FAILURES,))
