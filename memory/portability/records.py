@@ -138,7 +138,7 @@ def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
 
 def _not_text(count: int) -> tuple[str, ...]:
     """That so many pictures, files or the like are not carried."""
-    return (f"{many(count, 'part')} of it that {'is' if count == 1 else 'are'} no text left out",) if count else ()
+    return (f"left out {many(count, 'part')} without text",) if count else ()
 
 
 def discord(path: Path) -> Iterator[Record]:
@@ -237,9 +237,9 @@ def old_block(found: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     if block_type != kind:
         changes.append(f"{label}: {kind:.20} became {block_type}")
     if len(label) > 64:
-        changes.append(f"{label[:64]}: its label was cut there")
+        changes.append(f"{label[:64]}: shortened a label of {len(label)} characters")
     if len(content) > 100_000:
-        changes.append(f"{label[:64]}: {len(content) - 100_000:,} characters at its end left out")
+        changes.append(f"{label[:64]}: left out {many(len(content) - 100_000, 'character')} at the end")
     limit = max(int(found.get("limit") or 0), len(content), 2_000)
     return {
         "label": label[:64],
@@ -349,7 +349,7 @@ def markdown(folder: Path) -> Iterator[Record]:
         tags = tuple(part.lower() for part in Path(name).parent.parts)
         for piece in pieces(text):
             known = hashlib.sha256(piece.encode()).hexdigest()[:16]
-            left = tuple(f"the tag {tag} left out: a note has at most {MOST_TAGS}" for tag in tags[MOST_TAGS:])
+            left = tuple(f"left out the tag {tag}: a note has at most {MOST_TAGS} tags" for tag in tags[MOST_TAGS:])
             yield Note(f"{name}#{known}", piece, tags[:MOST_TAGS], left)
 
 

@@ -82,7 +82,7 @@ async def test_conversations_become_messages_once(imports: Imports, database: Da
     assert (report.carried, report.changed, report.refused, report.known) == (1, 1, 3, 0)
     told = {each.record: each.reason for each in report.listed}
     assert told.keys() == {"c1/m1", "c1/m3", "c1/m4", "c1/m5"}
-    assert told["c1/m1"] == "1 part of it that is no text left out"
+    assert told["c1/m1"] == "left out 1 part without text"
     assert await rows(database, "SELECT content, created_at, audience, trust FROM messages ORDER BY id") == [
         ("Which kettle?", "2023-11-14T22:13:20.500Z", OWNER, 4),
         ("Try the **blue** one.", "2023-11-14T22:13:30.000Z", OWNER, 1),

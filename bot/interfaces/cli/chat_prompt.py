@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app, run_in_terminal
+from prompt_toolkit.application import get_app, in_terminal
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
 from prompt_toolkit.history import InMemoryHistory
@@ -103,7 +103,8 @@ class PromptChat:
             others.append(tasks.create_task(self._leave_when_told(), name="end of the chat"))
             others.append(tasks.create_task(self._count(), name="cost"))
             try:
-                await self._read()
+                with self._session.app.input.raw_mode():  # also between a line that was typed and the next
+                    await self._read()
             finally:
                 for task in others:
                     task.cancel()
@@ -252,13 +253,11 @@ class PromptChat:
     async def _flush(self) -> None:
         """Write what was drawn above the line that is being typed."""
         if text := self._above.take():
-            output = self._session.app.output
-
-            def write() -> None:
-                output.write_raw(text)
-                output.flush()
-
-            await run_in_terminal(write)
+            app = self._session.app
+            async with in_terminal():
+                with app.input.raw_mode():  # else the terminal itself echoes what is typed meanwhile, and takes Ctrl-D
+                    app.output.write_raw(text)
+                    app.output.flush()
 
     def _redraw(self) -> None:
         if self._session.app.is_running:

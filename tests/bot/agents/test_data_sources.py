@@ -133,6 +133,14 @@ def test_what_is_no_calendar_is_refused() -> None:
             read_calendar(body, NOW, timedelta(hours=24))
 
 
+def test_a_calendar_of_too_many_events_is_refused_and_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ics, "_MOST_EVENTS", 2)
+    events = [event(str(number), ":20261124T150000Z") for number in range(3)]
+    assert len(read_calendar(calendar(*events[:2]), NOW, timedelta(hours=24))) == 2
+    with pytest.raises(SourceUnreadable, match="more than 2 events"):
+        read_calendar(calendar(*events), NOW, timedelta(hours=24))
+
+
 def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
     folder = tmp_path / "watched"
     (folder / "inside").mkdir(parents=True)

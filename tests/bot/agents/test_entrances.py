@@ -244,7 +244,7 @@ async def test_nothing_that_a_server_for_tools_says_speaks_for_anybody(kind: typ
     for words in (tool.description, tool.arguments.json_schema()["properties"]["a"]["description"]):
         require_nested(words)
         assert "\n" not in words
-        assert outcome.trust is Trust.WEB
+    assert outcome.trust is Trust.WEB
 
 
 # ----------------------------------------------------------------------------------------------------------- HTTP

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.terminals import Terminal, carina
+from tests.processes import ROOT
 from tests.wire.model import Answer, Hang, ModelServer, Slow
 
 UP, DOWN, TAB, CTRL_C, CTRL_D, CTRL_A, CTRL_U, ALT_ENTER = (
@@ -175,6 +176,31 @@ def test_a_terminal_of_any_size_is_enough(tmp_path: Path, size: tuple[str, str])
         terminal.shows("> ?\n")
         terminal.type("hello\r")
         terminal.shows("Hello! Good")
+        left(terminal)
+
+
+SLOW = """
+import time
+from prompt_toolkit.output.vt100 import Vt100_Output as Output
+
+flush = Output.flush
+
+def slowly(self):
+    above = len(self._buffer) == 1 and "Good to see" in self._buffer[0]
+    flush(self)
+    time.sleep(0.5 * above)
+
+Output.flush = slowly
+"""
+"""A terminal that takes half a second for an answer above the line that is typed."""
+
+
+def test_keys_are_the_editors_also_while_an_answer_is_written(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW, "utf-8")
+    with closing(Terminal(tmp_path, "chat", PYTHONPATH=f"{ROOT}:{tmp_path}")) as terminal:
+        terminal.shows(START)
+        terminal.type("hello\r")
+        terminal.shows(r"Hello! Good[^>]*\Z")  # the line that is typed is not drawn again yet
         left(terminal)
 
 

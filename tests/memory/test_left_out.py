@@ -1,0 +1,43 @@
+"""What records of other programs lose when they come in: each says so itself."""
+
+import json
+import zipfile
+from pathlib import Path
+
+from memory.portability import records
+from memory.portability.records import Note, OldAgent, Talk
+
+AT = "2026-11-20T08:00:00Z"
+
+
+def test_a_note_in_deep_folders_names_the_tags_that_it_loses(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*"abcdefghij")
+    folder.mkdir(parents=True)
+    (folder / "note.md").write_text("Feed the cat.", "utf-8")
+    (note,) = records.markdown(tmp_path)
+    assert isinstance(note, Note)
+    assert note.tags == tuple("abcdefgh")
+    assert note.changes == tuple(f"left out the tag {tag}: a note has at most 8 tags" for tag in "ij")
+
+
+def test_a_message_of_discord_counts_its_attachments(tmp_path: Path) -> None:
+    message = {"ID": 7, "Timestamp": AT, "Contents": "Look", "Attachments": "https://a.test/1 https://a.test/2"}
+    with zipfile.ZipFile(tmp_path / "package.zip", "w") as package:
+        package.writestr("Account/user.json", json.dumps({"id": "5", "username": "olga"}))
+        package.writestr("Messages/c55/messages.json", json.dumps([message]))
+    (talk,) = records.discord(tmp_path / "package.zip")
+    assert isinstance(talk, Talk)
+    assert talk.changes == ("left out 2 parts without text",)
+
+
+def test_an_agent_of_letta_says_what_its_messages_and_blocks_lose() -> None:
+    parts = [{"type": "text", "text": "Look"}, {"type": "image", "source": {}}]
+    message = {"id": "m", "role": "user", "content": parts, "created_at": AT}
+    block = {"id": "b", "label": "x" * 70, "value": "y" * 100_001, "description": "Notes"}
+    agent = {"id": "a", "name": "Sam", "system": "", "block_ids": ["b"], "messages": [message]}
+    found = list(records.letta({"agents": [agent], "blocks": [block]}))
+    (talk,) = (each for each in found if isinstance(each, Talk))
+    assert talk.changes == ("left out 1 part without text",)
+    (came,) = (each for each in found if isinstance(each, OldAgent))
+    label = "x" * 64
+    assert came.changes == (f"{label}: shortened a label of 70 characters; {label}: left out 1 character at the end",)
