@@ -55,23 +55,30 @@ async def called(client: Client, tool: str, **arguments: Any) -> tuple[str, bool
 async def test_what_it_offers_says_what_it_takes(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t, calling(t) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert sorted(tools) == ["read_block", "route_to_group", "search_memory"]
+        assert sorted(tools) == ["list_groups", "read_block", "route_to_group", "search_memory"]
         assert tools["route_to_group"].input_schema["required"] == ["group", "message"]
-        text, ok = await called(client, "search_memory", query="x", limit=0)
-        assert not ok
-        assert "greater than or equal to 1" in text
+        for tool, given, words in (
+            (
+                "search_memory",
+                {"query": "x", "limit": 0},
+                "limit is wrong: input should be greater than or equal to 1.",
+            ),
+            ("route_to_group", {"group": "Main"}, "message is missing."),
+        ):
+            assert await called(client, tool, **given) == (f"{tool} was not called. The argument {words}", False)
 
 
 async def test_without_a_service_it_says_so_and_what_to_do(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t, calling(t) as client:
         for tool, arguments in (
             ("route_to_group", {"group": "Main", "message": "hello"}),
+            ("list_groups", {}),
             ("search_memory", {"query": "cat"}),
             ("read_block", {"block": "persona"}),
         ):
             text, ok = await called(client, tool, **arguments)
             assert not ok
-            assert "No service runs on the data folder" in text
+            assert text.startswith("No service runs on the data folder")
             assert "`carina run`" in text
 
 
@@ -86,7 +93,12 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
                 True,
             )
             assert "Where is tea?" in t.model.requests[-1].last_user
-            assert await called(client, "route_to_group", group="Stars", message="Who are you?") == ("I am Vega.", True)
+            assert await called(client, "route_to_group", group_id="Stars", message="Who are you?") == (
+                "I am Vega.",
+                True,
+            )
+            groups, ok = await called(client, "list_groups")
+            assert (ok, sorted(line.partition(" ")[0] for line in groups.splitlines())) == (True, ["Main", "Stars"])
             text, ok = await called(client, "route_to_group", group="Planets", message="Who are you?")
             assert not ok
             assert "There is no group 'Planets'. There are: Main, Stars" in text

@@ -16,7 +16,8 @@ async def test_an_mcp_client_calls_the_tools(tmp_path: Path) -> None:
         http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20, trust_env=False)
         async with http, Client(streamable_http_client(f"{s.address}/mcp", http_client=http)) as mcp:
             tools = {each.name for each in (await mcp.list_tools()).tools}
-            assert tools == {"route_to_group", "search_memory", "read_block"}
+            assert tools == {"list_groups", "route_to_group", "search_memory", "read_block"}
+            assert "Main (round_robin): Carina" in str((await mcp.call_tool("list_groups", {})).content)
             shown = await mcp.call_tool("read_block", {"block": "persona"})
             assert "My name is Carina" in str(shown.content)
             said = await mcp.call_tool("route_to_group", {"group": "Main", "message": "hello"})

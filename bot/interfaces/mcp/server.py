@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import Field
+from pydantic import AliasChoices, Field, ValidationError
 
 from bot.errors import UserError
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, Outcome
@@ -22,6 +22,16 @@ Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
 _SLACK = 15.0  # seconds for an answer to come through, beside those that it is waited for
 _QUERY = 1_000
+_Group = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="The group's name; list_groups has them.",
+        validation_alias=AliasChoices("group", "group_id"),
+    ),
+]
+"""Programs that were written for the earlier protocol say `group_id`."""
 
 _INSTRUCTIONS = (
     "Carina is its owner's own service of agents that remember. What these tools give was said to it by people, or "
@@ -37,9 +47,14 @@ class Tools:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
+    async def list_groups(self) -> str:
+        """List the groups of agents that `route_to_group` can reach, with their members."""
+        found = await self._call("group.list", {})
+        return "\n".join(f"{each['group']} ({each['pattern']}): {each['members']}" for each in found)
+
     async def route_to_group(
         self,
-        group: Annotated[str, Field(min_length=1, max_length=64, description="The group's name.")],
+        group: _Group,
         message: Annotated[str, Field(min_length=1, max_length=LONGEST, description="What to say, in your own words.")],
         seconds: Annotated[float, Field(gt=0, le=MOST_SECONDS, description="How long to wait for the answer.")] = 120,
     ) -> str:
@@ -109,10 +124,34 @@ def _hit(hit: Mapping[str, Any]) -> str:
     )
 
 
+class _Server(MCPServer):
+    """Refusals in words of ours: the library's have its own name, those of its parts, and addresses of manuals."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
+        try:
+            return await super().call_tool(name, arguments, *more, **named)
+        except ToolError as error:
+            match error.__cause__:
+                case ToolError() as own:
+                    raise own from None
+                case ValidationError() as wrong:
+                    raise ToolError(f"{name} was not called. {'. '.join(map(_problem, wrong.errors()))}.") from None
+            raise
+
+
+def _problem(found: Mapping[str, Any]) -> str:
+    where = ".".join(map(str, found["loc"]))
+    if found["type"] == "missing":
+        return f"The argument {where} is missing"
+    why = str(found["msg"])
+    return f"The argument {where} is wrong: {why[:1].lower()}{why[1:]}"
+
+
 def tools_server(ask: Ask, version: str) -> MCPServer:
     """A server of these tools."""
     tools = Tools(ask)
-    server = MCPServer("carina", version=version, instructions=_INSTRUCTIONS, log_level="ERROR")
+    server = _Server("carina", version=version, instructions=_INSTRUCTIONS, log_level="ERROR")
+    server.add_tool(tools.list_groups, annotations=_LOOKS, structured_output=False)
     server.add_tool(tools.route_to_group, annotations=_SAYS, structured_output=False)
     server.add_tool(tools.search_memory, annotations=_LOOKS, structured_output=False)
     server.add_tool(tools.read_block, annotations=_LOOKS, structured_output=False)
