@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.caller import TERMINAL_ONLY, Caller, owner_at_terminal
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
@@ -41,6 +41,11 @@ class OneSession(Arguments):
     session: Annotated[str, Field(min_length=1, max_length=40), Param("Its number, or `all`", suggests="sessions")]
 
 
+def sign_in_words() -> str:
+    """What is said with the address of a sign-in link."""
+    return _("Open this address to see the dashboard. It signs in one browser, once, within five minutes.")
+
+
 class SignInLink(Result):
     """An address that signs in one browser."""
 
@@ -52,7 +57,7 @@ class SignInLink(Result):
 
     def aside(self, ink: Ink) -> str:
         del ink
-        return _("Open this address within five minutes. It signs in one browser, once.")
+        return sign_in_words()
 
 
 class NewSecret(Result):
@@ -108,6 +113,12 @@ class WebAccess:
         if not (address := self.address()):
             raise UserError(_("The dashboard is off or could not start. `carina status` says why."))
         return SignInLink(url=f"{address}/login?code={await self._add(Kind.CODE, KeyScope.ADMIN, 'sign-in link')}")
+
+    async def first_link(self) -> str:
+        """The address of a fresh sign-in link where there is no key at all yet; else empty."""
+        if await self.registry.read(web_keys.any_made):
+            return ""
+        return (await self.open_dashboard(owner_at_terminal())).url
 
     @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, _LOOKS)
     async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:

@@ -99,6 +99,11 @@ def listing(rows: Rows, kind: Kind, now: datetime) -> list[WebKey]:
     return [_key(row) for row in rows.all(sql, (kind, to_text(now)))]
 
 
+def any_made(rows: Rows) -> bool:
+    """Whether there is a key of any kind, if only one that opens nothing any more."""
+    return rows.one("SELECT 1 FROM web_keys LIMIT 1") is not None
+
+
 def drop(tx: Tx, identifier: str) -> bool:
     """End a key; whether there was one."""
     return tx.run("DELETE FROM web_keys WHERE id = ?", (identifier,)) == 1

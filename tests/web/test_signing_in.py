@@ -46,6 +46,12 @@ async def test_a_link_signs_in_one_browser_once(tmp_path: Path) -> None:
             assert (await other.get("/")).status_code == 303
 
 
+async def test_the_first_start_alone_gives_a_link_by_itself(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        assert (await s.get(await s.app.web.first_link())).status_code == 200
+        assert await s.app.web.first_link() == ""
+
+
 async def test_only_digests_are_stored(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()

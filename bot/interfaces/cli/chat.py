@@ -171,11 +171,11 @@ class _Answered:
             await self._more.wait()
 
 
-async def interactive(config: Config, constellation: str = "") -> None:
+async def interactive(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
     """Chat with whoever sits there, or with a pipe: its lines wait for the answer to the one before."""
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
     with stop.heeded():
-        async with connect(config, constellation) as line:
+        async with connect(config, constellation, dashboard=dashboard) as line:
             if streams.attended():
                 prompting = importlib.import_module("bot.interfaces.cli.chat_prompt")  # loads the line editor
                 await prompting.PromptChat(config, line, stop.wanted).run(stop.begun)

@@ -24,6 +24,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat_commands import CommandLine, Completions, offered
 from bot.interfaces.cli.connection import Line
 from bot.interfaces.cli.prompt import Command, Help, Quit, Refused, Say, help_text, understood
+from bot.services.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView
 from sources.terminal import Said, from_data
@@ -102,6 +103,7 @@ class PromptChat:
             others.append(tasks.create_task(self._work(), name="typed lines"))
             others.append(tasks.create_task(self._leave_when_told(), name="end of the chat"))
             others.append(tasks.create_task(self._count(), name="cost"))
+            others.append(tasks.create_task(self._invite(), name="dashboard"))
             try:
                 with self._session.app.input.raw_mode():  # also between a line that was typed and the next
                     await self._read()
@@ -294,6 +296,13 @@ class PromptChat:
                 self._view.note(words)
         if self._line.own:
             self._view.note(_("Reminders come while this chat is open. `carina run` keeps Carina running."))
+
+    async def _invite(self) -> None:
+        """Say once where the dashboard is; the address on a line of its own, which a terminal makes a link."""
+        if self._line.first_link is not None and (url := await self._line.first_link()):
+            self._view.note(sign_in_words())
+            self._above.write(f"{url}\n")
+            await self._flush()
 
 
 def _hint(config: Config) -> str:

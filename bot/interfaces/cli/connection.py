@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -32,6 +32,8 @@ class Line:
     constellation: str
     own: bool
     """Whether the service ends with the chat."""
+    first_link: Callable[[], Awaitable[str]] | None = None
+    """Gives a link to the dashboard of that service, where nobody has signed in there yet."""
 
     def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
         """What is shown, as `bot.interfaces.chat` gives it."""
@@ -76,25 +78,26 @@ class Line:
 
 
 @asynccontextmanager
-async def connect(config: Config, constellation: str = "") -> AsyncIterator[Line]:
+async def connect(config: Config, constellation: str = "", *, dashboard: bool = False) -> AsyncIterator[Line]:
     """To the service that runs on the data folder, or one in this process that ends with the chat."""
     if (holder := holder_of(DataFolder(config.home))) is not None:
         yield Line(config, holder.call, constellation, own=False)
         return
-    async with _own_service(config) as app:
+    async with _own_service(config, dashboard=dashboard) as app:
         handlers = app.handlers()
 
         def call(operation: str, /, **given: Any) -> AsyncGenerator[Any, None]:
             return replies_of(handlers[operation](**given))
 
-        yield Line(config, call, constellation, own=True)
+        yield Line(config, call, constellation, own=True, first_link=app.web.first_link if dashboard else None)
 
 
 @asynccontextmanager
-async def _own_service(config: Config) -> AsyncIterator[App]:
-    """A service in this process, without front ends and dashboard, that ends with the context."""
-    alone = config.web.model_copy(update={"server": config.web.server.model_copy(update={"listen": ""})})
-    config = config.model_copy(update={"web": alone})
+async def _own_service(config: Config, *, dashboard: bool) -> AsyncIterator[App]:
+    """A service in this process, without front ends, that ends with the context."""
+    if not dashboard:
+        alone = config.web.model_copy(update={"server": config.web.server.model_copy(update={"listen": ""})})
+        config = config.model_copy(update={"web": alone})
     async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
         ended = asyncio.Event()
 

@@ -42,7 +42,7 @@ def commands(context: click.Context) -> None:
     config = configured()
     if streams.attended() and not config.sources:
         log_to(config, level="error")
-        asyncio.run(_chatting().interactive(config))
+        asyncio.run(_chatting().interactive(config, dashboard=True))
     else:
         _serve()
 

@@ -3,15 +3,19 @@
 import asyncio
 import signal
 
+import click
 import structlog
 
 from bot import logs
 from bot.app import build
 from bot.config import Config
 from bot.errors import UserError
+from bot.interfaces.cli import streams
+from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.restart import begin_anew
+from bot.services.web_access import sign_in_words
 
 _log = structlog.get_logger("bot.interfaces.cli.serve")
 
@@ -29,13 +33,23 @@ async def serve(config: Config) -> None:
                 logs.log.info("not_configured", part=part, setting=setting)
             await _report_differences(app.services.registry)
             logs.ready("terminal")
-            await _either(stop, app.restart.wanted)
+            inviting = asyncio.create_task(_invite(app.web))
+            try:
+                await _either(stop, app.restart.wanted)
+            finally:
+                inviting.cancel()
 
         await app.run(until_stopped)
     logs.stopped()
     if app.restart.wanted.is_set() and not stop.is_set():
         logs.log.info("starts_again")
         begin_anew()
+
+
+async def _invite(web: WebServer) -> None:
+    """Tell whoever sits there where the dashboard is, until somebody has signed in."""
+    if streams.attended() and (url := await web.first_link()):
+        click.echo(f"{sign_in_words()}\n{url}")
 
 
 async def _report_differences(registry: Registry) -> None:

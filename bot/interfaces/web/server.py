@@ -9,7 +9,7 @@ import importlib
 import ipaddress
 import socket
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -34,6 +34,7 @@ class Listening:
 
     address: str = ""
     problem: str = ""
+    up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def words(self) -> str:
         """For the status."""
@@ -86,6 +87,11 @@ class WebServer:
                 await self._serve(bound)
         await asyncio.Event().wait()
 
+    async def first_link(self) -> str:
+        """A sign-in link, once the dashboard answers, where nobody has signed in yet; else empty."""
+        await self.parts.listening.up.wait()
+        return await self.access.first_link()
+
     async def _serve(self, bound: socket.socket) -> None:
         site = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.site")  # it loads what speaks HTTP
         quiet = importlib.import_module("bot.interfaces.web.quiet_server")
@@ -109,10 +115,12 @@ class WebServer:
         )
         server = quiet.QuietServer(options)
         self.parts.listening.address = settings.public_url or f"http://{shown}:{port}"
+        self.parts.listening.up.set()
         _log.info("web_ready", address=self.parts.listening.address)
         try:
             await server.serve(sockets=[bound])
         finally:
+            self.parts.listening.up.clear()
             self.parts.listening.address, self.parts.listening.problem = "", "stopped"
             server.should_exit = server.force_exit = True
             with suppress(Exception):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.bot.terminals import Terminal, carina
@@ -213,3 +214,14 @@ def test_without_colors_and_without_unicode_nothing_else_is_shown(tmp_path: Path
         left(terminal)
         assert terminal.everything.isascii()
         assert not re.search(r"\x1b\[[\d;]*3[0-7][\d;]*m", terminal.everything)
+
+
+@pytest.mark.parametrize("arguments", [(), ("run",)])
+def test_the_first_start_shows_where_the_dashboard_is(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "carina.toml").write_text('[web.server]\nlisten = "127.0.0.1:0"\n', "utf-8")
+    with closing(Terminal(tmp_path, *arguments)) as terminal:
+        told = terminal.until(r"http://127\.0\.0\.1:\d+/login\?code=[\w-]{43}\s")
+        link = told.split()[-1]
+        with closing(httpx.Client(trust_env=False)) as browser:
+            assert browser.get(link).status_code == 200
+            assert browser.get(link).status_code == 403
