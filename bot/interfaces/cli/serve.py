@@ -31,7 +31,7 @@ async def serve(config: Config) -> None:
         async def until_stopped() -> None:
             for part, setting in config.unset().items():
                 logs.log.info("not_configured", part=part, setting=setting)
-            await _report_differences(app.services.registry)
+            await report_differences(app.services.registry)
             logs.ready("terminal")
             inviting = asyncio.create_task(_invite(app.web))
             try:
@@ -52,18 +52,16 @@ async def _invite(web: WebServer) -> None:
         click.echo(f"{sign_in_words()}\n{url}")
 
 
-async def _report_differences(registry: Registry) -> None:
+async def report_differences(registry: Registry) -> None:
     """Say what of the file's agents and groups does not hold, since the database has something else."""
     try:
         found = await registry.call("config.diff", owner_at_terminal(), {})
+        for line in found.lines(await registry.plain(owner_at_terminal())) if found.data() else ():
+            logs.log.warning("differs_from_file", what=line, do="`carina config apply` applies the file")
     except UserError as error:
         logs.log.warning("configuration_not_compared", reason=str(error))
-        return
     except Exception:  # what is only said at the start is no reason to end the service
         _log.exception("configuration_not_compared")
-        return
-    for line in found.lines(await registry.plain(owner_at_terminal())) if found.data() else ():
-        logs.log.warning("differs_from_file", what=line, do="`carina config apply` applies the file")
 
 
 async def _either(*events: asyncio.Event) -> None:
