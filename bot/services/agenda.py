@@ -18,7 +18,7 @@ from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
-from memory.agenda.reminders import Reminder
+from memory.agenda.reminders import Listed, Reminder
 from memory.people import quiet_hours
 from memory.people.quiet_hours import Times
 from memory.store.clock import Clock
@@ -109,9 +109,10 @@ class ReminderRow(Row):
     next: datetime | None
     repeats: str
     urgent: bool
+    paused: bool
 
     def line(self, ink: Ink) -> str:
-        told = "" if self.state == reminders.Status.WAITING else _("sent, not done yet")
+        told = reminding.stand(reminders.Status(self.state), paused=self.paused)
         due = "" if self.next is None else ink.time(self.next)
         about = "; ".join(filter(None, (due, self.repeats, told, "urgent" if self.urgent else "")))
         return f"{ink.text(self.text)} ({about}){ink.number(self.id)}"
@@ -181,14 +182,15 @@ class Agenda:
             zone = self._zone(rows, caller)
             return tuple(
                 ReminderRow(
-                    id=str(each.id),
-                    text=each.text,
-                    state=each.status.value,
-                    next=_local(at, zone),
-                    repeats=reminding.repetition(each),
-                    urgent=each.urgent,
+                    id=str(each.reminder.id),
+                    text=each.reminder.text,
+                    state=each.reminder.status.value,
+                    next=_local(each.next_at, zone),
+                    repeats=reminding.repetition(each.reminder),
+                    urgent=each.reminder.urgent,
+                    paused=each.paused,
                 )
-                for each, at in self._reminders(rows, caller)
+                for each in self._reminders(rows, caller)
             )
 
         return Listing(rows=await self.database.read(read), empty=_("You have no reminders that I can show here."))
@@ -236,7 +238,7 @@ class Agenda:
     async def suggest_reminders(self, caller: Caller) -> Suggestions:
         """The caller's open reminders."""
         found = await self.database.read(lambda rows: self._reminders(rows, caller))
-        return [(str(each.id), each.text) for each, _ in found]
+        return [(str(each.reminder.id), each.reminder.text) for each in found]
 
     # ------------------------------------------------------------------ events
 
@@ -317,7 +319,7 @@ class Agenda:
             quiet=quiet,
         )
 
-    def _reminders(self, rows: Rows, caller: Caller) -> list[tuple[Reminder, datetime | None]]:
+    def _reminders(self, rows: Rows, caller: Caller) -> list[Listed]:
         return reminders.listing(rows, caller.scope, self.people.selves(caller.person))
 
     def _events(self, rows: Rows, caller: Caller) -> list[appointments.Event]:
@@ -327,7 +329,7 @@ class Agenda:
         """The one that is meant; by its number also one that may not be spoken of here. Raises Refused."""
         number = which.strip().lstrip("#")
         if not number.isdecimal():
-            return reminding.meant([each for each, _ in self._reminders(tx, caller)], which)
+            return reminding.meant([each.reminder for each in self._reminders(tx, caller)], which)
         found = reminders.by_id(tx, ReminderId(min(int(number), _LARGEST)))
         if found is None or found.person not in self.people.selves(caller.person):  # one answer: it tells of no other
             raise Refused(_("You have no such reminder."))

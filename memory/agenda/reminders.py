@@ -64,6 +64,15 @@ class Reminder:
     created_at: datetime
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A reminder as it is listed: when it is due next, or whether that is paused."""
+
+    reminder: Reminder
+    next_at: datetime | None
+    paused: bool
+
+
 def job_id(identifier: ReminderId, suffix: str = "") -> str:
     """Of its own job; `suffix` "again" for its escalation, "later" for a snooze."""
     return f"reminder:{identifier}{':' if suffix else ''}{suffix}"
@@ -96,15 +105,19 @@ def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
     return _reminder.first(rows, "SELECT * FROM reminders WHERE id = ?", (identifier,))
 
 
-def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[tuple[Reminder, datetime | None]]:
-    """The open reminders of these people that may be used here, with when each is due next, the next first."""
+def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[Listed]:
+    """The open reminders of these people that may be used here, the next first."""
     condition, parameters = scope.sql("r.audience")
-    sql = f"""SELECT r.*, (SELECT min(j.next_at) FROM jobs j WHERE j.status = 'active'
-                AND j.id IN ('reminder:' || r.id, 'reminder:' || r.id || ':later')) AS next_at
+    of_it = "j.id IN ('reminder:' || r.id, 'reminder:' || r.id || ':later')"
+    sql = f"""SELECT r.*, (SELECT min(j.next_at) FROM jobs j WHERE j.status = 'active' AND {of_it}) AS next_at,
+                EXISTS (SELECT 1 FROM jobs j WHERE j.status = 'paused' AND {of_it}) AS paused
               FROM reminders r WHERE {condition} AND r.person_id IN ({", ".join("?" * len(people))})
                 AND r.status IN ('waiting', 'told', 'escalated') ORDER BY next_at IS NULL, next_at, r.id LIMIT 200"""
     found = rows.all(sql, (*parameters, *people))
-    return [(_reminder(row), None if row["next_at"] is None else from_text(row["next_at"])) for row in found]
+    return [
+        Listed(_reminder(row), None if row["next_at"] is None else from_text(row["next_at"]), bool(row["paused"]))
+        for row in found
+    ]
 
 
 def set_status(tx: Tx, identifier: ReminderId, status: Status, now: datetime, told_key: str | None = None) -> None:

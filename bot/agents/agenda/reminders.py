@@ -12,7 +12,7 @@ from datetime import datetime, time, timedelta
 from bot.agents.notices import Notices
 from memory import jobs
 from memory.agenda import reminders
-from memory.agenda.reminders import NewReminder, Reminder, Status, job_id
+from memory.agenda.reminders import Listed, NewReminder, Reminder, Status, job_id
 from memory.jobs import NewJob
 from memory.knowledge.working import PATROL
 from memory.people import quiet_hours
@@ -134,10 +134,24 @@ def snooze(tx: Tx, reminder: Reminder, minutes: int, now: datetime) -> datetime:
         )
     at = now + timedelta(minutes=minutes)
     jobs.drop(tx, job_id(reminder.id, "again"))
+    _skip(tx, reminder, at)
     jobs.put(tx, _job(reminder, at, "later"), now)
     if reminder.status is not Status.WAITING:
         reminders.set_status(tx, reminder.id, Status.WAITING, now)
     return at
+
+
+def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:
+    """What was planned is put off: the one time of it, or those up to then of one that repeats."""
+    planned = jobs.get(tx, job_id(reminder.id))
+    if planned is None or planned.next_at is None:
+        return
+    trigger = triggers.load(reminder.trigger)
+    following = triggers.next_run(trigger, until) if isinstance(trigger, Recurring) else None
+    if following is None:
+        jobs.drop(tx, planned.id)
+    elif planned.next_at <= until:
+        jobs.plan(tx, planned.id, following)
 
 
 def finish(tx: Tx, reminder: Reminder, now: datetime) -> None:
@@ -201,9 +215,16 @@ def lateness(firing: Firing, zone: str) -> str:
     return _(" (this was due at {clock}, when I was not running)", clock=_clock(promised, zone))
 
 
-def lines(found: list[tuple[Reminder, datetime | None]], zone: str) -> list[str]:
+def lines(found: list[Listed], zone: str) -> list[str]:
     """Open reminders for a person, on their clocks as they are now, with their numbers."""
-    return [f"- {each.text} ({_state(each, at, zone)}) `{each.id}`" for each, at in found]
+    return [f"- {each.reminder.text} ({_state(each, zone)}) `{each.reminder.id}`" for each in found]
+
+
+def stand(status: Status, *, paused: bool) -> str:
+    """How it stands with a reminder, in words; empty for one that just waits for its time."""
+    if paused:
+        return _("paused")
+    return "" if status is Status.WAITING else _("sent, not done yet")
 
 
 @dataclass(frozen=True)
@@ -373,7 +394,8 @@ def on_clocks(moment: datetime | None, zone: str) -> str:
     return "" if moment is None else f"{_clock(moment, zone)} {zone}"
 
 
-def _state(reminder: Reminder, at: datetime | None, zone: str) -> str:
-    told = "" if reminder.status is Status.WAITING else _("sent, not done yet")
-    due = "" if at is None else _clock(at, zone)
-    return "; ".join(filter(None, (due, repetition(reminder), told, "urgent" if reminder.urgent else "")))
+def _state(each: Listed, zone: str) -> str:
+    reminder = each.reminder
+    due = "" if each.next_at is None else _clock(each.next_at, zone)
+    how = stand(reminder.status, paused=each.paused)
+    return "; ".join(filter(None, (due, repetition(reminder), how, "urgent" if reminder.urgent else "")))

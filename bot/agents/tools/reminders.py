@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import reminders
-from memory.agenda.reminders import Reminder
+from memory.agenda.reminders import Listed, Reminder
 from memory.people import quiet_hours
 from memory.store.clock import to_text
 from memory.store.database import Tx
@@ -66,8 +66,8 @@ class RemindersTool(StoreTool[ReminderArguments]):
             text = joined(map(line, reminding.lines(found, zone))) or say(
                 "They have no reminders that may be spoken of here."
             )
-            return Outcome(text, {"reminders": [_listed(each, at, zone) for each, at in found]})
-        reminder = reminding.meant([each for each, _ in found], arguments.which)
+            return Outcome(text, {"reminders": [_listed(each, zone) for each in found]})
+        reminder = reminding.meant([each.reminder for each in found], arguments.which)
         match arguments.operation:
             case "snooze":
                 at = reminding.snooze(tx, reminder, arguments.minutes, context.now)
@@ -103,9 +103,10 @@ def _data(reminder: Reminder) -> dict[str, Any]:
     return {"id": str(reminder.id), "text": reminder.text, "status": reminder.status.value}
 
 
-def _listed(reminder: Reminder, at: datetime | None, zone: str) -> dict[str, Any]:
-    when = ", ".join(filter(None, (on_clocks(at, zone), reminding.repetition(reminder))))
-    return _timed(reminder, at) | {"when": when}
+def _listed(each: Listed, zone: str) -> dict[str, Any]:
+    how = reminding.stand(each.reminder.status, paused=each.paused)
+    when = ", ".join(filter(None, (on_clocks(each.next_at, zone), reminding.repetition(each.reminder), how)))
+    return _timed(each.reminder, each.next_at) | {"when": when}
 
 
 def _timed(reminder: Reminder, at: datetime | None) -> dict[str, Any]:

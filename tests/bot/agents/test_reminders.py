@@ -30,6 +30,7 @@ from memory.store.errors import Refused
 from memory.store.ids import ConstellationId, GuildId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
+from scheduler import triggers
 from scheduler.jobs import Firing
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import ScriptedModel, said, thread_in_public
@@ -269,6 +270,43 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
     says().remind(tx, firing(tx, kept, suffix="later"))
     assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", "⏰ call mum"]
+
+
+def ring(tx: Tx, until: datetime) -> list[str]:
+    """Let its own job and the snoozed one run, as the scheduler does, up to then; gives when each rang."""
+    rang = []
+    while found := jobs.due(tx, until, 1):
+        job = found[0]
+        assert job.next_at is not None
+        says().remind(tx, Firing(job, ConstellationId("con_1"), job.next_at, job.next_at))
+        rang.append(f"{job.next_at:%a %H:%M}")
+        following = triggers.next_run(triggers.load(job.trigger), job.next_at)
+        jobs.complete(tx, job, jobs.Completion(job.next_at, "run", "", following), job.next_at)
+    return rang
+
+
+@pytest.mark.parametrize(
+    ("when", "snoozed", "rings"),
+    [
+        ("in 20 minutes", 10, ["Mon 12:10"]),
+        ("in 20 minutes", 60, ["Mon 13:00"]),
+        ("every day at 12:20", 60, ["Mon 13:00", "Tue 12:20"]),
+        ("every day at 18:00", 60, ["Mon 13:00", "Mon 18:00", "Tue 18:00"]),
+    ],
+)
+def test_what_is_snoozed_before_it_is_due_rings_once_for_that(
+    tx: Tx, when: str, snoozed: int, rings: list[str]
+) -> None:
+    kept = planned(tx, replace(wanted(when), escalate_minutes=0))
+    reminding.snooze(tx, kept.reminder, snoozed, NOW)
+    assert ring(tx, NOW + timedelta(hours=31)) == rings
+
+
+def test_a_paused_reminder_says_so_where_it_is_listed(tx: Tx) -> None:
+    kept = planned(tx)
+    jobs.pause(tx, reminders.job_id(kept.reminder.id))
+    [listed] = reminding.lines(reminders.listing(tx, ALONE, (ANN,)), "UTC")
+    assert listed == f"- call mum (paused) `{kept.reminder.id}`"
 
 
 def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:
