@@ -138,7 +138,9 @@ async def build(
         router, pulse = served.router, Pulse(services.database)
         talk, access = Talk(services, router, web.source), served.shared.web_access
         requests = GroupRequests(services, router)
-        server = WebServer(config, web, access, talk, services, clock, pulse, requests)
+        server = WebServer(
+            config, web, access, talk, services, clock, pulse, requests, served.shared.audience.other_audiences
+        )
         yield App(served, services, connected, server)
 
 

@@ -33,6 +33,7 @@ class BlockRow(Row):
     agent: str
     type: str
     readers: str
+    audience: str = Field(exclude=True)
     size: int
     limit: int
     permission: str

@@ -18,11 +18,17 @@ class Via(StrEnum):
     TERMINAL = "terminal"
     DISCORD = "discord"
     WEB = "web"
+    PAGE = "page"
+    """A person's own page in a browser."""
 
 
 def is_offered(via: Via, offered: Collection[str]) -> bool:
-    """Whether an interface offers what these do: the web is the owner's, and has all that the terminal has."""
-    return via in offered or (via is Via.WEB and Via.TERMINAL in offered)
+    """Whether an interface offers what these do.
+
+    The web is the owner's, and has all that the terminal has; a person's own page has what Discord offers anybody.
+    """
+    like = {Via.WEB: Via.TERMINAL, Via.PAGE: Via.DISCORD}.get(via, via)
+    return via in offered or like in offered
 
 
 TERMINAL_ONLY, DISCORD_ONLY = frozenset({Via.TERMINAL}), frozenset({Via.DISCORD})
@@ -111,7 +117,7 @@ class Caller:
 
     def command(self, words: str) -> str:
         """A command as they would give it."""
-        return f"`{'/' if self.via is Via.DISCORD else 'carina '}{words}`"
+        return f"`{'/' if self.via in (Via.DISCORD, Via.PAGE) else 'carina '}{words}`"
 
     @property
     def asker(self) -> Asker:

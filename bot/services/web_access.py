@@ -3,21 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
-from bot.services.caller import TERMINAL_ONLY, Caller, owner_at_terminal
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.parameters import Arguments, Param
+from bot.services.privacy import named
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, WebKey
+from memory.people.web_keys import KeyScope, Kind, NewKey, WebKey
+from memory.queue import messages
 from memory.store.clock import Clock
+from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.faults import commit_point
+from memory.store.ids import PersonId
 from texts import _, gettext_noop, ngettext
 
 _ADD = commit_point("web.add_key")
@@ -30,7 +34,15 @@ class NewToken(Arguments):
     name: Annotated[
         str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("What you call it, such as a program")
     ]
-    scope: Annotated[KeyScope, Param("What it may do")] = KeyScope.CHAT
+    scope: Annotated[Literal["chat", "read", "admin"], Param("What it may do")] = "chat"
+
+
+class OpenPage(Arguments):
+    person: Annotated[
+        str,
+        Field(max_length=300),
+        Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234"),
+    ] = ""
 
 
 class OneToken(Arguments):
@@ -47,17 +59,23 @@ def sign_in_words() -> str:
 
 
 class SignInLink(Result):
-    """An address that signs in one browser."""
+    """An address that signs in one browser: to the dashboard, or to the page of somebody."""
 
     url: str
+    person: str = ""
 
     def lines(self, ink: Ink) -> list[str]:
         del ink
         return [self.url]
 
     def aside(self, ink: Ink) -> str:
-        del ink
-        return sign_in_words()
+        if not self.person:
+            return sign_in_words()
+        return _(
+            "This address opens the page of {person}, who can see and erase there what is kept about them. Give it to "
+            "nobody else. It signs in one browser, once, within five minutes.",
+            person=ink.person(self.person),
+        )
 
 
 class NewSecret(Result):
@@ -81,44 +99,94 @@ class KeyRow(Row):
     id: str
     name: str
     scope: KeyScope
+    person: str
     created: datetime
     used: datetime | None
     expires: datetime | None
 
     @classmethod
     def of(cls, key: WebKey) -> "KeyRow":
-        return cls.from_record(key, created=key.created_at, used=key.used_at, expires=key.expires_at)
+        at = {"created": key.created_at, "used": key.used_at, "expires": key.expires_at}
+        return cls.from_record(key, **at, person=key.person or "")
 
     def line(self, ink: Ink) -> str:
         used = _("not used yet") if self.used is None else self.told(ink, gettext_noop("used {used}"))
+        used += f", {ink.person(self.person)}" if self.person else ""
         return self.told(ink, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
 
 
 @dataclass(frozen=True)
 class WebAccess:
-    """The keys of one data folder. `address` is where the dashboard answers; empty where it does not."""
+    """The keys of one data folder.
+
+    `address` is where the dashboard answers, empty where it does not; `public_url` where everybody does.
+    """
 
     titles: ClassVar = {"dashboard": "Open the dashboard and see who is signed in", "token": "Manage API tokens"}
 
-    registry: Database
+    constellations: Constellations
+    people: People
     clock: Clock
     address: Callable[[], str]
+    public_url: str
+
+    @property
+    def registry(self) -> Database:
+        return self.constellations.registry
 
     @operation(
         "dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB,
         Told(via=TERMINAL_ONLY, changes=True, running=True, default=True),
     )  # fmt: skip
-    async def open_dashboard(self, _caller: Caller) -> SignInLink:
+    async def open_dashboard(self, _caller: Caller, arguments: OpenPage) -> SignInLink:
         """For five minutes, and for one browser."""
+        if not arguments.person:
+            return await self._link(None)
+        return await self._link(await self._called(arguments.person))
+
+    @operation(
+        "privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY,
+        Told(via=DISCORD_ONLY, changes=True, running=True),
+    )  # fmt: skip
+    async def open_own_page(self, caller: Caller) -> SignInLink:
+        """Seen by the caller alone; the owner's leads to the dashboard."""
+        if not self.public_url:
+            raise UserError(_("There is no such page here. `/privacy see` shows the same."))
+        return await self._link(None if self._is_owner(caller.person) else caller.person)
+
+    async def _link(self, person: PersonId | None) -> SignInLink:
+        """To the page of somebody; None is the owner, who sees the dashboard. Raises UserError."""
         if not (address := self.address()):
             raise UserError(_("The dashboard is off or could not start. `carina status` says why."))
-        return SignInLink(url=f"{address}/login?code={await self._add(Kind.CODE, KeyScope.ADMIN, 'sign-in link')}")
+        scope = KeyScope.ADMIN if person is None else KeyScope.OWN
+        code = await self._add(NewKey(Kind.CODE, scope, "sign-in link", person))
+        return SignInLink(url=f"{address}/login?code={code}", person=person or "")
+
+    async def _called(self, said: str) -> PersonId:
+        """Who is meant: the id, or the only one who ever spoke under that name. Raises UserError."""
+        if ":" in said:
+            found = {named(said)}
+        else:
+            found = set()
+            for each in self.constellations.all():
+                async with self.constellations.use(each.id) as database:
+                    found |= await database.read(lambda rows: messages.people_called(rows, said))
+        if len(found) != 1:
+            ids = ", ".join(sorted(found)[:10]) or _("nobody")
+            raise UserError(_("Who is {said}? Name one by ID. Of that name: {ids}.", said=repr(said), ids=ids))
+        (person,) = found
+        if self._is_owner(person):
+            raise UserError(_("That is you: `carina dashboard` opens everything."))
+        return person
+
+    def _is_owner(self, person: PersonId) -> bool:
+        return not set(self.people.selves(person)).isdisjoint(self.people.owner)
 
     async def first_link(self) -> str:
         """The address of a fresh sign-in link where there is no key at all yet; else empty."""
         if await self.registry.read(web_keys.any_made):
             return ""
-        return (await self.open_dashboard(owner_at_terminal())).url
+        return (await self._link(None)).url
 
     @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, _LOOKS)
     async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:
@@ -138,11 +206,12 @@ class WebAccess:
     @operation("token.create", "Create an API token", Action.WEB, _CHANGES)
     async def create_token(self, _caller: Caller, arguments: NewToken) -> NewSecret:
         """Its secret is shown this once."""
+        scope = KeyScope(arguments.scope)
         try:
-            token = await self._add(Kind.PROGRAM, arguments.scope, arguments.name)
+            token = await self._add(NewKey(Kind.PROGRAM, scope, arguments.name))
         except ValueError:
             raise UserError(_("There is already a token {name}. Revoke it first.", name=arguments.name)) from None
-        return NewSecret(name=arguments.name, scope=arguments.scope, token=token)
+        return NewSecret(name=arguments.name, scope=scope, token=token)
 
     @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
     async def list_tokens(self, _caller: Caller) -> Listing[KeyRow]:
@@ -190,9 +259,9 @@ class WebAccess:
         """End a session or a token."""
         return await self.registry.write(_DROP, lambda tx: web_keys.drop(tx, identifier), durable=True)
 
-    async def _add(self, kind: Kind, scope: KeyScope, name: str) -> str:
+    async def _add(self, new: NewKey) -> str:
         now = self.clock()
-        return await self.registry.write(_ADD, lambda tx: web_keys.add(tx, kind, scope, name, now), durable=True)
+        return await self.registry.write(_ADD, lambda tx: web_keys.add(tx, new, now), durable=True)
 
     async def _rows(self, kind: Kind) -> tuple[KeyRow, ...]:
         now = self.clock()

@@ -286,7 +286,7 @@ STORES: tuple[PersonStore, ...] = (
 GLOBAL_STORES: tuple[PersonStore, ...] = (
     PersonStore(
         "identities",
-        frozenset({"users", "user_identities", "places", "link_codes"}),
+        frozenset({"users", "user_identities", "places", "link_codes", "web_keys"}),
         privacy.export_person,
         privacy.erase_person,
         privacy.count_person,

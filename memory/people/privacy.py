@@ -93,18 +93,20 @@ _LINKED = "id = :person OR provider || ':' || provider_id = :person"
 
 
 def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """The accounts and identities of a person, and the places that they gave to a constellation."""
+    """The accounts and identities of a person, the places that they gave to a constellation, and their sign-ins."""
     users = rows.all("SELECT * FROM users WHERE id = :person", {"person": person})
     linked = rows.all(f"SELECT * FROM user_identities WHERE {_LINKED}", {"person": person})
     bound = rows.all("SELECT id, constellation_id, created_at FROM places WHERE bound_by = ?", (person,))
     told = rows.all(f"SELECT person_id, other_id, expires_at FROM link_codes WHERE {_TOLD}", {"person": person})
-    return [as_dict(row) for row in (*users, *linked, *bound, *told)]
+    keys = rows.all("SELECT kind, name, created_at, used_at FROM web_keys WHERE person_id = ?", (person,))
+    return [as_dict(row) for row in (*users, *linked, *bound, *told, *keys)]
 
 
 def erase_person(tx: Tx, person: PersonId) -> int:
     """Remove identities and the account; how many rows. The account of a constellation's owner keeps its bare id."""
     gone = tx.run(f"DELETE FROM user_identities WHERE {_LINKED}", {"person": person})
     gone += tx.run(f"DELETE FROM link_codes WHERE {_TOLD}", {"person": person})
+    gone += tx.run("DELETE FROM web_keys WHERE person_id = ?", (person,))
     drop_empty(tx)
     sql = """DELETE FROM users WHERE id = :person AND id NOT IN (SELECT owner_id FROM constellations)
              AND id NOT IN (SELECT user_id FROM user_identities)"""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import new_id
+from memory.store.ids import AgentId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
 
 CODE_LIFE, SESSION_LIFE = timedelta(minutes=5), timedelta(days=30)
@@ -26,8 +26,10 @@ class Kind(StrEnum):
 
 
 class KeyScope(StrEnum):
-    """What its holder may do; each includes the one before it."""
+    """What its holder may do; each from CHAT on includes the one before it."""
 
+    OWN = "own"
+    """See and change what is kept of one person, who is named in the key: their own page and nothing else."""
     CHAT = "chat"
     """Talk to agents."""
     READ = "read"
@@ -49,23 +51,41 @@ class WebKey:
     kind: Kind
     name: str
     scope: KeyScope
+    person: PersonId | None
+    """Whose page it opens; None but for the scope OWN."""
+    agent: AgentId | None
+    """The only one that a token speaks to."""
     created_at: datetime
     expires_at: datetime | None
     used_at: datetime | None
 
 
-def add(tx: Tx, kind: Kind, scope: KeyScope, name: str, now: datetime) -> str:
+@dataclass(frozen=True)
+class NewKey:
+    """What a key is made for."""
+
+    kind: Kind
+    scope: KeyScope
+    name: str
+    person: PersonId | None = None
+    agent: AgentId | None = None
+
+
+def add(tx: Tx, new: NewKey, now: datetime) -> str:
     """Make a key and give its secret. Raises ValueError where a token of that name exists."""
+    kind = new.kind
     life = {Kind.CODE: CODE_LIFE, Kind.SESSION: SESSION_LIFE}.get(kind)
     tx.run("DELETE FROM web_keys WHERE expires_at <= ?", (to_text(now),))
     for each, most in ((Kind.CODE, _MOST_CODES), (Kind.SESSION, _MOST_SESSIONS)):
-        old = "SELECT id FROM web_keys WHERE kind = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?"
-        tx.run(f"DELETE FROM web_keys WHERE id IN ({old})", (each, most - 1))
+        # Counted for each person alone: nobody's links and sessions end those of the owner, or of anybody else.
+        old = "SELECT id FROM web_keys WHERE kind = ? AND person_id IS ? ORDER BY created_at DESC LIMIT -1 OFFSET ?"
+        tx.run(f"DELETE FROM web_keys WHERE id IN ({old})", (each, new.person, most - 1))
     secret = f"{'carina_' if kind is Kind.PROGRAM else ''}{secrets.token_urlsafe(32)}"
-    row: dict[str, Value] = {"id": new_id("key"), "kind": kind, "digest": _digest(secret), "name": name, "scope": scope}
+    row: dict[str, Value] = {"id": new_id("key"), "kind": kind, "digest": _digest(secret), "name": new.name}
+    row |= {"scope": new.scope, "person_id": new.person, "agent_id": new.agent}
     until = None if life is None else to_text(now + life)
     if not tx.insert("web_keys", {**row, "created_at": to_text(now), "expires_at": until}, ignore=True):
-        raise ValueError(name)
+        raise ValueError(new.name)
     return secret
 
 
@@ -80,7 +100,7 @@ def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
     found = find(tx, Kind.CODE, code, now)
     if found is None or not drop(tx, found.id):
         return None
-    return add(tx, Kind.SESSION, KeyScope.ADMIN, browser, now)
+    return add(tx, NewKey(Kind.SESSION, found.scope, browser, found.person), now)
 
 
 def note_used(tx: Tx, key: WebKey, now: datetime) -> None:

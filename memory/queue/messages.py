@@ -313,6 +313,12 @@ def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
     )
 
 
+def people_called(rows: Rows, name: str) -> set[PersonId]:
+    """Who ever spoke under that name, for the owner, who may know all names: a read without a scope."""
+    sql = "SELECT DISTINCT person_id FROM messages WHERE role = 'user' AND person_id IS NOT NULL AND speaker = ?"
+    return {PersonId(row["person_id"]) for row in rows.all(f"{sql} COLLATE NOCASE", (name,))}
+
+
 def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
     """The newest messages of people in a place that the platform knows by id, oldest first.
 

@@ -10,9 +10,12 @@ from typing import Any
 
 import httpx
 
+from bot.agents.permissions.policy import Approver
 from bot.app import App, build
 from bot.config import load_config
-from bot.services.caller import owner_at_terminal
+from bot.services.caller import Caller, Spoken, Via, owner_at_terminal
+from memory.people.audience import Scope, Trust, person_audience
+from memory.store.ids import PersonId, PlaceId
 from tests.bot.stage import until
 
 HOOK_SECRET = "a-secret-of-a-hook"
@@ -48,6 +51,22 @@ class Site:
         """As somebody does who opens the link."""
         assert (await self.browser.get(await self.link())).status_code == 200
         self.csrf = csrf_of((await self.get("/commands")).text)
+
+    async def sign_in_as(self, person: str) -> "Site":
+        """The same service in a browser of somebody else's, with a link to their own page."""
+        self.more.append(client(self.address))
+        other = Site(self.app, self.address, self.more[-1])
+        link = (await self.call("dashboard.open", person=person))["url"]
+        assert (await other.get(link)).status_code == 200
+        other.csrf = csrf_of((await other.get("/me")).text)
+        return other
+
+    async def call_as(self, person: str, operation: str, **given: Any) -> Any:
+        """What somebody's command on Discord gives, in their direct messages."""
+        scope = Scope(person_audience(PersonId(person)))
+        alone = Spoken(PlaceId(person.replace(":", ":user:")), scope)
+        caller = Caller(Approver(PersonId(person)), Via.DISCORD, scope, alone, Trust.STRANGER, sure=True)
+        return (await self.app.services.registry.call(operation, caller, given)).data()
 
     async def get(self, path: str, **more: Any) -> httpx.Response:
         return await self.browser.get(path, **more)

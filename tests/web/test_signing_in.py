@@ -11,7 +11,7 @@ import pytest
 from bot.errors import UserError
 from bot.interfaces.web.server import bind
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind
+from memory.people.web_keys import KeyScope, Kind, NewKey
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from tests.web.site import TOML, client, site
@@ -75,7 +75,9 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(tmp_path
         assert (await s.get("/")).status_code == 303
         registry = s.app.served.shared.constellations.registry
         old = utc_now() - timedelta(days=31)
-        secret = await registry.write(_AGE, lambda tx: web_keys.add(tx, Kind.SESSION, KeyScope.ADMIN, "old", old))
+        secret = await registry.write(
+            _AGE, lambda tx: web_keys.add(tx, NewKey(Kind.SESSION, KeyScope.ADMIN, "old"), old)
+        )
         async with client(s.address, cookies={"carina_session": secret}) as late:
             assert (await late.get("/")).status_code == 303
 

@@ -124,7 +124,8 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
             click.echo(reply["aside"], err=True)
         if reply["text"]:
             _print(reply["text"])
-        if entry["name"] in _OPENED and streams.attended() and not view["as_json"]:
+        ours = entry["name"] in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
+        if ours and streams.attended() and not view["as_json"]:
             importlib.import_module("webbrowser").open(reply["text"])  # where there is none it says no
         code = reply.get("code", 0)
     if code:

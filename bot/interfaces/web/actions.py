@@ -1,6 +1,6 @@
 """Forms that call operations: from what a form sent to arguments, and what came of it on the page."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bot.errors import CallError
@@ -20,15 +20,15 @@ def offered(ctx: Context) -> dict[str, Operation]:
     return {each.name: each for each in there if each.offered}
 
 
-def fields_of(declared: Operation) -> list[Parameter]:
+def fields_of(declared: Operation, via: Via = Via.WEB) -> list[Parameter]:
     """The arguments that a browser can give."""
-    return [each for each in declared.parameters if is_offered(Via.WEB, each.via) and each.kind != "path"]
+    return [each for each in declared.parameters if is_offered(via, each.via) and each.kind != "path"]
 
 
-def arguments(declared: Operation, form: Mapping[str, str]) -> dict[str, Any]:
+def arguments(declared: Operation, form: Mapping[str, str], via: Via = Via.WEB) -> dict[str, Any]:
     """What a form gives, as the operation takes it; what was left empty is not given."""
     given: dict[str, Any] = {}
-    for each in fields_of(declared):
+    for each in fields_of(declared, via):
         text = form.get(each.name)
         if text is None or (text == "" and not each.required and not each.piped):
             continue
@@ -42,15 +42,18 @@ def arguments(declared: Operation, form: Mapping[str, str]) -> dict[str, Any]:
     return given
 
 
-async def outcome(ctx: Context) -> dict[str, Any]:
-    """Do what a form of this page asks for, and give what the page says of it; nothing where it was only opened."""
+async def outcome(ctx: Context, offers: Collection[str] | None = None) -> dict[str, Any]:
+    """Do what a form of this page asks for, and give what the page says of it; nothing where it was only opened.
+
+    `offers` is all that the page can have done; None is everything, on pages that only the owner sees.
+    """
     if ctx.request.method != "POST":
         return {}
     form = await ctx.form()
     declared = ctx.web.services.registry.operations.get(form.get("op", ""))
-    if declared is None:
+    if declared is None or (offers is not None and declared.name not in offers):
         raise CallError("This form names nothing that can be done here.")
-    return await told(ctx, await ctx.act(declared.name, arguments(declared, form), form))
+    return await told(ctx, await ctx.act(declared.name, arguments(declared, form, ctx.caller().via), form))
 
 
 async def told(ctx: Context, result: Result | Question | str) -> dict[str, Any]:

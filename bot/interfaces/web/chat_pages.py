@@ -3,16 +3,19 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
 from bot.interfaces.web.actions import told
-from bot.interfaces.web.context import FAILURES, Context, Question, owner_on_the_web
+from bot.interfaces.web.context import FAILURES, Context, Question
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import Refusal
 from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
+from bot.services.caller import Spoken
 from bot.services.results import Result
+from memory.people.audience import OWNER, Scope
 
 WHO = "dashboard"
 _LINES = 200
@@ -69,7 +72,7 @@ async def why(ctx: Context) -> Response:
     """What an answer was made from, and what can be done about each memory."""
     name = ctx.request.path_params["name"]
     to = await ctx.web.talk.conversation(WHO, name)
-    caller, call = owner_on_the_web(to.place.id), ctx.web.services.registry.call
+    caller, call = replace(ctx.caller(), alone=Spoken(to.place.id, Scope(OWNER))), ctx.web.services.registry.call
     done: dict[str, Any] = {}
     explained: Result | str
     message = ctx.query("message")

@@ -14,9 +14,11 @@ from bot.interfaces.web.render import render
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import Caller, Spoken, Unconfirmed, Via, owner_at_terminal
 from bot.services.results import Result
-from memory.people.audience import OWNER, Scope
+from memory.people.audience import Audience, Scope, Trust, person_audience
+from memory.people.web_keys import WebKey
 from memory.store.errors import StoreError
-from memory.store.ids import PlaceId
+from memory.store.ids import PersonId, PlaceId
+from sources.api import SOURCE
 from sources.terminal import PERSON
 
 FAILURES = (UserError, CallError, StoreError)
@@ -31,11 +33,19 @@ class Question:
     fields: Mapping[str, str]
 
 
-def owner_on_the_web(place: PlaceId | None = None, *, sure: bool = False, shown: str = "") -> Caller:
-    """The owner in a browser, or a program of theirs; `place` is the conversation they speak in."""
-    approver = Approver(PERSON, door="dashboard")
-    caller = replace(owner_at_terminal(sure=sure), via=Via.WEB, approver=approver, shown=shown)
-    return caller if place is None else replace(caller, alone=Spoken(place, Scope(OWNER)))
+def owner_on_the_web() -> Caller:
+    """The owner in a browser, or a program of theirs."""
+    return replace(owner_at_terminal(), via=Via.WEB, approver=Approver(PERSON, door="dashboard"))
+
+
+def on_own_page(person: PersonId, others: tuple[Audience, ...]) -> Caller:
+    """Somebody on their own page, where they alone see what they may know anywhere: what they said in private.
+
+    `others` is what was said alone to their other accounts.
+    """
+    scope = Scope(person_audience(person), frozenset(others))
+    alone = Spoken(PlaceId(f"{SOURCE}:page/{person}"), scope)
+    return Caller(Approver(person, door="own page"), Via.PAGE, scope, alone, Trust.STRANGER)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,25 @@ class Context:
 
     web: WebServer
     request: Request
+
+    @property
+    def is_own_page(self) -> bool:
+        """Whether whoever asks is not the owner, and sees their own page alone."""
+        return self.key is not None and self.key.person is not None
+
+    @property
+    def key(self) -> WebKey | None:
+        """By what they came in."""
+        found: WebKey | None = self.request.state.key
+        return found
+
+    def caller(self, *, sure: bool = False, shown: str = "") -> Caller:
+        """Who asks, by their key and nothing else that they send."""
+        if self.key is None:
+            raise CallError("Nobody is signed in.")
+        person = self.key.person
+        caller = owner_on_the_web() if person is None else on_own_page(person, self.web.other_audiences(person))
+        return replace(caller, sure=sure, shown=shown)
 
     @property
     def part(self) -> bool:
@@ -76,8 +105,8 @@ class Context:
         return StreamingResponse(allowed(), media_type="text/event-stream")
 
     async def call(self, operation: str, /, **given: Any) -> Any:
-        """The result of an operation for the owner. Raises what `FAILURES` names."""
-        return await self.web.services.registry.call(operation, owner_on_the_web(), given)
+        """The result of an operation for whoever asks. Raises what `FAILURES` names."""
+        return await self.web.services.registry.call(operation, self.caller(), given)
 
     async def try_call(self, operation: str, /, **given: Any) -> Any:
         """The same; words where it could not be done, for a part of a page that can do without."""
@@ -88,7 +117,7 @@ class Context:
 
     async def act(self, operation: str, given: Mapping[str, Any], form: Mapping[str, str]) -> Result | Question | str:
         """Do something that a form asked for: its result, a question first, or words on why it was not done."""
-        caller = owner_on_the_web(sure="sure" in form, shown=form.get("shown", ""))
+        caller = self.caller(sure="sure" in form, shown=form.get("shown", ""))
         try:
             return await self.web.services.registry.call(operation, caller, given)
         except Unconfirmed as question:
@@ -99,7 +128,7 @@ class Context:
     async def words(self, result: Result | Question | str) -> str:
         """What came of it, as a person is told."""
         if isinstance(result, Result):
-            return "\n".join(result.lines(await self.web.services.registry.plain(owner_on_the_web())))
+            return "\n".join(result.lines(await self.web.services.registry.plain(self.caller())))
         return result.words if isinstance(result, Question) else result
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
@@ -111,6 +140,7 @@ class Context:
             "constellation": self.web.config.constellation.name,
             "part": self.part,
             "halted": self.web.services.halt.since,
+            "own": self.is_own_page,
             "told": "",
         }
         return HTMLResponse(render(template, **{**shared, **values}), status)

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from bot.errors import UserError
 from bot.interfaces.cli.version import version
 from bot.interfaces.web.actions import fields_of, offered
-from bot.interfaces.web.context import FAILURES, Context, owner_on_the_web
+from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.security import Refusal, problem
 from bot.services.caller import Unconfirmed
 from bot.services.registry import Operation
@@ -26,7 +26,7 @@ async def operate(ctx: Context) -> Response:
     if method == "GET" and declared.changes:
         return problem(405, f"{name} changes something: use POST.", "Wrong method")
     given = await _given(ctx, declared)
-    caller = owner_on_the_web(sure=ctx.request.headers.get(_CONFIRM, "").lower() == "yes")
+    caller = ctx.caller(sure=ctx.request.headers.get(_CONFIRM, "").lower() == "yes")
     try:
         results = [each async for each in ctx.web.services.registry.results(name, caller, given)]
     except Unconfirmed as question:

@@ -38,6 +38,8 @@ _HEADERS = {
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN = ("/login", "/static/", "/healthz", "/readyz", "/hooks/")
 """What needs no key: it gives nothing of anybody, or looks at a signature of its own."""
+OWN_PAGE = ("/me", "/me/export")
+"""All that somebody sees who is not the owner: what is kept of them."""
 _PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
 """What answers programs: they are told of errors in JSON."""
 
@@ -91,17 +93,17 @@ def is_known_host(host: str, public_url: str) -> bool:
 
 
 class Refusal(Exception):
-    """A request is not served: its status, and words for whoever sent it."""
+    """A request is not served: its status, and words for whoever sent it; or where a browser goes instead."""
 
-    def __init__(self, status: int, words: str) -> None:
+    def __init__(self, status: int, words: str, instead: str = "") -> None:
         super().__init__(words)
-        self.status, self.words = status, words
+        self.status, self.words, self.instead = status, words, instead
 
     def response(self, path: str) -> Response:
         """In the form that the path speaks."""
         if not path.startswith(_PROGRAMS):
-            if self.status == 401:
-                return RedirectResponse("/login", 303)
+            if self.instead or self.status == 401:
+                return RedirectResponse(self.instead or "/login", 303)
             return PlainTextResponse(self.words, self.status)
         if path.startswith("/v1/"):
             told = {"message": self.words, "type": "invalid_request_error", "param": None, "code": None}
@@ -205,6 +207,12 @@ class Guarded:
 
 def require(key: WebKey | None, path: str, method: str) -> None:
     """Raise Refusal where a key does not open this: pages are for sessions, and each scope for its part of the API."""
+    if key is not None and key.scope is KeyScope.OWN:
+        if key.kind is not Kind.SESSION or path not in (*OWN_PAGE, "/", "/logout"):
+            raise Refusal(404, "There is nothing at this address.")
+        if path == "/":
+            raise Refusal(303, "Your own page is elsewhere.", OWN_PAGE[0])
+        return
     if key is None:
         raise Refusal(401, "Sign in first: `carina dashboard` gives a link, `carina token create NAME` a token.")
     if not path.startswith(_PROGRAMS) and key.kind is not Kind.SESSION:

@@ -8,6 +8,7 @@ import asyncio
 import importlib
 import ipaddress
 import socket
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
@@ -19,7 +20,9 @@ from bot.interfaces.web.pulse import Pulse
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
 from bot.services.web_access import WebAccess
+from memory.people.audience import Audience
 from memory.store.clock import Clock
+from memory.store.ids import PersonId
 from sources.api import ApiEndpoint, ApiSource
 from sources.base import Front
 from sources.terminal import PERSON, local_name
@@ -69,6 +72,8 @@ class WebServer:
     clock: Clock
     pulse: Pulse
     requests: GroupRequests
+    other_audiences: Callable[[PersonId], tuple[Audience, ...]]
+    """What was said alone to the other accounts of a person."""
 
     async def run(self) -> None:
         """Serve until cancelled; without an address, wait."""

@@ -20,6 +20,7 @@ from bot.interfaces.web import (
     memory_pages,
     message_pages,
     openai_api,
+    own_page,
     pages,
     rest,
     signing_in,
@@ -36,6 +37,7 @@ PAGES: tuple[tuple[str, Handler], ...] = (
     *memory_pages.ROUTES,
     *message_pages.ROUTES,
     *chat_pages.ROUTES,
+    *own_page.ROUTES,
 )
 PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *hooks.ROUTES, *mcp.ROUTES)
 

@@ -62,7 +62,7 @@
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#live");
     if (fresh && fresh.innerHTML !== live.innerHTML) { live.replaceChildren(...fresh.childNodes); localize(live); }
   };
-  if (document.body.dataset.csrf) {
+  if ($("#waiting")) {
     const stream = new EventSource("/live");
     stream.addEventListener("open", () => { $("#offline").hidden = true; });
     stream.addEventListener("error", () => { $("#offline").hidden = false; });

@@ -1,0 +1,125 @@
+"""A person's own page: all that is theirs, and nothing of anybody else, whatever they ask for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.errors import UserError
+from bot.interfaces.web.security import OWN_PAGE
+from bot.interfaces.web.site import PAGES, PROGRAMS
+from tests.web.site import TOML, Site, site
+
+ALICE, BOB = "discord:5", "discord:6"
+PUBLIC = TOML.replace("[web.server]", '[web.server]\npublic_url = "https://carina.example"')
+
+
+async def settled(s: Site, person: str, mark: str) -> dict[str, str]:
+    """Have something of each kind kept of somebody; the ids by which forms name it."""
+    fact = await s.call_as(person, "facts.add", fact=f"I like {mark} tea")
+    entry = await s.call_as(person, "archival.add", text=f"The key lies under {mark} stones")
+    reminder = await s.call_as(person, "remind.me", text=f"Water {mark} plants", when="tomorrow at 9")
+    task = await s.call_as(person, "tasks.add", title=f"Paint {mark} walls")
+    added = await s.call_as(person, "events.add", title=f"Meet {mark} friends", when="tomorrow at 18:00")
+    found = {"fact": fact, "entry": entry, "reminder": reminder, "task": task, "event": added["event"]}
+    return {name: str(each["id"]) for name, each in found.items()}
+
+
+async def everything(s: Site, person: str) -> Any:
+    kept = await s.call_as(person, "privacy.export")
+    return {name: kept[name] for name in ("constellations", "choice")}
+
+
+async def test_it_shows_what_is_theirs_and_nothing_else(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        for person, mark in ((ALICE, "alicewort"), (BOB, "bobwort")):
+            await settled(s, person, mark)
+        await s.call("facts.add", fact="I like ownerwort tea")
+        await s.call("archival.add", text="The safe is behind ownerwort")
+        alice = await s.sign_in_as(ALICE)
+        page = (await alice.get("/me")).text
+        for words in ("I like alicewort", "under alicewort", "Water alicewort", "Paint alicewort", "Meet alicewort"):
+            assert words in page
+        exported = await alice.post("/me/export", person=BOB)
+        assert exported.headers["content-disposition"].startswith("attachment")
+        assert "alicewort" in exported.text
+        for text in (page, exported.text):
+            assert "bobwort" not in text
+            assert "ownerwort" not in text
+
+
+async def test_nothing_else_is_there_for_them(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        alice = await s.sign_in_as(ALICE)
+        paths = {path for path, _ in PAGES} | {path for _, path, _ in PROGRAMS if not path.startswith("/hooks")}
+        paths |= {"/metrics", "/me/", "/ME", "/me/export/", "/me/../people", "/people?person=discord:6", "/live"}
+        for path in sorted(paths - {*OWN_PAGE, "/"}):
+            there = path.replace("{name:path}", "Carina").replace("{name}", "privacy.see").replace("{row}", "1")
+            for answer in (await alice.get(there), await alice.post(there, person=BOB)):
+                assert answer.status_code in (403, 404), f"{there}: {answer.status_code}"
+        assert (await alice.get("/")).headers["location"] == "/me"
+        assert (await alice.get("/me/export")).status_code == 405
+        assert (await s.get("/me")).headers["location"] == "/login"
+
+
+async def test_ids_of_others_change_nothing_of_theirs(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await settled(s, ALICE, "alicewort")
+        ids = await settled(s, BOB, "bobwort")
+        before = await everything(s, BOB)
+        alice = await s.sign_in_as(ALICE)
+        for operation, name in (
+            ("facts.forget", "fact"), ("facts.correct", "fact"), ("archival.delete", "entry"),
+            ("remind.cancel", "reminder"), ("remind.done", "reminder"), ("tasks.cancel", "task"),
+            ("events.cancel", "event"), ("dream.refuse", "entry"),
+        ):  # fmt: skip
+            given = {name: ids[name], "text": "Mine now", "person": BOB, "agent": "Carina"}
+            answer = await alice.post("/me", op=operation, **given)
+            assert "bobwort" not in answer.text
+            assert 'class="banner bad"' in answer.text
+        for operation in ("privacy.pause", "privacy.optout", "privacy.resume"):
+            assert (await alice.post("/me", op=operation, person=BOB)).status_code == 200
+        for operation in ("halt.now", "memory.edit", "why.forget", "people.allow", "token.create", "nothing", ""):
+            answer = await alice.post("/me", op=operation, who=ALICE, name="x", label="persona", text="x")
+            assert answer.status_code == 400, operation
+        assert s.app.services.halt.since == ""
+        assert await everything(s, BOB) == before
+
+
+async def test_they_change_and_erase_what_is_theirs(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        ids = await settled(s, ALICE, "alicewort")
+        await settled(s, BOB, "bobwort")
+        alice = await s.sign_in_as(ALICE)
+        assert (await alice.browser.post("/me", data={"op": "privacy.optout"})).status_code == 403
+        assert "I like mint" in (await alice.post("/me", op="facts.correct", fact=ids["fact"], text="I like mint")).text
+        assert "Cancelled" in (await alice.post("/me", op="remind.cancel", reminder=ids["reminder"])).text
+        assert "Water alicewort" not in (await alice.get("/me")).text
+        assert "Opted out" in (await alice.post("/me", op="privacy.optout")).text
+        asked = (await alice.post("/me", op="privacy.erase")).text
+        assert "This cannot be undone." in asked
+        question = await alice.post("/me", op="privacy.erase", sure="yes")
+        assert "alicewort" not in question.text
+        assert (await alice.get("/me")).headers["location"] == "/login"
+        assert not any((await s.call("privacy.see", person=ALICE))["stores"]["home"].values())
+        assert "bobwort" in str(await everything(s, BOB))
+
+
+async def test_a_link_is_made_for_who_is_meant(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        for wrong in ("somebody", "terminal:owner", "discord:", "x:y"):
+            with pytest.raises(UserError):
+                await s.call("dashboard.open", person=wrong)
+        with pytest.raises(UserError, match="privacy see"):
+            await s.call_as(ALICE, "privacy.page")
+        for _ in range(12):  # more than are kept of anybody: the owner's stays
+            last = await s.call("dashboard.open", person=ALICE)
+        assert last["person"] == ALICE
+        await s.sign_in()
+        assert (await s.get("/people")).status_code == 200
+
+
+async def test_a_command_on_discord_gives_a_link_where_everybody_reaches_it(tmp_path: Path) -> None:
+    async with site(tmp_path, PUBLIC) as s:
+        link = (await s.call_as(ALICE, "privacy.page"))["url"]
+        assert link.startswith("https://carina.example/login?code=")
