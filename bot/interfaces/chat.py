@@ -127,7 +127,7 @@ class Chat:
             while not answer or said["goes_on"]:
                 changed.clear()
                 row = await self._row(source, waited)
-                over = row is not None and row.status in (inbox.Status.DONE, inbox.Status.DEAD)
+                over = row is not None and row.over
                 if over:
                     await self._runtime.delivered(PLACE.id)
                 while not queue.empty():

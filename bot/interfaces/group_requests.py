@@ -84,7 +84,7 @@ class GroupRequests:
                 row = await self._read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
                 if row is not None and row.status is Status.DEAD:
                     raise UserError(f"it could not be answered; `carina inbox show {row.id}` says why")
-                if row is not None and row.status is Status.DONE:
+                if row is not None and row.over:
                     return await self._take(row)
 
     async def _take(self, row: InRow) -> str:

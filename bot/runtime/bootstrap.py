@@ -23,6 +23,7 @@ from memory.agents import Agent, Group, Member
 from memory.blocks.configured import Common
 from memory.blocks.schemas import TEXT, dump_schema
 from memory.people.audience import Scope
+from memory.queue import inbox
 from memory.queue.inbox import Arrival
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
@@ -159,6 +160,7 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
     group = agents.seed_group(tx, wanted, now)
     if replace(wanted, id=group.id) != group:
         agents.change_group(tx, replace(wanted, id=group.id), now)
+        inbox.agents_changed(tx)
     return group.id
 
 

@@ -226,7 +226,7 @@ class ConversationWorker:
                 near = await likeness(self._db, head, self._deps.meaning) if compare else {}
                 begun = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, near))
                 if begun is None and not await self._db.read(lambda rows: _waits(rows, head)):
-                    # Set aside: who waits for an answer waits no longer.
+                    # Set aside, or kept for an agent: who waits for an answer waits no longer.
                     self._deps.watch(events.Complete(TurnId(head.id), self._place))
                 return begun
         except DatabaseRefused:
@@ -292,7 +292,8 @@ class ConversationWorker:
         if refused:
             return None
         found = team(tx, self._group)
-        if unattended(tx, rows, found, self._notices, now):
+        quiet = self._deps.rates.of(head.source, head.audience).quiet
+        if unattended(tx, rows, found, self._notices, now, quiet=quiet):
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 
@@ -433,6 +434,6 @@ def _retry(row: InRow) -> PressButtons:
 
 
 def _waits(rows: Rows, row: InRow) -> bool:
-    """Whether a row is still to be answered, at whatever time."""
+    """Whether a row is still to be answered, at whatever time, without anybody's doing."""
     now = inbox.get(rows, row.id)
-    return now is not None and now.status is inbox.Status.RECEIVED
+    return now is not None and now.status is inbox.Status.RECEIVED and not now.over

@@ -49,7 +49,7 @@ from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from memory import agents, requests
 from memory.agents import Agent, Status
-from memory.queue import turns
+from memory.queue import inbox, turns
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
@@ -162,7 +162,7 @@ class WholeAgent(Result):
 
 @dataclass(frozen=True)
 class Agents:
-    """The agents of one constellation. `moved` tells running turns to look again."""
+    """The agents of one constellation. `moved` tells running turns to look again, `resume` whatever waits."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
 
@@ -170,6 +170,7 @@ class Agents:
     approvals: Approvals
     answering: RoutingTable
     moved: MovedHere
+    resume: Callable[[], None]
 
     @operation("agent.list", "List the agents", Action.HELP, Told(file_name="agents.md"))
     async def list_agents(self, caller: Caller) -> Listing[AgentRow]:
@@ -274,10 +275,12 @@ class Agents:
             if agent.status != "archived":
                 raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
             agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
+            inbox.agents_changed(tx)
             self._plan(tx, now)
             return agent
 
         agent = await self.approvals.database.write(_ARCHIVE, work, durable=True)
+        self.resume()
         return changed("agent", agent.name, _("restored"))
 
     @operation(
@@ -293,7 +296,9 @@ class Agents:
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Told(changes=True))
     async def wake(self, _caller: Caller, arguments: HibernatedAgent) -> Changes:
         """Let it be asked again."""
-        return changed("agent", await self._let(arguments.agent, "hibernated", "active"), _("awake"))
+        known = await self._let(arguments.agent, "hibernated", "active")
+        self.resume()
+        return changed("agent", known, _("awake"))
 
     @suggestions("every agent")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -331,6 +336,7 @@ class Agents:
             if agent.status != of:
                 raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
             agents.set_status(tx, agent.id, to, now)
+            inbox.agents_changed(tx)
             self._plan(tx, now)
             return agent.name
 

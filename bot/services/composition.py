@@ -255,7 +255,8 @@ class _Maker:
         front_ends = FrontEnds(
             self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
         )
-        agents, groups = Agents(config, approvals, answers.routing, runtime.moved), Groups(config, approvals, places)
+        agents = Agents(config, approvals, answers.routing, runtime.moved, runtime.resume)
+        groups = Groups(config, approvals, places)
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
             *(Search(self.database, approvals.people, clock, self._zone, understood), Doctor()),

@@ -9,19 +9,21 @@ import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from memory.queue.inbox import OVER_LIMIT, InRow
+from memory.queue.inbox import NOBODY, OVER_LIMIT, InRow
 from memory.store.clock import to_text
-from memory.store.database import Tx
+from memory.store.database import Tx, Value
 from memory.store.ids import InboxId, TurnId
 
 
 def begin(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, ran: bool) -> None:
     """Give rows to a new turn, whose first try begins; `ran`: it comes to a model call at once."""
-    sql = """UPDATE inbox SET status = 'claimed', turn_id = :turn, last_error = nullif(last_error, :over),
-               attempts = attempts + 1, ran = iif(:ran, 1, ran), starts = iif(:ran, 0, starts),
-               next_attempt_at = iif(:ran, NULL, next_attempt_at)
+    sql = """UPDATE inbox SET status = 'claimed', turn_id = :turn, attempts = attempts + 1,
+               ran = iif(:ran, 1, ran), starts = iif(:ran, 0, starts),
+               next_attempt_at = iif(:ran OR last_error IN (:over, :nobody), NULL, next_attempt_at),
+               last_error = nullif(nullif(last_error, :over), :nobody)
              WHERE id IN (SELECT value FROM json_each(:rows))"""
-    tx.run(sql, {"turn": turn, "over": OVER_LIMIT, "ran": int(ran), "rows": json.dumps([row.id for row in rows])})
+    values: dict[str, Value] = {"turn": turn, "ran": int(ran), "rows": json.dumps([row.id for row in rows])}
+    tx.run(sql, {**values, "over": OVER_LIMIT, "nobody": NOBODY})
 
 
 def count_attempt(tx: Tx, turn: TurnId) -> int:

@@ -9,7 +9,7 @@ until a turn claims it, and `done` is set in the transaction that writes the ans
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from memory.people import unshown
@@ -24,6 +24,10 @@ from memory.store.row_mapper import RowMapper
 
 OVER_LIMIT = "over the rate limit"
 """Why a row waits that was put off by one."""
+NOBODY = "nobody in the group answers"
+"""Why a row waits, or was done with, that found no agent at work."""
+KEPT = timedelta(days=7)
+"""How long a row waits for an agent."""
 
 
 class Status(StrEnum):
@@ -102,6 +106,12 @@ class InRow:
     """Whether the try that was begun last came to a model call or a tool."""
     starts: int = 0
     """How many tries in a row ended with the process before that."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody is at it any more: it is done, given up, or waits for an agent."""
+        waits = self.status is Status.RECEIVED and self.last_error == NOBODY
+        return waits or self.status in (Status.DONE, Status.DEAD)
 
     @property
     def origin(self) -> MessageId | None:
@@ -288,6 +298,24 @@ def put_off(tx: Tx, identifier: InboxId, until: datetime, why: str = "") -> None
     tx.run(sql, (to_text(until), why, identifier))
 
 
+def keep_for_an_agent(tx: Tx, rows: list[InRow], now: datetime) -> bool:
+    """Let rows wait until an agent of their group is at work, for `KEPT`; whether others of the place do already."""
+    sql = """SELECT 1 FROM inbox WHERE place_id = ? AND group_id = ? AND status = 'received' AND last_error = ?
+             AND status IN ('received', 'claimed') LIMIT 1"""
+    before = tx.one(sql, (rows[0].place, rows[0].group, NOBODY)) is not None
+    set_aside(tx, [row for row in rows if row.received_at + KEPT <= now], NOBODY, now)
+    for row in rows:
+        put_off(tx, row.id, row.received_at + KEPT, NOBODY)
+    return before
+
+
+def agents_changed(tx: Tx) -> None:
+    """What waits for an agent is looked at again."""
+    sql = """UPDATE inbox SET next_attempt_at = NULL WHERE status = 'received' AND last_error = ?
+             AND status IN ('received', 'claimed')"""
+    tx.run(sql, (NOBODY,))
+
+
 def joinable(rows: Rows, first: InRow) -> list[InRow]:
     """What the same speaker said to the same ears in its conversation after `first`, unclaimed, in order."""
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
@@ -309,8 +337,9 @@ def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
 def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
     """Give rows to a turn."""
     for row in rows:
-        sql = "UPDATE inbox SET status = 'claimed', turn_id = ?, last_error = nullif(last_error, ?) WHERE id = ?"
-        tx.run(sql, (turn, OVER_LIMIT, row.id))
+        sql = """UPDATE inbox SET status = 'claimed', turn_id = ?,
+                   last_error = nullif(nullif(last_error, ?), ?) WHERE id = ?"""
+        tx.run(sql, (turn, OVER_LIMIT, NOBODY, row.id))
 
 
 def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:

@@ -141,7 +141,7 @@ class Talk:
                 if row is None:
                     yield Answer((), "This was taken back, or never arrived.")
                     return
-                if row.status in (Status.DONE, Status.DEAD):
+                if row.over:
                     yield await self._answer(place, row)
                     return
                 try:
@@ -154,6 +154,8 @@ class Talk:
     async def _answer(self, place: PlaceId, row: InRow) -> Answer:
         if row.status is Status.DEAD:
             return Answer((), f"It could not be answered: {row.last_error}.")
+        if row.status is Status.RECEIVED:
+            return Answer((), "Nobody answers there at the moment. It waits for an agent for 7 days.")
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: said_because(rows, row, place))
         return Answer(tuple(each.content for each in said if each.status is not outbox.Status.WITHDRAWN))

@@ -1,30 +1,67 @@
-"""Messages to a group in which everybody is archived: set aside, and said to whoever can change that."""
+"""Messages to a group in which nobody is at work: they wait for an agent, and people are told once."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from memory import agents
+from memory.agents import Status
+from memory.queue import inbox
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from tests.bot.parts import HALL, OLGA, said
-from tests.bot.stage import OWNERS_PLACE, running
+from tests.bot.stage import OWNERS_PLACE, Service, running, until
 
 
-def archive_all(tx: Tx) -> None:
-    for agent in agents.agents(tx):
-        agents.set_status(tx, agent.id, "archived", utc_now())
+def let_all(tx: Tx, status: Status) -> None:
+    for agent in agents.every_agent(tx):
+        agents.set_status(tx, agent.id, status, utc_now())
+    inbox.agents_changed(tx)
 
 
-async def test_the_owner_is_told_once_a_day_and_who_asks_there_each_time(tmp_path: Path) -> None:
+async def asleep(service: Service) -> None:
+    await service.heard(said("hello", 1))
+    await service.write(lambda tx: let_all(tx, "hibernated"))
+
+
+async def test_what_nobody_answers_is_answered_when_an_agent_wakes(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
-        await service.heard(said("hello", 1))
-        await service.write(archive_all)
+        await asleep(service)
         for number in (2, 3):
             await service.heard(said("anybody?", number))
-        assert len(service.platform.texts(OWNERS_PLACE.id)) == 1
+        await service.heard(said("are you there?", 4, OWNERS_PLACE, OLGA))
+        assert len(service.model.requests) == 1
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["received"] * 3]
+        await service.write(lambda tx: let_all(tx, "active"))
+        service.resume()
+
+        async def answered() -> bool:
+            return await service.column("SELECT DISTINCT status FROM inbox") == ["done"]
+
+        await until(answered)
+        await service.settled()
+        assert len(service.model.requests) == 3, "what one person said is answered together"
+        assert await service.column("SELECT DISTINCT last_error FROM inbox") in ([""], [None])
+
+
+async def test_who_asks_is_told_once_and_the_owner_once_a_day(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await asleep(service)
+        for number in (2, 3):
+            await service.heard(said("anybody?", number))
         for number in (4, 5):
             await service.heard(said("anybody?", number, OWNERS_PLACE, OLGA))
         told = service.platform.texts(OWNERS_PLACE.id)
-        assert len(told) == 3
+        assert len(told) == 2, "of the hall, and as who asks"
         assert all(text.startswith("Nobody answers in") for text in told)
-        assert len(service.platform.texts(HALL.id)) == 1, "only what was said before"
-        assert len(service.model.requests) == 1
+        [_answer, kept] = service.platform.texts(HALL.id)
+        assert kept.startswith("Nobody answers here at the moment.")
+
+
+async def test_after_a_week_it_waits_no_longer(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await asleep(service)
+        await service.heard(said("anybody?", 2))
+        service.clock.now += timedelta(days=8)
+        await service.heard(said("anybody?", 3))
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", "done", "received"]
+        assert len(service.platform.texts(HALL.id)) == 2
