@@ -73,7 +73,8 @@ class Allowed:
         most = min(request.max_tokens or _SHORT_TOKENS, _SHORT_TOKENS)
         if request.tools and {tool.name for tool in request.tools} <= _PARTS:
             return replace(request, max_tokens=most)  # who is asked for a ballot can give it by that tool alone
-        return replace(request, system=request.system + _BRIEFLY, tools=(), force_tool="", max_tokens=most)
+        asked = replace(request, tools=(), named_tools=(), force_tool="")
+        return replace(asked, system=request.system + _BRIEFLY, max_tokens=most)
 
 
 @dataclass(frozen=True)

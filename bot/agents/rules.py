@@ -36,6 +36,8 @@ RuleName: TypeAlias = Literal[
 ]
 EVERY = "*"
 """In place of a tool's name: whichever it is."""
+MORE_TOOLS = "more_tools"
+"""What gives a model tools that its prompt only names: it is no use of a tool, so no rule counts it."""
 REMINDERS = 2
 """Errors and reminders before a call is forced."""
 _FIELDS: dict[str, str] = {
@@ -166,6 +168,8 @@ class Rules:
 
     def refusal(self, call: Call, steps: Sequence[Step], used: Mapping[str, datetime], now: datetime) -> Refusal | None:
         """Why this call is not made now; None when it may be. `used`: when tools were called last in earlier turns."""
+        if call.name == MORE_TOOLS:
+            return None
         done = _results(steps)
         checks = (
             self._start(call.name, done),
@@ -287,7 +291,7 @@ class Rules:
 def _results(steps: Sequence[Step]) -> list[_Result]:
     found = []
     for step in steps:
-        if isinstance(body := step.body, CallEnded):
+        if isinstance(body := step.body, CallEnded) and body.name != MORE_TOOLS:
             rule = body.rule if isinstance(body, CallFailed) else ""
             found.append(_Result(body.name, step.seq, body.ok, body.ok or isinstance(body, CallWaits), rule, step.at))
     return found

@@ -40,6 +40,7 @@ from bot.agents.steps import (
 )
 from bot.agents.tool_calls import Caller
 from bot.agents.tools.aliases import unaliased
+from bot.agents.tools.more import Offer, offer
 from bot.agents.turn_control import TurnControl
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request
@@ -193,12 +194,13 @@ class TurnRunner:
         tools = self._deps.tools(material.agent)
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
-        specs = () if move.last else tools.specs()
 
         async def ask(*, compactable: bool) -> Ending:
             _, found = await asyncio.gather(self._note_ran(material), self._gather(material))
-            request = prompt.render(found, specs, last_step=move.last)
-            request = replace(request, force_tool=move.force, compactable=compactable and bool(found.history))
+            offered = Offer(()) if move.last else offer(tools, found, move.force)
+            request = prompt.render(found, offered.shown, last_step=move.last)
+            request = replace(request, named_tools=offered.named, force_tool=move.force)
+            request = replace(request, compactable=compactable and bool(found.history))
             return await self._ask_within_budget(request, found)
 
         try:

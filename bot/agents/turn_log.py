@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.agents import feedback
 from bot.agents.context.prompt import PromptInputs
+from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call
 from memory import activity, presence
 from memory.blocks.logs import EVENTS, TOOLS, Logged, append_log
@@ -44,6 +45,8 @@ def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None
 
 def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datetime, *, worked: bool) -> None:
     """Write into the activity that a tool was used, by names alone."""
+    if call.name == MORE_TOOLS:
+        return
     # A call that failed may name anything as its tool or operation, also what somebody said.
     name = call.name if worked or call.name in tools else "unknown tool"
     operation = _operation(call.arguments) if worked else None
@@ -68,7 +71,7 @@ def _used(material: PromptInputs, tools: Collection[str]) -> Iterator[dict[str, 
     bodies = [step.body for step in material.steps]
     operations = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
     for body in bodies:
-        if isinstance(body, CallDone | CallFailed):
+        if isinstance(body, CallDone | CallFailed) and body.name != MORE_TOOLS:
             # A call that failed may name anything as its tool or operation, also what somebody said.
             name = body.name if body.ok or body.name in tools else "unknown tool"
             operation = _operation(operations.get(body.call, "")) if body.ok else None

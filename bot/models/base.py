@@ -97,6 +97,8 @@ class Request:
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    named_tools: tuple[ToolSpec, ...] = ()
+    """Those that a model knows by name and may call; its prompt does not pay for their schemas."""
     temperature: float | None = None
     max_tokens: int | None = None
     form: Mapping[str, Any] | None = None

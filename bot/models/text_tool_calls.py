@@ -20,7 +20,7 @@ class LenientModel(ModelWrapper):
     """
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
-        reader = _Reader({tool.name for tool in request.tools})
+        reader = _Reader({tool.name for tool in (*request.tools, *request.named_tools)})
         async with aclosing(Relay().listen(self._model, request)) as events:
             async for event in events:
                 for read in reader.read(event):

@@ -25,11 +25,12 @@ from bot.agents.patrols import quiet_hours
 from bot.agents.permissions.broker import Broker, Terms
 from bot.agents.permissions.policy import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
+from bot.agents.rules import MORE_TOOLS
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
 from bot.config import Config, load_config
 from bot.config.tables import TOOLS
-from bot.models.base import Model
+from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seeded_routing
 from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundings
 from bot.runtime.conversation import ConversationWorker, Patience
@@ -73,6 +74,13 @@ AT_ONCE = Patience(waits=(0.0,), merge=0)
 OWNERS_PLACE = direct(OLGA)
 OFFERED = tuple(tool for tool in TOOLS if tool not in ("emergency_halt", "web_fetch", "web_search"))
 """The tools of an agent here; those others come with composition and configuration."""
+
+
+def offered(request: Request) -> list[str]:
+    """The tools that a request shows or names, without the one that is for the difference."""
+    return sorted({spec.name for spec in (*request.tools, *request.named_tools)} - {MORE_TOOLS})
+
+
 LIMITS = Limits(max_steps=6)
 
 

@@ -2,8 +2,9 @@
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
-from bot.agents.rules import Rules
+from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
@@ -16,6 +17,7 @@ from bot.agents.tools.events import EventsTool
 from bot.agents.tools.facts import FactsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
 from bot.agents.tools.members import BallotTool, ChooseTool, DelegateTool
+from bot.agents.tools.more import SOMETIMES, MoreToolsTool
 from bot.agents.tools.projects import ProjectsTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.reminders import RemindersTool
@@ -34,7 +36,14 @@ _BY_FOLDERS = {"": (), "read": ("file",), "read_write": ("file", "file_write")}
 
 
 RESERVED = frozenset(
-    (*TOOLS, *CHOSEN_TOOLS, *FOLDER_TOOLS, *ALIASES, *(each.name for each in (DelegateTool, BallotTool, ChooseTool)))
+    (
+        *TOOLS,
+        *CHOSEN_TOOLS,
+        *FOLDER_TOOLS,
+        *ALIASES,
+        MORE_TOOLS,
+        *(each.name for each in (DelegateTool, BallotTool, ChooseTool)),
+    )
 )
 """Names that no tool of somebody else may have."""
 
@@ -80,7 +89,10 @@ def make_tools(
         others = tuple(foreign(agent))
         there = (*others, *usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)  # ours win
         enabled = (*agent.tools, *(tool.name for tool in others), *_BY_FOLDERS[agent.files])
-        return Toolset.of(there, enabled, Rules.of(agent).operations())
+        found = Toolset.of(there, enabled, Rules.of(agent).operations())
+        if not found.tools.keys() & SOMETIMES:
+            return found
+        return replace(found, tools={**found.tools, MORE_TOOLS: MoreToolsTool(found.tools.keys())})
 
     return tools
 

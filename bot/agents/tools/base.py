@@ -180,7 +180,7 @@ class Toolset:
         """As the model sees them, in stable order."""
         found = (self.tools[name] for name in sorted(self.tools))
         left = self.operations
-        return tuple(_spec(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
+        return tuple(spec_of(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
 
     def resolve(self, call: Call) -> tuple[Tool, Arguments]:
         """The tool of a call and its checked arguments; raises ToolError in words for the model."""
@@ -202,7 +202,7 @@ def _problem(found: dict[str, Any], arguments: type[Arguments]) -> str:
 
 
 @functools.lru_cache(maxsize=1_000)
-def _spec(name: str, description: str, arguments: type[Arguments], operations: tuple[str, ...]) -> ToolSpec:
+def spec_of(name: str, description: str, arguments: type[Arguments], operations: tuple[str, ...]) -> ToolSpec:
     """Made once: pydantic takes half a millisecond for a schema."""
     schema = dict(arguments.json_schema())
     schema.pop("title", None)

@@ -30,7 +30,7 @@ from tests.bot.parts import (
     says,
     texts,
 )
-from tests.bot.stage import OFFERED, Setting, running
+from tests.bot.stage import OFFERED, Setting, offered, running
 
 SHORT = '[[agents]]\nname = "Carina"\nsystem_prompt = "You are Carina."\ncontext_budget = 1000\nblocks = []\n'
 
@@ -60,7 +60,7 @@ async def test_the_first_request_word_for_word(tmp_path: Path) -> None:
         "[Ann (discord:ann) · 2026-11-22 12:00 UTC]\nHello, what is new?\n\n"
         "[now in hall; your answer is heard by: this server]"
     ]
-    assert [tool.name for tool in request.tools] == list(OFFERED)
+    assert offered(request) == list(OFFERED)
 
 
 async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from memory.requests import Verdict
 from memory.store.database import Tx
 from sources.base import Place, Speaker
 from tests.bot.parts import ANN, HALL, NOON, OLGA, call, direct, guild, results, said, says
-from tests.bot.stage import OFFERED, Service, running
+from tests.bot.stage import OFFERED, Service, offered, running
 
 OWNERS = direct(OLGA)
 SECRET = "the key is under the stone"
@@ -78,10 +78,6 @@ def write(operation: str, path: str, content: str) -> Call:
     return call("file_write", operation=operation, path=path, content=content)
 
 
-def names(request: Request) -> list[str]:
-    return [spec.name for spec in request.tools]
-
-
 async def test_a_file_of_the_owner_s_takes_trust_from_the_turn_that_reads_it_and_not_from_the_next(
     tmp_path: Path, papers: Path
 ) -> None:
@@ -121,10 +117,10 @@ async def test_the_tools_come_and_go_with_the_folders_and_stay_the_same_between(
 
         await service.write(detach)
         after = await scene.request()
-        assert names(before) == names(after) == list(OFFERED)
-        assert names(reading) == sorted([*OFFERED, "file"])
+        assert offered(before) == offered(after) == list(OFFERED)
+        assert offered(reading) == sorted([*OFFERED, "file"])
         assert again.tools == reading.tools  # the same bytes, in whatever place: what may not be known is not in them
-        assert names(writing) == sorted([*OFFERED, "file", "file_write"])
+        assert offered(writing) == sorted([*OFFERED, "file", "file_write"])
         assert all("papers" not in str(request.tools) + request.system for request in (reading, again, writing))
 
 

@@ -132,6 +132,7 @@ ELSEWHERE = {
     "facts": "",
     "file": "in test_stored_words",
     "file_write": "answers with a path on one line",
+    "more_tools": "names tools of ours",
     "projects": "its further operations answer with the lines of list",
     "recall": "delete names an id",
     "reminders": "its further operations answer with one line as cancel does",
@@ -345,12 +346,12 @@ async def require_told(folder: Path, items: Sequence[Item], gone: Sequence[str] 
 
 
 def test_every_operation_of_every_tool_is_an_entrance_above_or_is_excused() -> None:
-    names = tuple(RESERVED - {*ALIASES} - {"emergency_halt", "web_fetch", "web_search"})
+    names = tuple(RESERVED - {*ALIASES} - {"emergency_halt", "more_tools", "web_fetch", "web_search"})
     agent = Agent(AgentId("agt_1"), "Carina", "", "", "", names, files="read_write")
     tried = {(name, given.get("operation", "")) for name, given in (*STORES, *READS)}
     platform = Platform(MovableClock())
     offered = make_tools({SOURCE: platform, "bluesky": platform})(agent).tools
-    assert {*names} == {*offered}
+    assert {*names, "more_tools"} == {*offered}
     left = {
         name
         for name, tool in offered.items()

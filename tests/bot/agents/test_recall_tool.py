@@ -13,7 +13,7 @@ from bot.services.results import Plain
 from sources.terminal import PERSON
 from tests.bot.agents.test_tools import Scene, insert, only
 from tests.bot.parts import ANN, BOB, NOON, call, channel, direct, said
-from tests.bot.stage import OFFERED, running
+from tests.bot.stage import OFFERED, offered, running
 from tests.services.calling import registry
 
 ABROAD, OTHER = channel("port", of="abroad"), channel("annex")
@@ -157,7 +157,7 @@ async def test_other_names_are_understood_and_shown_to_nobody(tmp_path: Path) ->
         assert await service.column("SELECT content FROM memory_blocks WHERE label = 'human'") == [
             "Ann likes coffee.\n"
         ]
-        assert [tool.name for tool in service.model.requests[-1].tools] == list(OFFERED)
+        assert offered(service.model.requests[-1]) == list(OFFERED)
 
 
 async def test_other_names_take_the_arguments_that_models_know_them_with(tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""`more_tools`: tools that a prompt names without their schemas, and how the model gets these.
+
+Every request pays for a schema, used or not. Those of everyday use stand in each; others come when they are asked for,
+and stay for as long as the conversation shows that they were used.
+"""
+
+import functools
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from bot.agents.context.prompt import PromptInputs
+from bot.agents.context.quotes import passage
+from bot.agents.permissions.policy import Caution
+from bot.agents.rules import MORE_TOOLS, Rules
+from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, spec_of
+from bot.agents.tools.bluesky import SOURCE as BLUESKY
+from bot.errors import ToolError
+from bot.models.base import ToolSpec
+from memory.people.audience import PUBLIC
+from memory.queue.steps import Answered
+from memory.store.database import Rows
+from memory.store.ids import place_source
+
+_RARELY = {
+    "bluesky": "post, follow, like and repost on Bluesky",
+    "calculate": "arithmetic, percentages",
+    "coord": "what other agents do, tasks and handoffs among agents",
+    "emergency_halt": "stop every agent when harm is happening",
+    "events": "the calendar: appointments and birthdays",
+    "facts": "what was learned about people: list, correct, forget",
+    "projects": "lasting goals and their progress",
+    "send_message": "write to another place, person or agent",
+    "tasks": "to-do lists of people",
+    "working_memory": "notes for yourself that expire",
+}
+"""Tools that are not needed every day, and what they are for."""
+_PRIVATE = {"reminders": "remind people at a time"}
+"""In public nobody needs them either."""
+_AT_HOME = {"bluesky_read": "read posts, threads and profiles on Bluesky"}
+"""Needed only where they belong: everywhere but on Bluesky they are only named."""
+SOMETIMES = (_RARELY | _PRIVATE | _AT_HOME).keys()
+
+
+class MoreToolsArguments(Arguments):
+    names: tuple[str, ...] = Field(min_length=1, description="of the tools you need")
+
+
+class MoreToolsTool(ReadTool[MoreToolsArguments]):
+    name = MORE_TOOLS
+    description = "Get tools that are not listed here, for the rest of this turn, then call them. There are: {named}."
+    arguments: type[Arguments] = MoreToolsArguments
+    caution = Caution()
+
+    def __init__(self, there: Collection[str]) -> None:
+        self._there = there
+
+    def read(self, _rows: Rows, _context: ToolContext, arguments: MoreToolsArguments) -> Outcome:
+        if unknown := [name for name in arguments.names if name not in self._there]:
+            raise ToolError(f"There is no tool {', '.join(map(repr, unknown))}.")
+        return Outcome(passage(f"You can call {', '.join(arguments.names)} now."))
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The tools of a request: those it shows whole, and those it names."""
+
+    shown: tuple[ToolSpec, ...]
+    named: tuple[ToolSpec, ...] = ()
+
+
+def offer(tools: Toolset, material: PromptInputs, force: str) -> Offer:
+    """What is shown here: what is needed every day, what was asked for or used, and what a rule speaks of."""
+    turn, public = material.turn, material.turn.scope.audience == PUBLIC
+    rarely = _RARELY | (_PRIVATE if public else {})
+    rarely |= {} if place_source(turn.place) == BLUESKY else _AT_HOME
+    needed = {force, *(name for rule in Rules.of(material.agent).rules for name in rule.named)}
+    needed |= {row.tool_name for row in material.history if row.role == "tool" and row.tool_name}
+    needed |= set(_asked_for(material))
+    every = [spec for spec in tools.specs() if spec.name != MORE_TOOLS]
+    named = tuple(spec for spec in every if spec.name in rarely and spec.name not in needed)
+    if len(named) < 2:  # asking would take more words
+        return Offer(tuple(every))
+    listed = tuple(f"{spec.name} ({rarely[spec.name]})" for spec in named)
+    return Offer((*(spec for spec in every if spec not in named), _spec(listed)), named)
+
+
+def _asked_for(material: PromptInputs) -> Iterator[str]:
+    """Tools that this turn got, and those it called without getting them."""
+    for step in material.steps:
+        if isinstance(step.body, Answered):
+            for call in step.body.calls:
+                yield call.name
+                if call.name == MORE_TOOLS:
+                    yield from _names(call.arguments)
+
+
+def _names(arguments: str) -> Sequence[str]:
+    try:
+        return MoreToolsArguments.model_validate_json(arguments).names
+    except ValueError:
+        return ()
+
+
+@functools.lru_cache(maxsize=100)
+def _spec(listed: tuple[str, ...]) -> ToolSpec:
+    """The same object for the same tools: what is written of it is kept."""
+    return spec_of(MORE_TOOLS, MoreToolsTool.description.format(named="; ".join(listed)), MoreToolsArguments, ())
