@@ -1,6 +1,7 @@
 """What of a conversation is in view of a model, and how its messages look there."""
 
 import functools
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -113,6 +114,19 @@ def _said(row: messages.Message) -> str:
     """An answer of ours, with a word on it when it did not come through."""
     failed = row.delivery
     return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {line(failed)}]" if failed else "")
+
+
+_PLATFORM = re.compile(
+    r"\s*\[(?:now in [^\n]*; your answer is heard by: [^\n]*"
+    r"|[^\n]* \([^\n]*\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n\]]*)\][ \t]*(?:\n|$)"
+)
+
+
+def without_platform_lines(answer: str) -> str:
+    """An answer as it was meant: small models begin theirs with the line above what they were told."""
+    while echo := _PLATFORM.match(answer):
+        answer = answer[echo.end() :]
+    return answer
 
 
 def heard(row: messages.Message) -> Quoted:

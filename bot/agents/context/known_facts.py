@@ -1,6 +1,6 @@
 """What a turn is shown of what was learned: the weightiest facts of its agent and of all, and what projects taught.
 
-They share a bound with the roster, and stand behind it in the tail of the newest message. What does not fit is cut by
+They share a bound with the roster, and stand behind it above the newest message. What does not fit is cut by
 rank; the order stays the same as long as nothing is learned.
 """
 
@@ -51,7 +51,7 @@ def knowledge(rows: Rows, turn: Turn) -> Knowledge:
 
 
 def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, Quoted]]:
-    """The parts of a prompt's tail: where each is quoted from, and its lines; `roster` is what stands there already."""
+    """Where each part is quoted from, and its lines; `roster` is what stands above them already."""
     room = TOKENS - (estimate_tokens(roster) if roster else 0)
     shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS)))
     if shared:

@@ -1,6 +1,6 @@
 """What an agent is told of work that was cut off: by the end of the process, a failure, or because it was not wanted.
 
-A turn that is taken up again goes on with its own steps; beside them stands once, in the tail, what it was doing. When
+A turn that is taken up again goes on with its own steps; above the newest message stands once what it was doing. When
 its steps are lost (given up, cancelled) the next turn of the agent in that place is told.
 """
 

@@ -1,7 +1,7 @@
 """What is around a turn: who else is there, what happened lately, what waits for its agent, what it missed.
 
 Everything is read through the turn's scope and as it stood when the turn began, so that all steps of a turn see the
-same; it stands in the tail of the newest message, so that what comes before stays the same from turn to turn.
+same; it stands above the newest message, so that what comes before stays the same from turn to turn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -83,7 +83,7 @@ def _worth_telling(event: Event, turn: Turn) -> bool:
 
 
 def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, Quoted]]:
-    """The parts of a prompt's tail: where each is quoted from, and its lines."""
+    """The parts of a prompt that change each turn: where each is quoted from, and its lines."""
     if found.others:
         yield ROSTER, joined(roster_lines(found.others, found.at))
     if found.missed is not None:

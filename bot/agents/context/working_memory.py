@@ -45,7 +45,7 @@ def inventory(rows: Rows, turn: Turn, agent: Agent) -> Inventory | None:
 
 
 def inventory_parts(found: Inventory) -> Iterator[tuple[str, Quoted]]:
-    """The parts of a prompt's tail: where each is quoted from, and its lines."""
+    """The parts of a prompt that change each turn: where each is quoted from, and its lines."""
     if found.own:
         lines = [line(each, found.at, each.key.removeprefix(f"{found.namespace}/")) for each in found.own]
         yield f"your working memory, {found.namespace}", joined(lines)
