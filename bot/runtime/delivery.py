@@ -303,7 +303,8 @@ class DeliveryWorker:
         now, self._unclear = self._clock(), None
         words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
         again = _(
-            "I will not send it again on my own. `/outbox retry` or `carina outbox retry {id}` sends it.", id=row.id
+            "I will not send it again on my own. `/owner outbox retry` or `carina outbox retry {id}` sends it.",
+            id=row.id,
         )
 
         def work(tx: Tx) -> None:

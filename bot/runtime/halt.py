@@ -49,7 +49,7 @@ class HaltState:
         """Be halted if the last run was; to be called before the router starts."""
         self._since = await self._constellations.position(_MARK) or ""
         if self._since:
-            _log.warning("halted", since=self._since, hint="`carina halt release`, or /halt release, resumes")
+            _log.warning("halted", since=self._since, hint="`carina halt release`, or /admin halt release, resumes")
 
     def hear(self, notification: Notification) -> None:
         """Halt when the owner says the phrase, whoever's turn it is and before anything else happens."""

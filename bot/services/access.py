@@ -363,7 +363,7 @@ def _require(subject: str) -> None:
 def _asked_in(knock: PairingRequest) -> str:
     return _(
         "I do not know you yet, so I have not read your message. To talk to me, send this code "
-        "to the person who runs me within an hour: `{shown_code}`\nThey enter it with `/pair "
+        "to the person who runs me within an hour: `{shown_code}`\nThey enter it with `/owner pair "
         "approve`, and I will let you know. I did not keep your message, so please send it again "
         "then.",
         shown_code=shown_code(knock.code),

@@ -104,7 +104,7 @@ class Accounts:
             raise UserError(_("Too many people are linking accounts at the moment. Try again in ten minutes."))
         return Notice(
             text=_(
-                "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/link "
+                "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link "
                 "say` on Discord, or `carina link say` at a terminal. You will get a second code to "
                 "enter here.",
                 shown_code=shown_code(code),

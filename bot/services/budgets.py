@@ -240,7 +240,7 @@ class Spending:
 
     async def _listed(self) -> Listing[BudgetRow]:
         found = tuple(map(BudgetRow.from_state, await self._states()))
-        return Listing(rows=found, empty=_("There are no budgets. `/budget set` sets one."))
+        return Listing(rows=found, empty=_("There are no budgets. `/admin budget set` sets one."))
 
 
 async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) -> Spending:

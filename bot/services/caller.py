@@ -1,7 +1,7 @@
 """Who calls an operation, from where, and who sees the answer."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bot.agents.permissions.policy import Approver
@@ -100,6 +100,8 @@ class Caller:
     """The question to which they said yes; empty where they said it unasked."""
     constellation: str = ""
     """The name or id of the one that they name; empty for that of the place where they call."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """What commands are called where they call, by the words of the operation; the others by those."""
 
     @property
     def person(self) -> PersonId:
@@ -117,6 +119,9 @@ class Caller:
 
     def command(self, words: str) -> str:
         """A command as they would give it."""
+        given = words.split()
+        name = next((" ".join(given[:n]) for n in range(len(given), 0, -1) if " ".join(given[:n]) in self.commands), "")
+        words = f"{self.commands.get(name, '')}{words.removeprefix(name)}"
         return f"`{'/' if self.via in (Via.DISCORD, Via.PAGE) else 'carina '}{words}`"
 
     @property

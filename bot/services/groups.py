@@ -1,7 +1,7 @@
 """Groups by command: listed, shown, made, their members changed, carried from one constellation to another as TOML.
 
 As with agents the file seeds groups that the database does not know, and afterwards the database is the truth. Where a
-group answers is what the file says until it is decided by command: here with its table, or by `/route`.
+group answers is what the file says until it is decided by command: here with its table, or by `/admin route`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -217,7 +217,7 @@ class Places:
         """For a channel, its category or its server."""
         where, done = _where(caller, arguments.channel), ""
         if where.direct:
-            raise UserError(_("I always answer direct messages. `/people` decides who may send me any."))
+            raise UserError(_("I always answer direct messages. `/owner people` decides who may send me any."))
         if arguments.mode is not None:
             value = None if arguments.mode == _CONFIGURED else arguments.mode
             done = await self._decide("mode", _level(where, arguments.reach), value, caller.approver)

@@ -103,7 +103,9 @@ class ServiceStatus(Result):
         """A line for each part."""
         since = "" if self.halted is None else _(" since {halted}", halted=ink.time(self.halted))
         halted = (
-            [_("HALTED{since}; `carina halt release` or `/halt release` resumes", since=since)] if self.halted else []
+            [_("HALTED{since}; `carina halt release` or `/admin halt release` resumes", since=since)]
+            if self.halted
+            else []
         )
         before = (
             *([_("database: {unstored}", unstored=self.unstored)] if self.unstored else []),
@@ -133,14 +135,14 @@ class ServiceStatus(Result):
         ]
         lost = ((self.failed, _("not delivered")), (self.unknown, _("perhaps delivered")))
         if words := ", ".join(f"{count} {what}" for count, what in lost if count):
-            lines.append(_("outbox: {words}; `carina outbox list` and `/outbox list` show them", words=words))
+            lines.append(_("outbox: {words}; `carina outbox list` and `/owner outbox list` show them", words=words))
         if self.unfollowed:
             parts = ngettext("{count} part", "{count} parts", self.unfollowed)
             lines.append(
                 _("memory: {parts} of edited or deleted messages could not be removed; see the log", parts=parts)
             )
         if self.dead:
-            lines.append(_("inbox: `carina inbox list --dead` and `/inbox list` show the failed messages"))
+            lines.append(_("inbox: `carina inbox list --dead` and `/admin inbox list` show the failed messages"))
         return lines
 
 

@@ -1,7 +1,7 @@
 """Asking a person whether something sensitive that was inferred about them may be used: a card with two buttons.
 
 It is a job of the run that inferred it, so it is asked once, alone, and not in quiet hours. Strangers and people on
-Bluesky are not written to unasked: theirs waits until they look (`/dream waiting`).
+Bluesky are not written to unasked: theirs waits until they look (`/memory dream waiting`).
 """
 
 from dataclasses import dataclass

@@ -23,23 +23,23 @@ EXEMPT = {
     "bluesky.suspect": "tells the owner of somebody who answers like a machine; noticed again",
     # Owners' commands, not messages.
     "inbox.revive": "`carina inbox retry`",
-    "unanswered.retry": "`/retry`, `carina retry` and the button under what was given up",
+    "unanswered.retry": "`/my retry`, `carina retry` and the button under what was given up",
     # `tests/service/test_undelivered.py` kills the command at its write, and the service while it sends again.
-    "undelivered.retry": "`/outbox retry` and `carina outbox retry`",
-    "undelivered.drop": "`/outbox drop` and `carina outbox drop`",
+    "undelivered.retry": "`/owner outbox retry` and `carina outbox retry`",
+    "undelivered.drop": "`/owner outbox drop` and `carina outbox drop`",
     # By `carina mcp`; what is lost is shown at the terminal by the next chat.
     "errand.take": "a program that asked a group has its answer",
-    "clock.ask": "`carina doctor` and `/doctor`, which only look",
+    "clock.ask": "`carina doctor` and `/owner doctor`, which only look",
     "discord.examine": "the same",
     # What an edit or a deletion takes along; a part and its row go in one unit, and what a death leaves is done at the
     # next start (`tests/bot/runtime/test_edits.py`).
     "follow_up.failed": "a part failed and is tried again",
     "follow_up.take_up": "what was given up is tried once more at a start",
-    "archive.add": "`/archival add` and `carina archival add`",
-    "archive.delete": "`/archival delete` and `carina archival delete`",
-    "memory.administer": "`/memory create|change|delete|restore` and the same of `carina memory`",
-    "approval.give": "`/permits grant` and `carina permits grant`",
-    "approval.revoke": "`/permits revoke` and `carina permits revoke`",
+    "archive.add": "`/memory archival add` and `carina archival add`",
+    "archive.delete": "`/memory archival delete` and `carina archival delete`",
+    "memory.administer": "`/admin memory create|change|delete|restore` and the same of `carina memory`",
+    "approval.give": "`/admin permits grant` and `carina permits grant`",
+    "approval.revoke": "`/admin permits revoke` and `carina permits revoke`",
     # Buttons and a form under `/why`, not messages; each is one transaction that says the same when it is done again.
     "why.forget": "*Forget* under `/why`",
     "why.correct": "the form of *Correct* under `/why`",
@@ -52,9 +52,9 @@ EXEMPT = {
     "gaps.fill": "it was read; after a death it is read again, and the inbox knows what it has",
     "gaps.close": "a place cannot be read for good",
     "admission.knock": "somebody writes who is not let in",
-    "admission.redeem": "`/pair approve` and `carina pair approve`",
-    "admission.rule": "`/people allow|deny` and `carina people`",
-    "admission.withdraw": "`/people forget`, `/pair revoke` and `carina people forget`",
+    "admission.redeem": "`/owner pair approve` and `carina pair approve`",
+    "admission.rule": "`/owner people allow|deny` and `carina people`",
+    "admission.withdraw": "`/owner people forget`, `/owner pair revoke` and `carina people forget`",
     # Nothing of a message waits for its vectors; `tests/service/test_embedding.py` kills the service at the write.
     "embedding.request": "asks a server for vectors",
     "embedding.choose": "the first thing that embedding does with a file",
@@ -71,8 +71,8 @@ EXEMPT = {
     "job.complete": "it is done",
     "job.hold": "it failed, or waits for a program that knows it",
     "job.replan": "the clock was set back",
-    "agenda.change": "`/remind`, `/tasks`, `/quiet`, their commands, and buttons under reminders",
-    "job.change": "`/jobs` and `carina jobs`",
+    "agenda.change": "`/remind`, `/tasks`, `/my quiet`, their commands, and buttons under reminders",
+    "job.change": "`/admin jobs` and `carina jobs`",
     # Nothing of a message waits for these; `tests/bot/upkeep/test_compaction.py` ends the service between them.
     "compaction.model": "asks for a summary after an answer",
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",
@@ -86,7 +86,7 @@ EXEMPT = {
     "summaries.agent": "keeps what an agent did lately",
     "summaries.day": "keeps what happened on a day or in a week",
     # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
-    "night.undo": "`/summary undo-night` and `carina summary undo-night`",
+    "night.undo": "`/admin summary undo-night` and `carina summary undo-night`",
     # Upkeep while nobody talks: `tests/service/test_upkeep.py` kills the service at the call, the writes of jobs and a
     # run, `tests/bot/upkeep/test_upkeep_kills.py` the program at a run, its undoing, its refusal and what people
     # decide, and a run and its undoing at every statement.
@@ -96,8 +96,8 @@ EXEMPT = {
     "evaluations.keep": "keeps how a talk went; one that was lost is judged again",
     "dreams.refuse": "notes that a run's own checks refused it",
     "dreams.retain": "forgets what was retired ninety days ago",
-    "dreams.undo": "`/dream undo` and `carina dream undo`",
-    "dreams.permit": "`/dream allow`, `refuse` and their commands",
+    "dreams.undo": "`/admin dream undo` and `carina dream undo`",
+    "dreams.permit": "`/memory dream allow`, `refuse` and their commands",
     # Owners' commands; each is one transaction.
     "tasks.change": "`/tasks move`, `/tasks template` and their commands",
     "constellation.release": "`carina constellation unassign`",
@@ -106,27 +106,27 @@ EXEMPT = {
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",
-    "coordination.arrange": "`/coord` and `carina coord`",
+    "coordination.arrange": "`/admin coord` and `carina coord`",
     "facts.change": "`/facts` and `carina facts`",
-    "projects.change": "`/project` and `carina project`",
-    "state.say": "`/state` and `carina state`",
-    "steering.decide": "`/mode channel`, `/route`, `/source` and `carina source`",
+    "projects.change": "`/memory project` and `carina project`",
+    "state.say": "`/my state` and `carina state`",
+    "steering.decide": "`/admin mode channel`, `/admin route`, `/owner source` and `carina source`",
     # Owners' commands; `tests/bot/services/test_constellation_commands.py` kills the program at each.
     "staff.save": "`carina agent create`, `edit` and `import`",
     "staff.archive": "`carina agent archive` and `restore`",
-    "staff.sleep": "`carina agent hibernate`, `wake` and `/agent`",
+    "staff.sleep": "`carina agent hibernate`, `wake` and `/admin agent`",
     "grouping.save": "`carina group create`, `import`, `add member` and `remove member`",
     "config.apply": "`carina config apply`, all of it or nothing",
     # Only with budgets; `tests/service/test_budgets.py` kills the service with one.
     "budget.reserve": "sets aside what a call will cost",
     "budget.release": "after a call that came to nothing",
     "budget.sweep": "at a start, what a dead process had reserved",
-    "budget.decide": "`/budget set`, `clear` and `carina budget`",
+    "budget.decide": "`/admin budget set`, `clear` and `carina budget`",
     # A person's commands, not messages; `tests/service/test_linked_accounts.py` kills an unlinking at its points.
-    "identities.offer": "`/link start` and `carina link start`",
-    "identities.say": "`/link say` and `carina link say`",
+    "identities.offer": "`/my link start` and `carina link start`",
+    "identities.say": "`/my link say` and `carina link say`",
     "identities.part": "a step of an unlinking, and of a start after one that was cut off",
-    "identities.unlink": "`/link remove` and `carina link remove`",
+    "identities.unlink": "`/my link remove` and `carina link remove`",
     # Folders are filled by commands, each file by a transaction of its own; `tests/bot/interfaces/test_cli_folders.py`
     # kills there.
     "folders.create": "`carina folder create`",
@@ -140,8 +140,8 @@ EXEMPT = {
     # there.
     "memory.change": "`carina memory edit`, `rollback`, `undo` and `revert`, and `/memory`",
     "memory.widen": "`/memory widen` and `carina memory widen`",
-    "archive.widen": "`/archival widen` and `carina archival widen`",
-    "memory.share": "`/memory share`, `unshare` and `carina memory`",
+    "archive.widen": "`/memory archival widen` and `carina archival widen`",
+    "memory.share": "`/admin memory share`, `unshare` and `carina memory`",
     "damage.tell": "a notice to the owner, queued once by its key",
     "memory.repair": "`carina memory verify --repair`",
     # A person's commands, not messages; `tests/service/test_privacy.py` kills an erasure at its points.
@@ -163,7 +163,7 @@ EXEMPT = {
     "bluesky.pass_over": "Bluesky's own tests",
     # Owners' commands and the dashboard's; each is one transaction.
     "chat.stop": "an answer that is stopped at the terminal",
-    "data_sources.add": "`/source add` and `carina source add`",
+    "data_sources.add": "`/owner source add` and `carina source add`",
     "data_sources.change": "the same",
     "data_sources.remove": "the same",
     "imports.take": "a record of `carina import`",

@@ -86,7 +86,7 @@ async def live_service(folder: Path, *, scripted: bool = False) -> AsyncIterator
         guild = server.guild("Home")
         general = guild.text_channel("general", topic="all things")
         guild.add(ana, nick="Annie")
-        guild.add(olga)
+        guild.add(olga, roles=[guild.role("staff", "manage_guild")])  # so that she is shown what is hers
         made = Live(server, model, service, guild, general, ana, olga)
         made.configure()
         try:

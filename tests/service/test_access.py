@@ -59,20 +59,20 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(tmp_path: Path
         assert stored(t, SECRET) == [], "nothing of what a stranger wrote is in any file"
         assert len(t.model.requests) == 1, "and no model was asked for her"
 
-        listed = await t.olga.command("pair list")
+        listed = await t.olga.command("owner pair list")
         assert listed.ephemeral
         assert f"<@{t.ana.id}>" in listed.text
         assert code not in listed.text, "the code comes from her, not from the list"
-        refused(await t.ana.command("pair list"), "Only the owner may")
-        refused(await t.ana.command("pair approve", {"code": code}), "Only the owner may")
-        refused(await t.olga.command("pair approve", {"code": "ABCD-2345"}), "no open request with this code")
+        refused(await t.ana.command("owner pair list"), "Only the owner may")
+        refused(await t.ana.command("owner pair approve", {"code": code}), "Only the owner may")
+        refused(await t.olga.command("owner pair approve", {"code": "ABCD-2345"}), "no open request with this code")
 
-        approved = await t.olga.command("pair approve", {"code": f" {code.replace('-', '').lower()} "})
+        approved = await t.olga.command("owner pair approve", {"code": f" {code.replace('-', '').lower()} "})
         assert approved.ephemeral
         assert f"(<@{t.ana.id}>) is now allowed" in approved.text
         await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-        refused(await t.olga.command("pair approve", {"code": code}), "no open request with this code")
-        assert (await t.olga.command("pair list")).text == "There are no pairing requests."
+        refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
+        assert (await t.olga.command("owner pair list")).text == "There are no pairing requests."
 
         t.model.script(Answer("Hello Ana."))
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Hello Ana."
@@ -85,22 +85,23 @@ async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
         code = await told(t, t.ana)
         await t.service.kill()
         await t.service.start()  # the code survives it
-        await t.olga.command("pair approve", {"code": code})
+        await t.olga.command("owner pair approve", {"code": code})
         await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
         await t.service.kill()
         await t.service.start()
         t.model.script(Answer("Still here."))
         assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
-        assert f"<@{t.ana.id}>" in (await t.olga.command("people list")).text
+        assert f"<@{t.ana.id}>" in (await t.olga.command("owner people list")).text
 
-        assert "is undone" in (await t.olga.command("pair revoke", {"person": t.ana})).text
-        refused(await t.olga.command("pair revoke", {"person": t.ana}), "No command has allowed or blocked")
+        assert "is undone" in (await t.olga.command("owner pair revoke", {"person": t.ana})).text
+        refused(await t.olga.command("owner pair revoke", {"person": t.ana}), "No command has allowed or blocked")
         again = await told(t, t.ana)
         assert again != code
         assert (
-            f"The code of <@{t.ana.id}> is cancelled" in (await t.olga.command("pair revoke", {"person": t.ana})).text
+            f"The code of <@{t.ana.id}> is cancelled"
+            in (await t.olga.command("owner pair revoke", {"person": t.ana})).text
         )
-        refused(await t.olga.command("pair approve", {"code": again}), "no open request with this code")
+        refused(await t.olga.command("owner pair approve", {"code": again}), "no open request with this code")
 
 
 async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -> None:
@@ -130,21 +131,21 @@ async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -
 
 async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        refused(await t.ana.command("people deny", {"person": t.olga}), "Only the owner may")
-        refused(await t.olga.command("people deny", {"person": t.olga}), "cannot be blocked")
-        refused(await t.olga.command("people deny"), "Choose one: a person, a role or a server")
+        refused(await t.ana.command("owner people deny", {"person": t.olga}), "Only the owner may")
+        refused(await t.olga.command("owner people deny", {"person": t.olga}), "cannot be blocked")
+        refused(await t.olga.command("owner people deny"), "Choose one: a person, a role or a server")
         refused(
-            await t.olga.command("people deny", {"person": t.ana, "server": "1"}),
+            await t.olga.command("owner people deny", {"person": t.ana, "server": "1"}),
             "Choose one: a person, a role or a server",
         )
-        refused(await t.olga.command("people allow", {"server": "home"}), "is not a person, role or server")
-        assert "is blocked" in (await t.olga.command("people deny", {"person": t.ana})).text
+        refused(await t.olga.command("owner people allow", {"server": "home"}), "is not a person, role or server")
+        assert "is blocked" in (await t.olga.command("owner people deny", {"person": t.ana})).text
         await t.ana.dm(f"let me in, {SECRET}")
         await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
         await heard_elsewhere(t)
         assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
         assert stored(t, SECRET) == []
-        for name, given in (("help", None), ("search", {"text": "tea"}), ("link start", None)):
+        for name, given in (("help", None), ("search", {"text": "tea"}), ("my link start", None)):
             refused(await t.ana.command(name, given), "You are blocked here. Only `/privacy` works for you")
         refused(await t.ana.command("memory list", None, t.general), "You are blocked here")
         assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
@@ -153,13 +154,13 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
         assert "about you" in own.text
         await t.service.stop()
         await t.service.start()
-        assert "is allowed" in (await t.olga.command("people allow", {"person": t.ana})).text
+        assert "is allowed" in (await t.olga.command("owner people allow", {"person": t.ana})).text
         t.model.script(Answer("Here I am."), Answer("Here too."))
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Here I am."
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Here too."
-        (choice,) = await t.olga.autocomplete("people forget", "who", str(t.ana.id))
-        assert await t.ana.autocomplete("people forget", "who", "") == []
-        assert "is undone" in (await t.olga.command("people forget", {"who": choice.value})).text
+        (choice,) = await t.olga.autocomplete("owner people forget", "who", str(t.ana.id))
+        assert await t.ana.autocomplete("owner people forget", "who", "") == []
+        assert "is undone" in (await t.olga.command("owner people forget", {"who": choice.value})).text
         await told(t, t.ana)
 
 
@@ -169,8 +170,8 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path
         hall = elsewhere.text_channel("hall")
         elsewhere.add(t.ana)
         t.guild.change(t.olga, roles=[t.guild.role("staff", "manage_guild")])  # roles are named in their server
-        await t.olga.command("people deny", {"role": muted}, t.general)
-        await t.olga.command("people deny", {"server": str(elsewhere.id)})
+        await t.olga.command("owner people deny", {"role": muted}, t.general)
+        await t.olga.command("owner people deny", {"server": str(elsewhere.id)})
         t.guild.change(t.ana, roles=[muted])
         await t.ana.say(t.general, "<@bot> muted")
         await t.ana.say(hall, "<@bot> banned")
@@ -179,11 +180,11 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path
         refused(await t.ana.command("help", None, t.general), "You are blocked here")
         refused(await t.ana.command("help", None, hall), "You are blocked here")
         assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
-        listed = (await t.olga.command("people list")).text
+        listed = (await t.olga.command("owner people list")).text
         assert f"<@&{muted.id}>" in listed
         assert f"server `{elsewhere.id}`: blocked" in listed
         t.guild.change(t.ana, roles=[])
-        await t.olga.command("people forget", {"who": f"discord:guild:{elsewhere.id}"})
+        await t.olga.command("owner people forget", {"who": f"discord:guild:{elsewhere.id}"})
         t.model.script(Answer("Yes."), Answer("Yes."))
         assert (await t.ask(t.ana, t.general, "<@bot> now?")).text == "Yes."
         assert (await t.ask(t.ana, hall, "<@bot> now?")).text == "Yes."
@@ -192,7 +193,7 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path
 async def test_letting_one_person_in_shuts_nobody_else_out(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         bea = t.member("Bea")
-        await t.olga.command("people allow", {"person": t.ana})
+        await t.olga.command("owner people allow", {"person": t.ana})
         t.model.script(Answer("Hello Bea."))
         assert (await t.ask(bea, t.general, "<@bot> hello")).text == "Hello Bea."
 
@@ -203,9 +204,9 @@ async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_nee
         lists = f'[discord.deny]\npersons = ["{t.ana.id}"]\n[discord.allow]\npersons = ["{bea.id}"]'
         t.configure(f"{PAIR}\n{lists}")
         await t.service.start()
-        refused(await t.olga.command("people allow", {"person": t.ana}), "[discord.deny]")
-        refused(await t.olga.command("people forget", {"who": f"discord:{t.ana.id}"}), "in the configuration")
-        assert "in the configuration" in (await t.olga.command("people list")).text
+        refused(await t.olga.command("owner people allow", {"person": t.ana}), "[discord.deny]")
+        refused(await t.olga.command("owner people forget", {"who": f"discord:{t.ana.id}"}), "in the configuration")
+        assert "in the configuration" in (await t.olga.command("owner people list")).text
         await t.ana.dm("let me in")
         t.model.script(Answer("Hello Bea."))
         assert (await t.ask(bea, bea.direct, "hello")).text == "Hello Bea."
@@ -220,7 +221,7 @@ async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(tmp_p
         await heard_elsewhere(t)
         assert t.ana.direct.from_bot == []
         await t.ana.command("privacy resume")
-        await t.olga.command("pair approve", {"code": await told(t, t.ana)})
+        await t.olga.command("owner pair approve", {"code": await told(t, t.ana)})
         await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
         assert "pairing requests and approvals" in (await t.ana.command("privacy see")).text
         question = (await t.ana.command("privacy erase")).message
@@ -244,7 +245,7 @@ async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: 
         answered = await t.ana.direct.wait_for_bot()
         found = CODE.search(answered.text)
         assert found is not None
-        assert "is now allowed" in (await t.olga.command("pair approve", {"code": found[1]})).text
+        assert "is now allowed" in (await t.olga.command("owner pair approve", {"code": found[1]})).text
         assert len([m for m in t.ana.direct.from_bot if CODE.search(m.text)]) == 1
         await t.service.stop()
 
@@ -253,7 +254,7 @@ async def test_two_who_approve_at_once_let_in_once(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         code = await told(t, t.ana)
         both = await asyncio.gather(
-            t.olga.command("pair approve", {"code": code}), t.service.run("pair", "approve", code)
+            t.olga.command("owner pair approve", {"code": code}), t.service.run("pair", "approve", code)
         )
         said = [both[0].text, both[1][1] + both[1][2]]
         assert sorted("is now allowed" in text for text in said) == [False, True]

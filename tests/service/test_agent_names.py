@@ -93,14 +93,14 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         refused(await t.ana.command("chat agent", {"name": "Comet", "text": text}, t.general), "is in no group")
         refused(await t.ana.command("chat group", {"name": "Sun", "text": text}, t.general), "There is no group 'Sun'")
         assert [each.value for each in await t.ana.autocomplete("chat agent", "name", "mo", t.general)] == ["Moon"]
-        listed = (await t.ana.command("group list", None, t.general)).text
+        listed = (await t.olga.command("admin group list", None, t.general)).text
         assert listed == "- Main (round\\_robin): Star\n- Night (round\\_robin): Moon"
-        refused(await t.ana.command("group show", {"group": "Main"}, t.general), "Only an admin may")
-        shown = (await t.olga.command("group show", {"group": "main"})).message
+        refused(await t.ana.command("admin group show", {"group": "Main"}), "Only an admin may")
+        shown = (await t.olga.command("admin group show", {"group": "main"})).message
         assert shown is not None
         (file,) = shown.attachments
         assert 'members = ["Star"]' in t.server.world.files[file.id].data.decode()
-        assert "Moon: active, regular" in (await t.olga.command("group status", {"group": "Night"})).text
+        assert "Moon: active, regular" in (await t.olga.command("admin group status", {"group": "Night"})).text
         code, out, _ = await t.service.run("agent", "archive", "Moon", "--json")
         assert (code, json.loads(out)[0]["name"]) == (0, "Moon")
         refused(await t.ana.command("chat agent", {"name": "Moon", "text": text}, t.general), "is archived")

@@ -40,18 +40,20 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     channel = t.guild.text_channel("approve")
     card = await waiting(t, t.ana, channel, content, DONE)
     request = request_of(t, content)
-    (choice,) = await t.olga.autocomplete("approve", "request", "")
+    (choice,) = await t.olga.autocomplete("permits approve", "request", "")
     assert (choice.value, choice.name) == (str(request), "recall: the agent's rules want a yes before recall")
-    assert [found.value for found in await t.olga.autocomplete("approve", "request", "reca")] == [str(request)]
-    assert await t.olga.autocomplete("approve", "request", "send") == []
-    assert await t.ana.autocomplete("approve", "request", "", channel) == []
-    refused(await t.ana.command("approve", {"request": str(request)}, channel), "no such request for you to answer")
-    answered = await t.olga.command("approve", {"request": choice.value}, channel)
+    assert [found.value for found in await t.olga.autocomplete("permits approve", "request", "reca")] == [str(request)]
+    assert await t.olga.autocomplete("permits approve", "request", "send") == []
+    assert await t.ana.autocomplete("permits approve", "request", "", channel) == []
+    refused(
+        await t.ana.command("permits approve", {"request": str(request)}, channel), "no such request for you to answer"
+    )
+    answered = await t.olga.command("permits approve", {"request": choice.value}, channel)
     assert answered.ephemeral
     assert decided(t.olga, "Allowed once").match(answered.text)
     await finished(t, card, channel)
     assert times_kept(t, content) == 1
-    assert await t.olga.autocomplete("approve", "request", "") == []
+    assert await t.olga.autocomplete("permits approve", "request", "") == []
     assert record_of(t, request) == ["asked", "refused", "answered", "used"]
     assert leaked(t, "plover") == []
 
@@ -60,8 +62,8 @@ async def test_deny_is_a_no(asking: Live) -> None:
     t, content = asking, "The weasel is brown."
     channel = t.guild.text_channel("deny")
     card = await waiting(t, t.ana, channel, content, "Olga said no.")
-    (choice,) = await t.olga.autocomplete("deny", "request", "")
-    answered = await t.olga.command("deny", {"request": choice.value})
+    (choice,) = await t.olga.autocomplete("permits deny", "request", "")
+    answered = await t.olga.command("permits deny", {"request": choice.value})
     assert decided(t.olga, "Denied").match(answered.text)
     await finished(t, card, channel, "Olga said no.")
     assert times_kept(t, content) == 0
@@ -80,7 +82,7 @@ async def test_deny_is_a_no(asking: Live) -> None:
     ],
 )
 async def test_a_number_that_names_nothing_is_said_to(asking: Live, command: str, typed: str, said: str) -> None:
-    refused(await asking.olga.command(command, {"request": typed}), said)
+    refused(await asking.olga.command(f"permits {command}", {"request": typed}), said)
 
 
 async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
@@ -89,7 +91,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     card = await waiting(t, t.ana, channel, content, DONE)
     request = str(request_of(t, content))
     assert "- recall: " in (await t.olga.command("permits list")).text
-    await t.olga.command("approve", {"request": request, "length": "hour"})
+    await t.olga.command("permits approve", {"request": request, "length": "hour"})
     await finished(t, card, channel)
     assert "Allowed for 1 hour" in card.text
     listed = await t.olga.command("permits list")
@@ -102,14 +104,14 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     assert (await t.ask(t.ana, channel, "<@bot> again")).text == "At once."
     assert times_kept(t, content) == 2
 
-    (choice,) = await t.olga.autocomplete("permits revoke", "permit", "recall")
-    assert await t.ana.autocomplete("permits revoke", "permit", "", channel) == []
-    refused(await t.ana.command("permits revoke", {"permit": choice.value}, channel), "Only an admin may")
+    (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "recall")
+    assert await t.ana.autocomplete("admin permits revoke", "permit", "", t.ana.direct) == []
+    refused(await t.ana.command("admin permits revoke", {"permit": choice.value}, t.ana.direct), "Only an admin may")
     assert choice.value not in (await t.ana.command("permits list", channel=channel)).text
-    ended = await t.olga.command("permits revoke", {"permit": choice.value})
+    ended = await t.olga.command("admin permits revoke", {"permit": choice.value})
     assert ended.text.startswith("Revoked: Carina: recall")
-    refused(await t.olga.command("permits revoke", {"permit": choice.value}), "no lasting permission")
-    refused(await t.olga.command("permits revoke", {"permit": "9" * 20}), "no lasting permission")
+    refused(await t.olga.command("admin permits revoke", {"permit": choice.value}), "no lasting permission")
+    refused(await t.olga.command("admin permits revoke", {"permit": "9" * 20}), "no lasting permission")
     assert (await t.olga.command("permits list")).text.count("Nothing.") == 2
 
     card = await waiting(t, t.ana, channel, content, "No.")
@@ -172,10 +174,13 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     assert labels(card) == ONCE_LABELS
     assert "not shown to anyone else" in card.text
     shown = [card.text, (await t.olga.press(card, "Details")).text, (await t.olga.command("permits list")).text]
-    shown += [choice.name for choice in await t.olga.autocomplete("approve", "request", "")]
+    shown += [choice.name for choice in await t.olga.autocomplete("permits approve", "request", "")]
     assert "(hidden, because they come from" in shown[1]
     request = str(request_of(t, content))
-    refused(await t.olga.command("approve", {"request": request, "length": "always"}), "only be allowed once at a time")
+    refused(
+        await t.olga.command("permits approve", {"request": request, "length": "always"}),
+        "only be allowed once at a time",
+    )
     shown.append((await t.olga.press(card, "Once")).text)
     await finished(t, card, bea.direct)
     shown += [entry.content for entry in t.olga.direct.log]
@@ -199,16 +204,19 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert words in card.text
     assert channel.name in card.text
     assert words in (await cleo.press(card, "Details")).text
-    assert await t.olga.autocomplete("approve", "request", "") == []
-    refused(await t.olga.command("approve", {"request": str(request)}), "no such request for you to answer")
+    assert await t.olga.autocomplete("permits approve", "request", "") == []
+    refused(await t.olga.command("permits approve", {"request": str(request)}), "no such request for you to answer")
     assert [message.id for message in t.olga.direct.from_bot] == before, "the owner is not asked for these words"
 
     assert decided(cleo, "Allowed once").match((await cleo.press(card, "Once")).text)
     await finished(t, card, cleo.direct, "Olga too.")
     second = await card_of(t, words)
     assert labels(second) == ONCE_LABELS
-    assert await cleo.autocomplete("approve", "request", "") == [], "what she has answered asks her no more"
-    refused(await cleo.command("approve", {"request": str(request_of(t, words))}), "no such request for you to answer")
+    assert await cleo.autocomplete("permits approve", "request", "") == [], "what she has answered asks her no more"
+    refused(
+        await cleo.command("permits approve", {"request": str(request_of(t, words))}),
+        "no such request for you to answer",
+    )
     assert said_in(channel) == ["Hello."]
     await t.olga.press(second, "Once")
     await finished(t, second, cleo.direct)

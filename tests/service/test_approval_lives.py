@@ -80,8 +80,8 @@ async def test_a_card_whose_request_is_gone_does_nothing(tmp_path: Path) -> None
         for label in ("Once", "Deny", "Always for this"):
             refused(await t.olga.press(card, label), "no such request")
         refused(await t.olga.press(card, "Details"), "no such request")
-        refused(await t.olga.command("approve", {"request": str(request)}), "no such request")
-        assert await t.olga.autocomplete("approve", "request", "") == []
+        refused(await t.olga.command("permits approve", {"request": str(request)}), "no such request")
+        assert await t.olga.autocomplete("permits approve", "request", "") == []
         t.model.script(Answer("Here I am."))
         await t.ask(t.ana, t.general, "<@bot> are you there?")
         assert said_in(t.general) == [WAITS, "Here I am."]

@@ -146,8 +146,11 @@ async def test_an_admin_without_the_role_any_more_is_refused(home: Administered)
     t.guild.change(home.rex, roles=[])
     refused(await home.rex.press(card, "Once"), "You cannot answer this request")
     assert "no such request for you to answer" in (await home.rex.press(card, "Details")).text
-    refused(await home.rex.command("approve", {"request": str(request)}, channel), "no such request for you to answer")
-    refused(await home.rex.command("permits revoke", {"permit": "1"}, channel), "Only an admin may")
+    refused(
+        await home.rex.command("permits approve", {"request": str(request)}, channel),
+        "no such request for you to answer",
+    )
+    refused(await home.rex.command("admin permits revoke", {"permit": "1"}, home.rex.direct), "Only an admin may")
     assert status_of(t, request) == "waiting"
     t.guild.change(home.rex, roles=[home.keepers])
     assert decided(home.rex, "Allowed once").match((await home.rex.press(card, "Once")).text)
@@ -163,14 +166,17 @@ async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administere
     for place in (there, home.rex.direct):
         for command in ("approve", "deny"):
             refused(
-                await home.rex.command(command, {"request": str(request)}, place), "no such request for you to answer"
+                await home.rex.command(f"permits {command}", {"request": str(request)}, place),
+                "no such request for you to answer",
             )
-        assert await home.rex.autocomplete("approve", "request", "", place) == []
-        refused(await home.rex.command("permits revoke", {"permit": "1"}, place), "Only an admin may")
+        assert await home.rex.autocomplete("permits approve", "request", "", place) == []
+        refused(await home.rex.command("admin permits revoke", {"permit": "1"}, home.rex.direct), "Only an admin may")
         assert "recall" not in (await home.rex.command("permits list", channel=place)).text
     assert status_of(t, request) == "waiting"
-    assert [choice.value for choice in await home.rex.autocomplete("approve", "request", "", channel)] == [str(request)]
-    answered = await home.rex.command("approve", {"request": str(request)}, channel)
+    assert [choice.value for choice in await home.rex.autocomplete("permits approve", "request", "", channel)] == [
+        str(request)
+    ]
+    answered = await home.rex.command("permits approve", {"request": str(request)}, channel)
     assert decided(home.rex, "Allowed once").match(answered.text)
     await finished(t, card, channel)
 
@@ -182,7 +188,8 @@ async def test_who_left_the_guild_answers_nowhere(home: Administered) -> None:
     with pytest.raises(Impossible):
         await home.rex.press(card, "Once")
     refused(
-        await home.rex.command("approve", {"request": str(request_of(t, content))}), "no such request for you to answer"
+        await home.rex.command("permits approve", {"request": str(request_of(t, content))}),
+        "no such request for you to answer",
     )
     t.guild.add(home.rex)
     await home.eve.press(card, "Deny")
@@ -251,7 +258,7 @@ async def test_when_the_owner_takes_no_dms_either_the_terminal_asks(home: Admini
     sql = "SELECT content FROM outbox WHERE place_id = 'terminal:local' AND key = ?"
     ((card,),) = rows(t, sql, f"card/{request}/terminal:local")
     assert content in card
-    await t.olga.command("approve", {"request": str(request)})
+    await t.olga.command("permits approve", {"request": str(request)})
     await channel.wait_for_bot(lambda m: m.text == DONE)
     assert times_kept(t, content) == 1
     assert status_of(t, request) == "used"
@@ -267,7 +274,7 @@ async def test_who_is_approved_needs_nobody_elses_yes_for_words_of_their_own(hom
     await fay.direct.wait_for_bot(lambda m: m.text == WAITS)
     card, request = await card_of(t, words, fay.direct), request_of(t, words)
     for person in (t.olga, home.eve):
-        refused(await person.command("approve", {"request": str(request)}), "no such request for you to answer")
+        refused(await person.command("permits approve", {"request": str(request)}), "no such request for you to answer")
     assert decided(fay, "Allowed once").match((await fay.press(card, "Once")).text)
     await finished(t, card, fay.direct)
     await channel.wait_for_bot(lambda m: m.text == words)

@@ -1,4 +1,4 @@
-"""`/archival`, `/context` and their twins at the terminal: each shows and changes what the asker may."""
+"""`/memory archival`, `/memory context` and their twins at the terminal: each shows and changes what the asker may."""
 
 import contextlib
 import json
@@ -37,45 +37,47 @@ async def test_entries_are_listed_shown_and_forgotten_as_far_as_one_may(tmp_path
         bea = t.member("Bea")
         shared = await kept(t, t.ana, t.general, "The stork is back.")
         secret = await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
-        listed = await t.ana.command("archival list")
+        listed = await t.ana.command("memory archival list")
         assert listed.ephemeral
         assert SECRET in listed.text
-        assert "stork" in (await bea.command("archival list", None, t.general)).text
+        assert "stork" in (await bea.command("memory archival list", None, t.general)).text
         for person, channel in ((bea, t.general), (bea, bea.direct), (t.olga, t.olga.direct)):
-            assert SECRET not in (await person.command("archival list", {"limit": 100}, channel)).text
-            refused(await person.command("archival show", {"entry": secret}, channel), "that you can see here")
-            refused(await person.command("archival delete", {"entry": secret}, channel), "that you can see here")
+            assert SECRET not in (await person.command("memory archival list", {"limit": 100}, channel)).text
+            refused(await person.command("memory archival show", {"entry": secret}, channel), "that you can see here")
+            refused(await person.command("memory archival delete", {"entry": secret}, channel), "that you can see here")
             assert secret not in [
-                each.value for each in await person.autocomplete("archival show", "entry", "", channel)
+                each.value for each in await person.autocomplete("memory archival show", "entry", "", channel)
             ]
-        (choice,) = await t.ana.autocomplete("archival show", "entry", "llama")
-        assert SECRET in (await t.ana.command("archival show", {"entry": choice.value})).text
-        refused(await bea.command("archival delete", {"entry": shared}, t.general), "You cannot have this forgotten")
-        assert "Forgotten" in (await t.ana.command("archival delete", {"entry": secret})).text
+        (choice,) = await t.ana.autocomplete("memory archival show", "entry", "llama")
+        assert SECRET in (await t.ana.command("memory archival show", {"entry": choice.value})).text
+        refused(
+            await bea.command("memory archival delete", {"entry": shared}, t.general), "You cannot have this forgotten"
+        )
+        assert "Forgotten" in (await t.ana.command("memory archival delete", {"entry": secret})).text
         assert holding(t, SECRET) in ([], ["carina.db-wal"])  # pages that were replaced stand in the log for a while
         assert not rows(t, "SELECT 1 FROM archival_entries WHERE id = ?", secret)
-        assert "Forgotten" in (await t.olga.command("archival delete", {"entry": shared})).text
+        assert "Forgotten" in (await t.olga.command("memory archival delete", {"entry": shared})).text
 
 
 async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        opened = await t.ana.command("archival add", None, t.general)
+        opened = await t.ana.command("memory archival add", None, t.general)
         assert opened.modal is not None
         done = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "llama"}, t.general)
         assert done.ephemeral
         assert "as llama" in done.text
         audience = f"person:discord:{t.ana.id}"
         assert rows(t, "SELECT label, audience, trust FROM archival_entries") == [("llama", audience, 1)]
-        opened = await t.ana.command("archival add", None, t.general)
+        opened = await t.ana.command("memory archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "llama"}, t.general)
         refused(again, "cannot be stored")
-        opened = await t.ana.command("archival add", None, t.general)
+        opened = await t.ana.command("memory archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "<@1>"}, t.general)
         refused(again, "a label is one line without")
-        opened = await t.ana.command("archival add", None, t.general)
+        opened = await t.ana.command("memory archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
         assert "Not taken over: the label 'pet': it has the label 'llama'." in again.text
-        assert SECRET in (await t.ana.command("archival show", {"entry": "llama"})).text
+        assert SECRET in (await t.ana.command("memory archival show", {"entry": "llama"})).text
         t.model.script(Answer("I do not know."))
         await t.ask(t.olga, t.general, "<@bot> what is the llama called?")
         assert SECRET not in json.dumps(t.model.requests[-1].body)
@@ -88,15 +90,15 @@ async def test_a_label_from_before_that_could_forge_a_line_is_shown_nowhere(tmp_
         database = next(tmp_path.rglob("carina.db"))
         with contextlib.closing(sqlite3.connect(database)) as raw, raw:
             raw.execute("UPDATE archival_entries SET label = ? WHERE id = ?", (forged, entry))
-        for command, words in (("archival list", {}), ("archival search", {"text": "stork"})):
+        for command, words in (("memory archival list", {}), ("memory archival search", {"text": "stork"})):
             told = (await t.ana.command(command, words, t.general)).text
             assert "The \\*stork" in told
             assert "obey" not in told
-        for command, words in (("archival show", {"entry": forged}), ("search", {"text": "stork"})):
+        for command, words in (("memory archival show", {"entry": forged}), ("search", {"text": "stork"})):
             told = (await t.ana.command(command, words, t.general)).text
             assert "The \\*stork" in told
             assert "obey" not in told
-        assert "obey" not in str(await t.ana.autocomplete("archival show", "entry", "", t.general))
+        assert "obey" not in str(await t.ana.autocomplete("memory archival show", "entry", "", t.general))
         for line in (("archival", "list"), ("archival", "show", entry), ("search", "stork")):
             _, out, _ = await t.service.run(*line)
             assert "obey" not in out
@@ -111,18 +113,20 @@ async def test_a_person_makes_an_entry_of_their_words_known_here_after_a_look_an
         secret = await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
         told = {"entry": secret, "audience": guild}
         for person, channel in ((bea, t.general), (t.olga, t.general), (t.olga, t.olga.direct)):
-            refused(await person.command("archival widen", told, channel), "that you can see here")
-        looked = await t.ana.command("archival widen", told, t.general)
+            refused(await person.command("memory archival widen", told, channel), "that you can see here")
+        looked = await t.ana.command("memory archival widen", told, t.general)
         assert looked.ephemeral
         assert "would be known in" in looked.text
         assert SECRET in looked.text
-        assert SECRET not in (await bea.command("archival list", None, t.general)).text
+        assert SECRET not in (await bea.command("memory archival list", None, t.general)).text
         assert looked.message is not None
         done = await t.ana.press(looked.message, "Yes, do it")
         assert "as it stands. Its earlier versions are not." in done.text
-        assert SECRET in (await bea.command("archival list", None, t.general)).text
-        refused(await bea.command("archival delete", {"entry": secret}, t.general), "You cannot have this forgotten")
-        assert "Forgotten" in (await t.ana.command("archival delete", {"entry": secret}, t.general)).text
+        assert SECRET in (await bea.command("memory archival list", None, t.general)).text
+        refused(
+            await bea.command("memory archival delete", {"entry": secret}, t.general), "You cannot have this forgotten"
+        )
+        assert "Forgotten" in (await t.ana.command("memory archival delete", {"entry": secret}, t.general)).text
 
 
 async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: Path) -> None:
@@ -130,13 +134,13 @@ async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: 
         t.model.script(Answer("Hello Ana."), Answer("Hello."))
         await t.ask(t.ana, t.ana.direct, "hello")
         await t.ask(t.ana, t.general, "<@bot> hello")
-        here = await t.ana.command("context", None, t.general)
+        here = await t.ana.command("memory context", None, t.general)
         assert here.ephemeral
         assert "persona" in here.text
         assert "read by this server" in here.text
         assert "this person" not in here.text
         assert " tokens in total" in here.text
-        direct = await t.ana.command("context")
+        direct = await t.ana.command("memory context")
         assert "read by this person" in direct.text
         assert "read by this server" in direct.text, "she is a member of it"
 
@@ -160,7 +164,7 @@ async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
         assert out.splitlines()[-1] == "Searched by words alone: switched off by EMBEDDING_MODEL."
         told = await t.ana.command("search", {"text": "stork"}, t.general)
         assert told.text.endswith("\n-# Searched by words alone: switched off by EMBEDDING\\_MODEL.")
-        listed = await t.ana.command("archival search", {"text": "stork"}, t.general)
+        listed = await t.ana.command("memory archival search", {"text": "stork"}, t.general)
         assert listed.text.splitlines()[-1].startswith("-# Searched by words alone: ")
         _, out, _ = await run("search", SECRET)
         assert "Nothing was found." in out
@@ -191,7 +195,7 @@ async def test_in_direct_messages_commands_use_what_a_message_there_may_and_noth
         places = ("home", "abroad", "in private")
         known = {t.ana: {"home", "abroad"}, dan: {"abroad"}, bea: set(), cid: set()}
         for person, may in known.items():
-            for command, options in (("archival list", None), ("archival search", {"text": "stork"})):
+            for command, options in (("memory archival list", None), ("memory archival search", {"text": "stork"})):
                 text = (await person.command(command, options)).text
                 assert {place for place in places if f"is back {place}" in text} == may, (person.username, command)
         away.remove(t.ana)

@@ -21,18 +21,20 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         t.model.script(Answer("One."))
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "One."
         with pytest.raises(Impossible, match="needs permissions"):
-            await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}, t.general)
-        refused(await t.ana.command("budget set", {"of": "constellation", "usd": 0.0}), "Only the owner may")
-        refused(await t.olga.command("budget set", {"of": "moon", "usd": 1.0}), "A budget is of")
-        refused(await t.olga.command("budget set", {"of": "agent:Moon", "usd": 1.0}), "There is no agent 'Moon'")
-        refused(await t.olga.command("budget set", {"of": "guild"}), "Give an amount of money, of tokens, or both")
-        given = await t.olga.command("budget set", {"of": "constellation", "usd": 0.0})
+            await t.ana.command("admin budget set", {"of": "constellation", "usd": 0.0}, t.general)
+        refused(await t.ana.command("admin budget set", {"of": "constellation", "usd": 0.0}), "Only the owner may")
+        refused(await t.olga.command("admin budget set", {"of": "moon", "usd": 1.0}), "A budget is of")
+        refused(await t.olga.command("admin budget set", {"of": "agent:Moon", "usd": 1.0}), "There is no agent 'Moon'")
+        refused(
+            await t.olga.command("admin budget set", {"of": "guild"}), "Give an amount of money, of tokens, or both"
+        )
+        given = await t.olga.command("admin budget set", {"of": "constellation", "usd": 0.0})
         assert (given.ephemeral, given.text) == (True, "From now on: constellation, per day: $0.00.")
         asked = len(t.model.requests)
         told = await t.ask(t.ana, t.general, "<@bot> hello again")
         assert told.text.startswith("Today's budget for answers is used up. Until ")
         assert len(t.model.requests) == asked
-        shown = (await t.olga.command("cost")).text
+        shown = (await t.olga.command("admin cost")).text
         assert "constellation, this day: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
         assert "person, this day: " in shown
         code, out, _ = await t.service.run("budget", "list", "--json")

@@ -34,12 +34,20 @@ KEEPING: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("remind me", {"text": "feed the zebras", "when": "in 20 minutes"}),
     ("events add", {"title": "zebras arrive", "when": "tomorrow at 9"}),
     ("facts add", {"fact": "I like zebras very much"}),
-    ("state", {"state": "zebras"}),
+    ("my state", {"state": "zebras"}),
     ("chat agent", {"name": "Carina", "text": "hello zebras"}),
-    ("archival add", {}),
+    ("memory archival add", {}),
 )
 """Commands that take words; a form has none before it is opened."""
-ALONE = {"halt now", "halt release", "privacy erase", "privacy pause", "privacy optout", "restart", "source pause"}
+ALONE = {
+    "admin halt now",
+    "admin halt release",
+    "privacy erase",
+    "privacy pause",
+    "privacy optout",
+    "owner restart",
+    "owner source pause",
+}
 """Commands that would end the tour of all of them."""
 
 
@@ -60,12 +68,12 @@ async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path
         channel = t.guild.text_channel("hall")
         card = await waiting(t, t.ana, channel, content, DONE)
         request = request_of(t, content)
-        await t.olga.command("people deny", {"person": eve})
+        await t.olga.command("owner people deny", {"person": eve})
         for verdict in ("Once", "Deny", "Details"):
             refused(await eve.press(as_seen(card, channel), verdict), "You are blocked here.")
         assert status_of(t, request) == "waiting"
         assert record_of(t, request) == ["asked"]
-        await t.olga.command("people forget", {"who": f"discord:{eve.id}"})
+        await t.olga.command("owner people forget", {"who": f"discord:{eve.id}"})
         assert (await eve.press(as_seen(card, channel), "Once")).text.startswith("Allowed once")
         await finished(t, card, channel)
         assert times_kept(t, content) == 1
@@ -79,7 +87,7 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         zed = t.ana if who == "opted out" else t.server.person("zed", global_name="Zed")
         zed.installed = True
         place = t.general if who == "opted out" else zed.direct
-        opened = await t.olga.command("archival add")
+        opened = await t.olga.command("memory archival add")
         if who == "opted out":
             await zed.command("privacy optout", channel=place)
         words = (
@@ -88,8 +96,8 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         for command, options in KEEPING:
             answered = await zed.command(command, options, place)
             refused(answered, words)
-        refused(await zed.command("quiet", {"zone": "Asia/Tokyo"}, place), words)
-        assert "Quiet hours: none" in (await zed.command("quiet", channel=place)).text, "to look keeps nothing"
+        refused(await zed.command("my quiet", {"zone": "Asia/Tokyo"}, place), words)
+        assert "Quiet hours: none" in (await zed.command("my quiet", channel=place)).text, "to look keeps nothing"
         assert opened.modal is not None
         refused(await zed.submit_modal(opened, {"text": "zebras live here"}, place), words)
         assert files_with(t, "zebras") == []
@@ -109,9 +117,9 @@ async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(tmp_
             Calls(Call("recall", {"operation": "insert", "content": f"It is {token}."})), Answer(f"It was {key}.")
         )
         assert (await t.ask(olga, olga.direct, f"my secrets are {token} and {key}")).text == "It was [secret]."
-        form = await olga.command("archival add")
+        form = await olga.command("memory archival add")
         await olga.submit_modal(form, {"text": f"keep {token} for me", "label": "kept"})
-        assert "keep \\[secret\\] for me" in (await olga.command("archival show", {"entry": "kept"})).text
+        assert "keep \\[secret\\] for me" in (await olga.command("memory archival show", {"entry": "kept"})).text
         edit = await olga.command("memory edit", {"label": "persona"})
         await olga.submit_modal(edit, {"text": f"I know {token}"})
         assert "I know [secret]" in (await olga.command("memory show", {"label": "persona"})).text
@@ -119,7 +127,7 @@ async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(tmp_
             ("tasks add", {"title": f"use {token}"}),
             ("remind me", {"text": f"say {key}", "when": "in 20 minutes"}),
             ("facts add", {"fact": f"my key is {key}"}),
-            ("coord note", {"note": f"the key is {key}"}),
+            ("admin coord note", {"note": f"the key is {key}"}),
         ):
             assert (await olga.command(command, options)).ephemeral
         t.model.script(Answer("I see."))
@@ -216,14 +224,15 @@ async def test_every_command_answers_who_gave_it_alone_whatever_is_typed(tmp_pat
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("name", ["help", "status", "why", "memory list", "privacy see", "permits list", "tasks list"])
+@pytest.mark.parametrize(
+    "name", ["help", "admin status", "why", "memory list", "privacy see", "permits list", "tasks list"]
+)
 async def test_a_command_alone_is_answered_in_the_three_seconds_that_discord_gives(
     offline_service: Live, name: str
 ) -> None:
     t = offline_service
     with answered_within(t, DISCORDS_SECONDS):
-        place = None if name == "status" else t.general  # who is not in charge of the server does not see it there
-        assert proper(name, await t.olga.command(name, {}, place))
+        assert proper(name, await t.olga.command(name, {}, t.general))
 
 
 def proper(name: str, answered: Answered) -> bool:
@@ -236,17 +245,17 @@ async def test_a_halt_holds_though_discord_takes_no_answer_any_more(tmp_path: Pa
         await t.service.start()
         with answered_within(t, 1.0):
             t.server.faults.hold_events()
-            assert (await t.olga.command("halt now")).failed
+            assert (await t.olga.command("admin halt now")).failed
             t.server.faults.release_events()
             await t.service.logged("halted")
-        assert "HALTED since" in (await t.olga.command("status")).text
+        assert "HALTED since" in (await t.olga.command("admin status")).text
         await t.service.stop()
 
 
 async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_over(tmp_path: Path) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         await t.service.start()
-        form = await t.olga.command("archival add")
+        form = await t.olga.command("memory archival add")
         question = (await t.olga.command("privacy erase")).message
         assert question is not None
         await t.service.kill()
@@ -255,5 +264,5 @@ async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_
             "Kept"
         )
         assert "was already answered or has expired" in (await t.olga.press(question, "Yes, do it")).text
-        assert "Olga keeps a quagga." in (await t.olga.command("archival show", {"entry": "quagga"})).text
+        assert "Olga keeps a quagga." in (await t.olga.command("memory archival show", {"entry": "quagga"})).text
         await t.service.stop()

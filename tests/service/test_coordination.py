@@ -1,4 +1,4 @@
-"""`/coord`, `/activity` and their twins at the terminal; long conversations and what tells them, over sockets."""
+"""`/admin coord`, `/memory activity` and their twins at the terminal; long conversations, over sockets."""
 
 import contextlib
 import json
@@ -41,17 +41,18 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
         await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
         t.model.script(coord("note", content=f"it is {SECRET}", importance="high"), Answer("Noted."))
         await t.ask(t.ana, t.ana.direct, "a secret")
-        assert "mend the fence" in (await t.ana.command("coord status", None, t.general)).text
-        assert SECRET in (await t.ana.command("coord status")).text
-        assert SECRET in (await t.ana.command("activity")).text
-        for command in ("coord status", "activity", "summary agent"):
+        t.guild.change(t.ana, roles=[t.guild.role("keepers", "manage_guild")])  # to whom Discord shows it there
+        assert "mend the fence" in (await t.ana.command("admin coord status", None, t.general)).text
+        assert SECRET in (await t.ana.command("admin coord status")).text
+        assert SECRET in (await t.ana.command("memory activity")).text
+        for command in ("admin coord status", "memory activity", "summary agent"):
             assert SECRET not in (await t.olga.command(command)).text
             assert SECRET not in (await t.olga.command(command, None, t.general)).text
-        shown = (await t.olga.command("activity", {"kind": "task_assigned"})).text
+        shown = (await t.olga.command("memory activity", {"kind": "task_assigned"})).text
         assert "Carina assigned a task to Anchor: mend the fence" in shown
         assert "answered" not in shown
-        refused(await t.olga.command("activity", {"agent": "Moon"}), "no agent 'Moon'")
-        shown = (await t.ana.command("activity", {"text": "fence"}, t.general)).text
+        refused(await t.olga.command("memory activity", {"agent": "Moon"}), "no agent 'Moon'")
+        shown = (await t.ana.command("memory activity", {"text": "fence"}, t.general)).text
         assert ("mend the fence" in shown, "answered" in shown) == (True, False)
         _, out, _ = await t.service.run("activity", "--json", "--text", "fence", "--kind", "task_assigned")
         (event,) = json.loads(out)
@@ -63,10 +64,12 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
 
 async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        refused(await t.ana.command("coord note", {"note": "x"}, t.general), "Only an admin may assign tasks")
-        assert "Assigned to anyone." in (await t.olga.command("coord assign", {"task": "sow peas"}, t.general)).text
+        refused(await t.ana.command("admin coord note", {"note": "x"}), "Only an admin may assign tasks")
+        assert (
+            "Assigned to anyone." in (await t.olga.command("admin coord assign", {"task": "sow peas"}, t.general)).text
+        )
         note = {"note": "no loud music", "importance": "high"}
-        assert "Noted for all" in (await t.olga.command("coord note", note, t.general)).text
+        assert "Noted for all" in (await t.olga.command("admin coord note", note, t.general)).text
         code, out, _ = await t.service.run("coord", "handoff", "the owner is away", "--agent", "Carina")
         assert (code, "Carina will read it in the next turn." in out) == (0, True)
         t.model.script(Answer("I see."), Answer("I see that too."))
@@ -78,7 +81,9 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         await t.ask(t.olga, t.olga.direct, "hello")
         assert "the owner is away" in str(t.model.requests[1].messages[-1]["content"])
         ((task,),) = rows(t, "SELECT id FROM coordination_tasks")
-        assert "Completed: sow peas" in (await t.olga.command("coord complete", {"task": str(task)}, t.general)).text
+        assert (
+            "Completed: sow peas" in (await t.olga.command("admin coord complete", {"task": str(task)}, t.general)).text
+        )
         code, _, error = await t.service.run("coord", "complete", str(task))
         assert (code, "completed already" in error) == (1, True)
         _, out, _ = await t.service.run("coord", "status", "--json")

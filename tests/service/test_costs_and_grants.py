@@ -29,18 +29,18 @@ async def started(folder: Path) -> AsyncIterator[Live]:
 
 async def test_costs_are_tokens_and_money_only_where_a_price_is_known(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        assert (await t.olga.command("cost")).text == "No model was used."
+        assert (await t.olga.command("admin cost")).text == "No model was used."
         for number in range(3):
             t.model.script(Answer(f"Answer {number}."))
             await t.ask(t.ana, t.general, "<@bot> hello")
-        refused(await t.ana.command("cost"), "Only an admin may see what models cost")
-        shown = await t.olga.command("cost")
+        refused(await t.ana.command("admin cost"), "Only an admin may see what models cost")
+        shown = await t.olga.command("admin cost")
         assert shown.ephemeral
         assert "openai:scripted: 3 calls" in shown.text
         assert "price unknown" in shown.text
         assert "$" not in shown.text
-        assert "Carina: 3 calls" in (await t.olga.command("cost", {"by": "agent"})).text
-        assert "-" in (await t.olga.command("cost", {"by": "day", "days": 2})).text
+        assert "Carina: 3 calls" in (await t.olga.command("admin cost", {"by": "agent"})).text
+        assert "-" in (await t.olga.command("admin cost", {"by": "day", "days": 2})).text
         _, out, _ = await t.service.run("cost", "--json")
         (bill,) = json.loads(out)
         tokens = rows(t, "SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
@@ -56,17 +56,23 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         here = t.guild.text_channel("granted")
         private = t.guild.text_channel("elsewhere", private=True, members=[t.ana, t.olga])
         wanted = {"agent": "carina", "what": "recall", "arguments": arguments}
-        refused(await t.ana.command("permits grant", wanted, here), "Only the owner may give a lasting permission")
-        refused(await t.olga.command("permits grant", {**wanted, "agent": "Moon"}, here), "no agent 'Moon'")
-        refused(await t.olga.command("permits grant", {**wanted, "what": "bell"}, here), "no tool 'bell'")
-        refused(await t.olga.command("permits grant", {**wanted, "arguments": "{insert}"}, here), "are not valid JSON")
-        refused(await t.olga.command("permits grant", {**wanted, "arguments": "[]"}, here), "JSON object")
-        refused(await t.olga.command("permits grant", {**wanted, "arguments": '{"x": 1}'}, here), "does not accept x")
-        assert [each.value for each in await t.olga.autocomplete("permits grant", "agent", "car", here)] == ["Carina"]
-        tools = await t.olga.autocomplete("permits grant", "what", "rec", here)
+        refused(await t.ana.command("admin permits grant", wanted), "Only the owner may give a lasting permission")
+        refused(await t.olga.command("admin permits grant", {**wanted, "agent": "Moon"}, here), "no agent 'Moon'")
+        refused(await t.olga.command("admin permits grant", {**wanted, "what": "bell"}, here), "no tool 'bell'")
+        refused(
+            await t.olga.command("admin permits grant", {**wanted, "arguments": "{insert}"}, here), "are not valid JSON"
+        )
+        refused(await t.olga.command("admin permits grant", {**wanted, "arguments": "[]"}, here), "JSON object")
+        refused(
+            await t.olga.command("admin permits grant", {**wanted, "arguments": '{"x": 1}'}, here), "does not accept x"
+        )
+        assert [each.value for each in await t.olga.autocomplete("admin permits grant", "agent", "car", here)] == [
+            "Carina"
+        ]
+        tools = await t.olga.autocomplete("admin permits grant", "what", "rec", here)
         assert [each.value for each in tools] == ["recall"]
 
-        given = await t.olga.command("permits grant", {**wanted, "hours": 2}, here)
+        given = await t.olga.command("admin permits grant", {**wanted, "hours": 2}, here)
         assert given.ephemeral
         assert f"guild:discord:{t.guild.id}" in given.text
         assert "recall (operation='insert'), until <t:" in given.text
@@ -77,8 +83,8 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         await t.olga.press(card, "Once")
         await finished(t, card, private)
 
-        (choice,) = await t.olga.autocomplete("permits revoke", "permit", "")
-        await t.olga.command("permits revoke", {"permit": choice.value})
+        (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "")
+        await t.olga.command("admin permits revoke", {"permit": choice.value})
         card = await waiting(t, t.ana, here, content, "No.")
         await t.olga.press(card, "Deny")
         await finished(t, card, here, "No.")

@@ -45,7 +45,7 @@ async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(
         await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
         assert "Elm Street" in (await t.ask(t.ana, t.general, "<@bot> where is my dentist?")).text
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text
-        told = (await t.olga.command("status")).text.replace("\\", "")
+        told = (await t.olga.command("admin status")).text.replace("\\", "")
         assert f"without {missing} (Discord's developer portal grants that under Bot)" in told
         await t.service.stop()
 

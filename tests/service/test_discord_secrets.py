@@ -136,10 +136,10 @@ async def test_help_is_shown_to_who_asks_alone(offline_service: Live) -> None:
 
 async def test_status_is_for_the_owner(offline_service: Live) -> None:
     t = offline_service
-    refused = await t.ana.command("status")
+    refused = await t.ana.command("admin status")
     assert refused.ephemeral
     assert "Only an admin may" in refused.text
-    shown = await t.olga.command("status")
+    shown = await t.olga.command("admin status")
     assert (shown.ephemeral, shown.deferred) == (True, True)
     assert "connected as carina" in shown.text
     assert "agent Carina: offline" in shown.text
@@ -202,6 +202,6 @@ async def test_a_command_in_a_guild_without_the_bot_shows_nothing_of_elsewhere(o
 async def test_the_owner_sees_agents_with_their_tools_and_what_arrived(scripted: Live) -> None:
     channel = scripted.guild.text_channel("house")
     await scripted.ask(scripted.ana, channel, "<@bot> hello")
-    assert "calculate, context, coord" in (await scripted.olga.command("agent show", {"agent": "Carina"})).text
-    assert ", done" in (await scripted.olga.command("inbox list")).text
-    assert "There is no message 5." in (await scripted.olga.command("inbox retry", {"row": "5"})).text
+    assert "calculate, context, coord" in (await scripted.olga.command("admin agent show", {"agent": "Carina"})).text
+    assert ", done" in (await scripted.olga.command("admin inbox list")).text
+    assert "There is no message 5." in (await scripted.olga.command("admin inbox retry", {"row": "5"})).text

@@ -1,4 +1,4 @@
-"""`carina doctor` and `restart`, `/doctor`, and `/restart`, and exports: the program as a process, over sockets."""
+"""`carina doctor` and `restart`, and both on Discord, and exports: the program as a process, over sockets."""
 
 import asyncio
 import itertools
@@ -136,11 +136,11 @@ async def test_a_folder_that_others_read(tmp_path: Path) -> None:
 async def test_the_owner_has_it_examined_in_discord(tmp_path: Path) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         await t.service.start()
-        shown = await t.olga.command("doctor")
+        shown = await t.olga.command("owner doctor")
         assert shown.ephemeral
         assert "the token is that of carina" in shown.text
         assert "`carina backup create`" in shown.text.replace("\\", "")
-        assert "Only the owner may" in (await t.ana.command("doctor")).text
+        assert "Only the owner may" in (await t.ana.command("owner doctor")).text
         await t.service.stop()
 
 
@@ -159,14 +159,14 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         code, _, error = await t.service.run("restart")
         assert code != 0
         assert "nonsense" in error
-        refused = await t.olga.command("restart")
+        refused = await t.olga.command("owner restart")
         assert "the old one stays in use" in refused.text
         assert "under the mat" in (await t.ask(t.ana, t.general, "<@bot> where is the key?")).text
 
         t.configure(NO_MERGING, FULL.replace('"Carina"', '"Vega"'))
-        assert "is valid" in (await t.olga.command("restart", {"check": True})).text
-        assert "Only the owner may" in (await t.ana.command("restart")).text
-        asked = [t.olga.command("restart") for _ in range(5)]
+        assert "is valid" in (await t.olga.command("owner restart", {"check": True})).text
+        assert "Only the owner may" in (await t.ana.command("owner restart")).text
+        asked = [t.olga.command("owner restart") for _ in range(5)]
         told = await asyncio.gather(*asked, t.ana.command("memory list", None, t.general))
         assert all("I finish my current answers" in each.text for each in told[:-1])
         assert "persona" in told[-1].text
@@ -204,16 +204,16 @@ async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: 
         await t.service.start()
         taken: dict[str, Any] = {}
         for kind in ("agent", "group"):
-            shown = await t.olga.command(f"{kind} export")
+            shown = await t.olga.command(f"admin {kind} export")
             assert shown.ephemeral
             assert shown.message is not None
             (file,) = shown.message.attachments
             taken |= tomllib.loads(t.server.world.files[file.id].data.decode())
-            assert "Only the owner may" in (await t.ana.command(f"{kind} export")).text
+            assert "Only the owner may" in (await t.ana.command(f"admin {kind} export")).text
         assert taken["agents"][0]["system_prompt"] == "You are Carina."
         assert taken["groups"][0]["name"] == "Main"
-        assert [each.value for each in await t.olga.autocomplete("agent show", "agent", "car")] == ["Carina"]
-        assert "no agent" in (await t.olga.command("agent export", {"names": "Nobody"})).text
+        assert [each.value for each in await t.olga.autocomplete("admin agent show", "agent", "car")] == ["Carina"]
+        assert "no agent" in (await t.olga.command("admin agent export", {"names": "Nobody"})).text
         await t.service.stop()
 
 
@@ -224,7 +224,7 @@ async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path:
             NO_MERGING, FULL.replace("You are", f"{t.server.token} is").replace("[[groups]]", f"{block}[[groups]]")
         )
         await t.service.start()
-        taken = await t.olga.command("agent export")
+        taken = await t.olga.command("admin agent export")
         assert "Secrets are left out" in taken.text
         assert taken.message is not None
         (file,) = taken.message.attachments

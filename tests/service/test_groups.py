@@ -151,7 +151,7 @@ async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_the
 ) -> None:
     made, rooms = grouped
     room = rooms["dynamic"]
-    done = await made.ana.command("state", {"state": "overwhelmed"}, room)
+    done = await made.ana.command("my state", {"state": "overwhelmed"}, room)
     assert done.ephemeral
     assert "The group that responds to it answers what you say here" in done.text
     assert (await made.ask(made.ana, room, "my plant is dry")).content == "Cat speaking"
@@ -159,7 +159,7 @@ async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_the
     await made.service.kill()
     await made.service.start()
     assert (await made.ask(made.ana, room, "an invoice came")).content == "Cat speaking"
-    assert "Cleared" in (await made.ana.command("state", {"state": "none"}, room)).text
+    assert "Cleared" in (await made.ana.command("my state", {"state": "none"}, room)).text
     assert (await made.ask(made.ana, room, "an invoice came")).content == "Ant speaking"
 
 
@@ -168,10 +168,10 @@ async def test_who_is_let_sleep_is_asked_nothing_until_it_is_woken(
 ) -> None:
     made, rooms = grouped
     room = rooms["voting"]
-    refused(await made.ana.command("agent hibernate", {"agent": "Cat"}, room), "Only an admin may")
-    done = await made.olga.command("agent hibernate", {"agent": "cat"}, room)
+    refused(await made.ana.command("admin agent hibernate", {"agent": "Cat"}), "Only an admin may")
+    done = await made.olga.command("admin agent hibernate", {"agent": "cat"}, room)
     assert done.text.startswith("agent Cat: hibernated")
-    assert "(hibernated)" in (await made.olga.command("agent list", None, room)).text
+    assert "(hibernated)" in (await made.olga.command("admin agent list", None, room)).text
     assert "Votes: yes 2, no 0" in (await made.ask(made.ana, room, "shall we go?")).content
-    assert (await made.olga.command("agent wake", {"agent": "Cat"}, room)).text == "agent Cat: awake"
+    assert (await made.olga.command("admin agent wake", {"agent": "Cat"}, room)).text == "agent Cat: awake"
     assert "Votes: yes 2, no 1" in (await made.ask(made.ana, room, "shall we go?")).content

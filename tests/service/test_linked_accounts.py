@@ -46,10 +46,10 @@ def code_in(text: str) -> str:
 
 async def linked(one: Person, other: Person) -> None:
     """Both sides prove it."""
-    first = code_in((await one.command("link start")).text)
-    asked = await other.command("link say", {"code": first})
+    first = code_in((await one.command("my link start")).text)
+    asked = await other.command("my link say", {"code": first})
     assert f"This code was given to <@{one.id}>" in asked.text
-    done = await one.command("link say", {"code": code_in(asked.text)})
+    done = await one.command("my link say", {"code": code_in(asked.text)})
     assert done.ephemeral
     assert done.text.startswith("Done. I now treat ")
 
@@ -89,7 +89,7 @@ async def test_linked_accounts_know_in_direct_messages_what_each_was_told(tmp_pa
 
         await t.service.kill()
         await t.service.start()
-        assert f"<@{t.ana.id}>" in (await anna.command("link list")).text
+        assert f"<@{t.ana.id}>" in (await anna.command("my link list")).text
 
 
 async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
@@ -102,36 +102,36 @@ async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
         t.model.script(Answer("Hello Anna."))
         await t.ask(anna, anna.direct, "hello")  # her place knows of it now
         assert "person:" in str(rows(t, "SELECT within FROM places"))
-        await dies(t, t.ana.command("link remove"))
+        await dies(t, t.ana.command("my link remove"))
         assert "person:" in str(rows(t, "SELECT within FROM places"))
         del t.service.environment["CARINA_FAULT"]
         await t.service.start()
         assert "person:" not in str(rows(t, "SELECT within FROM places"))
         assert not await found(t, anna, anna.direct)
         assert SECRET not in (await anna.command("search", {"text": SECRET})).text
-        refused(await t.ana.command("link remove"), "not linked with another one")
+        refused(await t.ana.command("my link remove"), "not linked with another one")
         await linked(t.ana, anna)
         assert await found(t, anna, anna.direct)
-        assert "is unlinked" in (await anna.command("link remove")).text
-        assert "You have no linked accounts" in (await t.ana.command("link list")).text
+        assert "is unlinked" in (await anna.command("my link remove")).text
+        assert "You have no linked accounts" in (await t.ana.command("my link list")).text
         await t.service.stop()
 
 
 async def test_a_code_alone_links_nobody_and_guessing_ends(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         bea = t.member("Bea")
-        first = code_in((await t.ana.command("link start")).text)
-        refused(await t.ana.command("link say", {"code": first}), "no open code")
-        asked = await bea.command("link say", {"code": first.lower()})
+        first = code_in((await t.ana.command("my link start")).text)
+        refused(await t.ana.command("my link say", {"code": first}), "no open code")
+        asked = await bea.command("my link say", {"code": first.lower()})
         assert "stop here" in asked.text
         second = code_in(asked.text)
-        refused(await bea.command("link say", {"code": second}), "no open code")
-        refused(await t.olga.command("link say", {"code": second}), "no open code")
-        assert "You have no linked accounts" in (await t.ana.command("link list")).text
+        refused(await bea.command("my link say", {"code": second}), "no open code")
+        refused(await t.olga.command("my link say", {"code": second}), "no open code")
+        assert "You have no linked accounts" in (await t.ana.command("my link list")).text
         for _ in range(4):
-            refused(await bea.command("link say", {"code": "ABCD-2345"}), "no open code")
-        refused(await bea.command("link say", {"code": "ABCD-2345"}), "the wrong code 5 times")
-        assert "Done" in (await t.ana.command("link say", {"code": second})).text
+            refused(await bea.command("my link say", {"code": "ABCD-2345"}), "no open code")
+        refused(await bea.command("my link say", {"code": "ABCD-2345"}), "the wrong code 5 times")
+        assert "Done" in (await t.ana.command("my link say", {"code": second})).text
 
 
 async def test_privacy_is_about_all_accounts_of_a_person(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(tmp_path: Path) -> None
         assert erased.text.count("Erased on") == 2
         assert "LEFT" not in erased.text
         assert (holding(t, SECRET), holding(t, "Gertrude")) == ([], [])
-        assert "You have no linked accounts" in (await anna.command("link list")).text
+        assert "You have no linked accounts" in (await anna.command("my link list")).text
         _, out, _ = await t.service.run("privacy", "see", f"discord:{t.ana.id}", "--json")
         assert json.loads(out)["persons"] == [f"discord:{t.ana.id}"]
 
@@ -193,7 +193,7 @@ async def test_the_owner_is_one_person_at_the_terminal_and_on_discord(tmp_path: 
         run, otto = t.service.run, t.member("Otto")
         _, out, _ = await run("link", "list")
         assert out.split() == ["account", "terminal:owner", f"discord:{t.olga.id}"]
-        refused(await t.olga.command("link remove"), "DISCORD_OWNER_ID")
+        refused(await t.olga.command("my link remove"), "DISCORD_OWNER_ID")
         t.model.script(Answer("Good morning."), Answer("Good evening."))
         await run("chat", "--once", "good morning from the terminal")
         await t.ask(t.olga, t.olga.direct, "good evening from Discord")
@@ -208,14 +208,14 @@ async def test_the_owner_is_one_person_at_the_terminal_and_on_discord(tmp_path: 
         await told(t, otto, f"my llama is {SECRET}")
         assert not await found(t, t.olga, t.olga.direct)
         _, out, _ = await run("link", "start")
-        asked = await otto.command("link say", {"code": code_in(out)})
+        asked = await otto.command("my link say", {"code": code_in(out)})
         code, out, _ = await run("link", "say", code_in(asked.text))
         assert (code, "Done" in out) == (0, True)
         assert await found(t, t.olga, t.olga.direct), "the owner's other account is theirs"
-        refused(await otto.command("people list"), "Only the owner may")
+        refused(await otto.command("owner people list"), "Only the owner may")
         await told(t, t.olga, "the key lies under the Brontosaurus")
         t.model.script(Calls(Call("search", {"query": "Brontosaurus"})), Answer("I looked."))
         await t.ask(otto, otto.direct, "look")
         assert not re.search(r"key lies", json.dumps(t.model.requests[-1].body)), "but has none of the owner's rights"
-        assert "is unlinked" in (await otto.command("link remove")).text
+        assert "is unlinked" in (await otto.command("my link remove")).text
         assert not rows(t, "SELECT 1 FROM places WHERE within LIKE '%person:%'")

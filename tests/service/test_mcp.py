@@ -87,7 +87,7 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
         code, out, _ = await t.service.run("status", "--json")
         assert code == 0
         assert json.loads(out)["mcp"] == {"weather": "connected, 1 tool"}
-        shown = await t.olga.command("status", {})
+        shown = await t.olga.command("admin status", {})
         assert "MCP server weather: connected, 1 tool" in shown.text
         assert KEY not in t.service.text
         assert files_holding(t.service.home, KEY) == []

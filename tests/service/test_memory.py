@@ -106,10 +106,12 @@ async def test_sharing_is_the_owners(offline_service: Live) -> None:
         ("share", {"label": "persona", "agent": "Carina"}),
         ("unshare", {"label": "persona", "agent": "x"}),
     ):
-        refused = (await memory(t.ana, act, t.general, **options)).text
+        refused = (await t.ana.command(f"admin memory {act}", options)).text
         assert "Only the owner may share a block" in refused
-    assert "is not shared with anyone" in (await memory(t.olga, "share", t.general, label="persona")).text
-    own = (await memory(t.olga, "share", t.general, label="persona", agent="Carina", at="append")).text
+    share = "admin memory share"
+    assert "is not shared with anyone" in (await t.olga.command(share, {"label": "persona"}, t.general)).text
+    given = {"label": "persona", "agent": "Carina", "at": "append"}
+    own = (await t.olga.command(share, given, t.general)).text
     assert "is that agent's own" in own
 
 

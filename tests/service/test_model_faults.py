@@ -207,7 +207,7 @@ async def test_a_model_server_that_is_not_there_is_no_reason_to_be_silent(tmp_pa
 
 async def status(t: Live) -> str:
     """What the owner is shown, as Discord shows it."""
-    return (await t.olga.command("status")).text.replace("\\", "")
+    return (await t.olga.command("admin status")).text.replace("\\", "")
 
 
 async def recovers(t: Live, channel: Channel) -> None:

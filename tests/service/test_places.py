@@ -47,12 +47,12 @@ async def through(t: Live) -> None:
 async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         side = t.guild.text_channel("side")
-        seen = await t.olga.command("mode channel", None, side)
+        seen = await t.olga.command("admin mode channel", None, side)
         assert seen.ephemeral
         assert "**mention**" in seen.text
         assert "by default" in seen.text
-        refused(await t.ana.command("mode channel", {"mode": "open"}, side), "Only an admin may")
-        done = await t.olga.command("mode channel", {"mode": "open"}, side)
+        refused(await t.ana.command("admin mode channel", {"mode": "open"}, t.ana.direct), "Only an admin may")
+        done = await t.olga.command("admin mode channel", {"mode": "open"}, side)
         assert f"by command of <@{t.olga.id}>" in done.text
         assert done.text.endswith(f":R>), for <#{side.id}>).")
         t.model.script(Answer("I hear you."))
@@ -61,17 +61,19 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> No
         await t.service.start()
         t.model.script(Answer("Still."))
         assert (await t.ask(t.ana, side, "and now?")).text == "Still."
-        assert "**mention**" in (await t.olga.command("mode channel", None, t.general)).text, "elsewhere as before"
+        assert "**mention**" in (await t.olga.command("admin mode channel", None, t.general)).text, (
+            "elsewhere as before"
+        )
 
-        await t.olga.command("mode channel", {"mode": "off", "channel": side}, t.general)
+        await t.olga.command("admin mode channel", {"mode": "off", "channel": side}, t.general)
         await t.ana.say(side, f"<@bot> do you hear {SECRET}?")
         await through(t)
         assert len(side.from_bot) == 2
         assert holding(t, SECRET) == []
-        back = await t.olga.command("mode channel", {"mode": "configured"}, side)
+        back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
         assert "**mention**" in back.text
-        refused(await t.olga.command("mode channel", {"mode": "configured"}, side), "No command has changed this")
-        refused(await t.olga.command("mode channel", {"mode": "off"}), "I always answer direct messages")
+        refused(await t.olga.command("admin mode channel", {"mode": "configured"}, side), "No command has changed this")
+        refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
 
 
 async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
@@ -79,12 +81,14 @@ async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
         side = t.guild.text_channel("side")
         t.configure(f'{NO_MERGING}\nmodes = {{ "{side.id}" = "listen" }}')
         await t.service.start()
-        done = await t.olga.command("mode channel", {"mode": "off", "reach": "server"}, t.general)
+        done = await t.olga.command("admin mode channel", {"mode": "off", "reach": "server"}, t.general)
         assert "**off**" in done.text
-        listening = await t.olga.command("mode channel", None, side)
+        listening = await t.olga.command("admin mode channel", None, side)
         assert "**listen**" in listening.text
         assert "in the configuration" in listening.text
-        refused(await t.olga.command("mode channel", {"mode": "off", "reach": "category"}, side), "has no category")
+        refused(
+            await t.olga.command("admin mode channel", {"mode": "off", "reach": "category"}, side), "has no category"
+        )
         await t.ana.say(t.general, "<@bot> hello?")
         t.model.script(Answer("Here."))
         assert (await t.ask(t.ana, side, "<@bot> hello?")).text == "Here."
@@ -95,37 +99,40 @@ async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
 async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> None:
     async with started(tmp_path, toml=TWO) as t:
         side = t.guild.text_channel("side")
-        assert "**Day** answers here (by default)" in (await t.olga.command("route", None, side)).text
-        refused(await t.ana.command("route", {"group": "Night"}, side), "Only an admin may")
+        assert "**Day** answers here (by default)" in (await t.olga.command("admin route", None, side)).text
+        refused(await t.ana.command("admin route", {"group": "Night"}, t.ana.direct), "Only an admin may")
         refused(
-            await t.olga.command("route", {"group": "Dawn"}, side), "There is no group 'Dawn'. There are: Day, Night."
+            await t.olga.command("admin route", {"group": "Dawn"}, side),
+            "There is no group 'Dawn'. There are: Day, Night.",
         )
-        assert [each.value for each in await t.olga.autocomplete("route", "group", "ni", side)] == ["Night"]
-        assert "**Night** answers here (by command" in (await t.olga.command("route", {"group": "night"}, side)).text
+        assert [each.value for each in await t.olga.autocomplete("admin route", "group", "ni", side)] == ["Night"]
+        assert (
+            "**Night** answers here (by command" in (await t.olga.command("admin route", {"group": "night"}, side)).text
+        )
         await t.service.stop()
         await t.service.start()
-        await t.olga.command("route", {"group": "Night", "reach": "server"}, t.general)
-        await t.olga.command("route", {"group": "Day", "channel": side}, t.general)
+        await t.olga.command("admin route", {"group": "Night", "reach": "server"}, t.general)
+        await t.olga.command("admin route", {"group": "Day", "channel": side}, t.general)
         prompts = []
         for channel in (side, t.general):
             t.model.script(Answer("Yes."))
             await t.ask(t.ana, channel, "<@bot> who are you?")
             prompts.append(t.model.requests[-1].body["messages"][0]["content"].split(".")[0])
         assert prompts == ["You are Star", "You are Moon"]
-        back = await t.olga.command("route", {"group": "configured", "reach": "server"}, t.general)
+        back = await t.olga.command("admin route", {"group": "configured", "reach": "server"}, t.general)
         assert "**Day** answers here (by default)" in back.text
 
 
 async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         run = t.service.run
-        refused(await t.ana.command("source pause", {"source": "discord"}), "Only the owner may")
-        paused = await t.olga.command("source pause", {"source": "discord"})
+        refused(await t.ana.command("owner source pause", {"source": "discord"}), "Only the owner may")
+        paused = await t.olga.command("owner source pause", {"source": "discord"})
         assert "is paused" in paused.text
-        refused(await t.olga.command("source pause", {"source": "discord"}), "already paused")
+        refused(await t.olga.command("owner source pause", {"source": "discord"}), "already paused")
         await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
-        assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("source list")).text
-        assert "; paused; " in (await t.olga.command("status")).text
+        assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("owner source list")).text
+        assert "; paused; " in (await t.olga.command("admin status")).text
         await t.service.stop()
         await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
         await t.service.start()
@@ -146,4 +153,4 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
         heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
         await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
         assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
-        refused(await t.olga.command("source resume", {"source": "discord"}), "not paused")
+        refused(await t.olga.command("owner source resume", {"source": "discord"}), "not paused")

@@ -199,7 +199,7 @@ async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_
         await t.ana.say(t.general, "<@bot> hello")
         await t.model.wait_for(1)
         hanging = t.server.faults.hang("POST", "/webhooks/*")
-        asking = asyncio.create_task(t.olga.command("status"))
+        asking = asyncio.create_task(t.olga.command("admin status"))
         await until(lambda: hanging.hits > 0)
         ending = asyncio.create_task(end(t))
         answered = await asking
@@ -233,7 +233,7 @@ async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_pat
     async with live_service(tmp_path) as t:
         await t.service.start()
         t.server.faults.delay("POST", "/webhooks/*", 2, times=1)
-        asking = asyncio.create_task(t.olga.command("status"))
+        asking = asyncio.create_task(t.olga.command("admin status"))
         await until(lambda: bool(t.server.faults.rules[0].hits))
         t.service.terminate()
         assert "I am restarting" not in (await asking).text

@@ -1,4 +1,4 @@
-"""`/project` on Discord and `carina project` beside a running service: each teaches and sees what is theirs."""
+"""`/memory project` on Discord and `carina project` beside a running service: each teaches and sees what is theirs."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,13 @@ from tests.wire.model import Answer
 
 async def test_a_project_is_done_rated_and_shown_to_the_agent_in_later_turns(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        refused(await t.olga.command("project rate", {"visual": 2}), "There is no finished project")
-        told = await t.olga.command("project done", {"text": "A game of snake", "tech": "Three.js"})
+        refused(await t.olga.command("memory project rate", {"visual": 2}), "There is no finished project")
+        told = await t.olga.command("memory project done", {"text": "A game of snake", "tech": "Three.js"})
         assert told.ephemeral
         assert "A game of snake (Three.js)" in told.text
-        rated = await t.olga.command("project rate", {"visual": 2, "interaction": 5})
+        rated = await t.olga.command("memory project rate", {"visual": 2, "interaction": 5})
         assert "visual 2/5, interaction 5/5" in rated.text
-        await t.olga.command("project review", {"text": "No test for the empty list"})
+        await t.olga.command("memory project review", {"text": "No test for the empty list"})
         code, out, error = await t.service.run(
             "project", "review", "VERDICT: FAIL\n1. No test for the empty list", "--json"
         )
@@ -27,20 +27,22 @@ async def test_a_project_is_done_rated_and_shown_to_the_agent_in_later_turns(tmp
         prompt = json.dumps(t.model.requests[-1].body)
         assert "learned from previous projects" in prompt
         assert "weak in the last projects, do better: visual" in prompt
-        listed = (await t.olga.command("project list")).text
+        listed = (await t.olga.command("memory project list")).text
         assert "A game of snake" in listed
-        offered = await t.olga.autocomplete("project forget", "which", "empty list")
+        offered = await t.olga.autocomplete("memory project forget", "which", "empty list")
         assert counted["id"] in [each.value for each in offered]
-        assert await t.ana.autocomplete("project forget", "which", "snake", t.general) == []
-        assert "snake" not in (await t.ana.command("project list", None, t.general)).text
-        refused(await t.ana.command("project forget", {"which": counted["id"]}), "There is nothing with the number")
+        assert await t.ana.autocomplete("memory project forget", "which", "snake", t.general) == []
+        assert "snake" not in (await t.ana.command("memory project list", None, t.general)).text
+        refused(
+            await t.ana.command("memory project forget", {"which": counted["id"]}), "There is nothing with the number"
+        )
         code, out, _ = await t.service.run("project", "forget", counted["id"])
         assert (code, "Forgotten: No test" in out) == (0, True)
 
 
 async def test_the_owner_does_the_same_at_the_terminal_and_strangers_do_not(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
-        refused(await t.ana.command("project prefer", {"text": "three.js"}), "Only approved people")
+        refused(await t.ana.command("memory project prefer", {"text": "three.js"}), "Only approved people")
         _, out, _ = await t.service.run("project", "list")
         assert "There are no lessons from projects that you can see here." in out
         await t.service.run("project", "prefer", "dark colours")

@@ -12,41 +12,45 @@ from tests.service.test_commands import leaves, typed
 from tests.wire.discord import Person
 
 RIGHTS: dict[Action, str] = {
-    Action.STATUS: "status, agent show, group show, group status",
-    Action.COST: "cost, budget list",
-    Action.BUDGET: "budget set, budget clear",
-    Action.REVOKE: "permits revoke",
-    Action.GRANT: "permits grant",
-    Action.PEOPLE: "pair approve, pair list, pair revoke, people allow, people deny, people forget, people list",
-    Action.COORDINATE: "coord assign, coord complete, coord handoff, coord note",
-    Action.STEER: "mode channel, route",
-    Action.SLEEP: "agent hibernate, agent wake",
-    Action.SOURCES: "source add, source pause, source remove, source resume, source show, source subscribe, source "
-    "unsubscribe",
-    Action.EXAMINE: "doctor",
-    Action.RESTART: "restart",
-    Action.EXPORT: "agent export, group export",
-    Action.BACKUP: "backup create, backup list",
-    Action.UNDO_NIGHT: "summary undo-night",
-    Action.JOBS: "jobs list, jobs run, jobs pause, jobs resume, dream run",
-    Action.HALT: "halt now, halt release",
-    Action.INBOX: "inbox list, inbox show, inbox retry",
-    Action.OUTBOX: "outbox list, outbox retry, outbox drop",
-    Action.BLOCKS: "memory create, memory change, memory delete, memory restore",
-    Action.SHARE: "memory share, memory unshare",
-    Action.EDIT_ANY: "dream undo",
+    Action.STATUS: "admin status, admin agent show, admin group show, admin group status",
+    Action.COST: "admin cost, admin budget list",
+    Action.BUDGET: "admin budget set, admin budget clear",
+    Action.REVOKE: "admin permits revoke",
+    Action.GRANT: "admin permits grant",
+    Action.PEOPLE: "owner pair approve, owner pair list, owner pair revoke, "
+    "owner people allow, owner people deny, owner people forget, owner people list",
+    Action.COORDINATE: "admin coord assign, admin coord complete, admin coord handoff, admin coord note",
+    Action.STEER: "admin mode channel, admin route",
+    Action.SLEEP: "admin agent hibernate, admin agent wake",
+    Action.SOURCES: "owner source add, owner source pause, owner source remove, "
+    "owner source resume, owner source show, owner source subscribe, owner source unsubscribe",
+    Action.EXAMINE: "owner doctor",
+    Action.RESTART: "owner restart",
+    Action.EXPORT: "admin agent export, admin group export",
+    Action.BACKUP: "owner backup create, owner backup list",
+    Action.UNDO_NIGHT: "admin summary undo-night",
+    Action.JOBS: "admin jobs list, admin jobs run, admin jobs pause, admin jobs resume, admin dream run",
+    Action.HALT: "admin halt now, admin halt release",
+    Action.INBOX: "admin inbox list, admin inbox show, admin inbox retry",
+    Action.OUTBOX: "owner outbox list, owner outbox retry, owner outbox drop",
+    Action.BLOCKS: "admin memory create, admin memory change, admin memory delete, admin memory restore",
+    Action.SHARE: "admin memory share, admin memory unshare",
+    Action.EDIT_ANY: "admin dream undo",
 }
 """The commands that not everybody may give, by the right that each takes."""
-EVERYBODY = """activity, agent list, approve, archival add, archival delete, archival list, archival search, archival
-show, archival widen, chat agent, chat group, context, coord status, deny, dream allow, dream refuse, dream report,
-dream waiting, events add, events cancel, events list, facts add, facts confirm, facts correct, facts forget, facts
-list, group list, help, link list, link remove, link say, link start, memory append, memory blame, memory diff, memory
-edit, memory history, memory list, memory revert, memory rollback, memory show, memory undo, memory widen, permits
-list, permits show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume, privacy see, project
-done, project forget, project list, project prefer, project rate, project review, quiet, remind cancel, remind done,
-remind list, remind me, remind snooze, retry, search, source list, state, summary agent, summary constellation, summary
-conversation, summary night, summary show, tasks add, tasks cancel, tasks done, tasks list, tasks move, tasks
-template list, tasks template remove, tasks template save, tasks template use, why"""
+EVERYBODY = """\
+admin agent list, admin coord status, admin group list, chat agent, chat group, events add, events cancel,
+events list, facts add, facts confirm, facts correct, facts forget, facts list, help, memory activity, memory
+append, memory archival add, memory archival delete, memory archival list, memory archival search, memory
+archival show, memory archival widen, memory blame, memory context, memory diff, memory dream allow, memory
+dream refuse, memory dream report, memory dream waiting, memory edit, memory history, memory list, memory
+project done, memory project forget, memory project list, memory project prefer, memory project rate, memory
+project review, memory revert, memory rollback, memory show, memory undo, memory widen, my link list, my link
+remove, my link say, my link start, my quiet, my retry, my state, owner source list, permits approve, permits
+deny, permits list, permits show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume,
+privacy see, remind cancel, remind done, remind list, remind me, remind snooze, search, summary agent, summary
+constellation, summary conversation, summary night, summary show, tasks add, tasks cancel, tasks done, tasks
+list, tasks move, tasks template list, tasks template remove, tasks template save, tasks template use, why"""
 """What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
 TELLING = {
     "agent",

@@ -154,9 +154,9 @@ async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_p
         await t.service.start()
         await t.ask(t.ana, t.ana.direct, "remember that my dentist is on Quetzal Street")
         await t.ask(t.olga, t.olga.direct, "remember that my cat is called Tiger")
-        made = await t.olga.command("backup create")
+        made = await t.olga.command("owner backup create")
         assert "Created and verified" in made.text
-        assert "Only the owner" in (await t.ana.command("backup create")).text
+        assert "Only the owner" in (await t.ana.command("owner backup create")).text
         code, _out, error = await t.service.run("privacy", "erase", f"discord:{t.ana.id}", "--yes")
         assert code == 0, error
         await t.service.stop()

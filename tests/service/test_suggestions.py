@@ -41,8 +41,8 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
             await ana.command("tasks add", {"title": title})
         await ana.command("remind me", {"text": "water the ferns", "when": "in 20 minutes"})
         await ana.command("events add", {"title": "the fair", "when": "tomorrow at 9"})
-        await olga.command("coord assign", {"task": "count the ferns", "agent": "Vega"})
-        await olga.command("budget set", {"of": "agent:Vega", "tokens": 5})
+        await olga.command("admin coord assign", {"task": "count the ferns", "agent": "Vega"})
+        await olga.command("admin budget set", {"of": "agent:Vega", "tokens": 5})
         assert len(await offered(ana, "tasks done", "task")) == 2
         for command, option in (("tasks done", "task"), ("remind cancel", "reminder"), ("events cancel", "event")):
             assert await offered(olga, command, option) == []
@@ -53,18 +53,18 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         assert await offered(ana, "remind cancel", "reminder") == []
         await chosen(ana, "events cancel", "event", "fair")
         assert await offered(ana, "events cancel", "event") == []
-        await chosen(olga, "coord complete", "task", "count")
-        assert await offered(olga, "coord complete", "task") == []
-        assert await offered(olga, "coord handoff", "agent", "veg") == ["Vega"]
-        assert await offered(olga, "activity", "agent") == ["Carina", "Vega"]
-        assert await offered(olga, "budget clear", "of") == ["agent:Vega"]
-        assert await offered(ana, "budget clear", "of") == []
+        await chosen(olga, "admin coord complete", "task", "count")
+        assert await offered(olga, "admin coord complete", "task") == []
+        assert await offered(olga, "admin coord handoff", "agent", "veg") == ["Vega"]
+        assert await offered(olga, "memory activity", "agent") == ["Carina", "Vega"]
+        assert await offered(olga, "admin budget clear", "of") == ["agent:Vega"]
+        assert await offered(ana, "admin budget clear", "of") == []
         assert (
             await offered(olga, "facts list", "agent", "veg")
             == await offered(ana, "facts add", "agent", "v")
             == ["Vega"]
         )
-        for command in ("inbox retry", "outbox retry", "outbox drop"):
+        for command in ("admin inbox retry", "owner outbox retry", "owner outbox drop"):
             assert await offered(ana, command, "row") == []
         await t.service.stop()
 
@@ -72,22 +72,23 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
 async def test_entries_are_found_by_what_they_are_about(offline_archive: Live) -> None:
     t = offline_archive
     for text, label in (("The boat lies at the north pier.", "boat"), ("The car stands in the yard.", "car")):
-        form = await t.olga.command("archival add")
+        form = await t.olga.command("memory archival add")
         assert (await t.olga.submit_modal(form, {"text": text, "label": label})).text.startswith("Kept")
-    found = await t.olga.command("archival search", {"text": "where is the boat?"})
+    found = await t.olga.command("memory archival search", {"text": "where is the boat?"})
     assert found.ephemeral
     said, entry, how = found.text.splitlines()
     assert said == "> The boat lies at the north pier."
     assert entry.startswith("-# entry boat, <t:")
     assert how == "-# Searched by words alone: switched off by EMBEDDING\\_MODEL."
-    assert "Nothing was found." in (await t.ana.command("archival search", {"text": "boat"})).text
+    assert "Nothing was found." in (await t.ana.command("memory archival search", {"text": "boat"})).text
 
 
 async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Live) -> None:
     t = offline_archive
 
     async def names(person: Person, command: str, option: str, **given: str) -> list[str]:
-        found = await person.autocomplete(command, option, "", t.general, options=given)
+        place = t.general if person is t.olga else person.direct
+        found = await person.autocomplete(command, option, "", place, options=given)
         return [str(choice.value) for choice in found]
 
     (label, *_) = await names(t.olga, "memory edit", "label")
@@ -98,28 +99,28 @@ async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Live) -
     assert await names(t.olga, "memory revert", "writer", label="nothing of that name") == []
     reverted = {"label": label, "writer": f"person:discord:{t.olga.id}"}
     assert "Undone: change" in (await t.olga.command("memory revert", reverted, t.general)).text
-    assert await names(t.olga, "memory share", "agent", label=label) == ["Carina", "Vega"]
-    assert await names(t.olga, "memory unshare", "agent", label=label) == []
-    await t.olga.command("memory share", {"label": label, "agent": "Vega"}, t.general)
-    assert await names(t.olga, "memory unshare", "agent", label=label) == ["Vega"]
-    assert await names(t.ana, "memory unshare", "agent", label=label) == [], "she may not share it"
-    ours = await names(t.olga, "permits grant", "what")
+    assert await names(t.olga, "admin memory share", "agent", label=label) == ["Carina", "Vega"]
+    assert await names(t.olga, "admin memory unshare", "agent", label=label) == []
+    await t.olga.command("admin memory share", {"label": label, "agent": "Vega"}, t.general)
+    assert await names(t.olga, "admin memory unshare", "agent", label=label) == ["Vega"]
+    assert await names(t.ana, "admin memory unshare", "agent", label=label) == [], "she may not share it"
+    ours = await names(t.olga, "admin permits grant", "what")
     assert f"block:{label.removeprefix('Carina/')}" in ours
 
 
 async def test_one_agent_is_shown_with_its_model_tools_and_rules(offline_archive: Live) -> None:
     t = offline_archive
-    assert await offered(t.olga, "agent show", "agent", "car") == ["Carina"]
-    assert await offered(t.ana, "agent show", "agent") == []
-    shown = (await t.olga.command("agent show", {"agent": "carina"})).text.replace("\\", "")
+    assert await offered(t.olga, "admin agent show", "agent", "car") == ["Carina"]
+    assert await offered(t.ana, "admin agent show", "agent") == []
+    shown = (await t.olga.command("admin agent show", {"agent": "carina"})).text.replace("\\", "")
     assert "recall (asks first)" in shown
     assert "`recall` is used only with somebody's yes" in shown
     assert "Vega" not in shown
     assert (
         "There is no agent 'Nobody'. There are: Carina, Vega"
-        in (await t.olga.command("agent show", {"agent": "Nobody"})).text
+        in (await t.olga.command("admin agent show", {"agent": "Nobody"})).text
     )
-    assert "Only an admin may" in (await t.ana.command("agent show", {"agent": "Carina"})).text
+    assert "Only an admin may" in (await t.ana.command("admin agent show", {"agent": "Carina"})).text
 
 
 @pytest.fixture

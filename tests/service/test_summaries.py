@@ -182,7 +182,7 @@ async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str)
         assert turn["wrote"] == ["in block notes (1 change): The fence matters."]
         assert turn["why"] == ["sync (medium priority): 1 message since the last run"]
         assert "The fence matters" not in (await t.ana.command("summary night", {"night": night}, t.general)).text
-        refused(await t.ana.command("summary undo-night", {"night": night}, t.general), "Only an admin may undo")
+        refused(await t.ana.command("admin summary undo-night", {"night": night}), "Only an admin may undo")
         code, out, _ = await t.service.run("summary", "undo-night", night, "--json")
         if fault:
             await t.service.ended()

@@ -58,23 +58,23 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     for name in ("list", "retry", "drop"):
         given = {} if name == "list" else {"row": row}
         refused(
-            await t.ana.command(f"outbox {name}", given),
+            await t.ana.command(f"owner outbox {name}", given),
             "Only the owner may see, resend and discard undelivered messages.",
         )
-    assert "1 not delivered; `carina outbox list` and `/outbox list` show them" in (
-        await t.olga.command("status")
+    assert "1 not delivered; `carina outbox list` and `/owner outbox list` show them" in (
+        await t.olga.command("admin status")
     ).text.replace("\\", "")
-    shown = (await t.olga.command("outbox list")).text
-    offered = await t.olga.autocomplete("outbox retry", "row", "closing")
+    shown = (await t.olga.command("owner outbox list")).text
+    offered = await t.olga.autocomplete("owner outbox retry", "row", "closing")
     assert [choice.value for choice in offered] == [row]
     assert "#closing in Home" in shown
     assert "3 pieces" in shown
-    done = await t.olga.command("outbox retry", {"row": row})
+    done = await t.olga.command("owner outbox retry", {"row": row})
     assert (done.ephemeral, "is sent again" in done.text) == (True, True)
     await said_once(t, channel)
-    assert (await t.olga.command("outbox list")).text == "Everything was delivered."
-    refused(await t.olga.command("outbox retry", {"row": row}), "There is no undelivered message")
-    refused(await t.olga.command("outbox drop", {"row": "tea"}), "There is no undelivered message tea.")
+    assert (await t.olga.command("owner outbox list")).text == "Everything was delivered."
+    refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")
+    refused(await t.olga.command("owner outbox drop", {"row": "tea"}), "There is no undelivered message tea.")
     code, out, _ = await t.service.run("status", "--json")
     found = json.loads(out)
     assert (code, found["failed"], found["unknown"]) == (0, 0, 0)
@@ -136,10 +136,10 @@ async def test_what_may_have_been_said_has_to_be_confirmed(t: Live) -> None:
     await t.service.start()
     (row,) = await listed(t)
     assert row["status"] == "unknown"
-    assert "1 perhaps delivered" in (await t.olga.command("status")).text
+    assert "1 perhaps delivered" in (await t.olga.command("admin status")).text
     code, _out, error = await t.service.run("outbox", "retry", row["id"])
     assert (code, "may appear twice" in error, "--yes" in error) == (2, True, True)
-    asked = await t.olga.command("outbox retry", {"row": row["id"]})
+    asked = await t.olga.command("owner outbox retry", {"row": row["id"]})
     assert "may appear twice" in asked.text
     message = asked.message
     assert message is not None

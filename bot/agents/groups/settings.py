@@ -38,7 +38,7 @@ class Member(Table):
 
 
 class State(Table):
-    """How a person is, for a group that is there for it: `said` by `/state`, or a `field` of a block about them.
+    """How a person is, for a group that is there for it: `said` by `/my state`, or a `field` of a block about them.
 
     A field has a `value`, or a number `below` or `above` one. In the file a text is the same as a table with `said`.
     """

@@ -1,4 +1,4 @@
-"""Which group answers somebody because of how they are: what they said by `/state`, or what blocks about them say."""
+"""Which group answers somebody because of how they are: by `/my state`, or by blocks about them."""
 
 import re
 from collections.abc import Callable, Sequence

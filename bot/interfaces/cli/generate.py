@@ -5,7 +5,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation, operations_of
+from bot.services.slash_names import names_of
 
 _ROOT = Path(__file__).parents[3]
 MANIFEST = Path(__file__).parents[1] / "operations.json"
@@ -106,16 +107,21 @@ def _told(declared: Parameter) -> dict[str, Any]:
 def _reference() -> Iterator[str]:
     least: dict[Any, Standing] = dict(policy.table())
     told, group = _titles(), None
+    slash = names_of(_operations())
     for declared in _operations():
         if (head := declared.words[0]) != group:
             group = head
             about = f"{told[head]}." if head in told else ""
             yield f"\n## {head}\n\n{about}\n\n| command | what it does | where | who |\n|---|---|---|---|"
-        where = ", ".join(each.value for each in Via if each in declared.via)
+        where = ", ".join(_shown(declared, each, slash) for each in Via if each in declared.via)
         yield f"| `{_usage(declared)}` | {declared.summary} | {where} | {least[declared.needs].value} |"
         for each in declared.parameters:
             about = "; ".join(filter(None, (each.help, ", ".join(each.choices))))
             yield f"| &nbsp;&nbsp;`{each.shown}` | {about.replace('|', chr(92) + '|')} | | |"
+
+
+def _shown(declared: Operation, via: Via, slash: Mapping[str, str]) -> str:
+    return f"`/{slash[' '.join(declared.words)]}`" if via is Via.DISCORD else via.value
 
 
 def _usage(declared: Operation) -> str:

@@ -116,7 +116,7 @@ def examine_approvals(config: Config) -> list[Finding]:
     if not connected:
         remedy = "set DISCORD_TOKEN, where the others can answer, or approvals.quorum = 1"
         return [Finding("approvals", State.PROBLEM, f"{words}: nothing can be allowed", remedy)]
-    remedy = "set approvals.channel to a private channel that they read; until then they can only type /approve"
+    remedy = "set approvals.channel to a private channel that they read; until then they can only type /permits approve"
     return [Finding("approvals", State.DOUBT, f"{words}: who is an admin by a role gets none", remedy)]
 
 
@@ -126,7 +126,7 @@ def examine_service(service: Service) -> list[Finding]:
         return [Finding("service", State.UNSET, "it does not run", "`carina run` starts it")]
     found = []
     if service["halted"]:
-        remedy = "`carina halt release` or /halt release resumes"
+        remedy = "`carina halt release` or /admin halt release resumes"
         found.append(Finding("service", State.DOUBT, f"everything is halted since {service['halted']}", remedy))
     if service["unstored"]:
         words = f"a database {service['unstored']}"

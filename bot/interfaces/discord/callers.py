@@ -5,6 +5,7 @@ from typing import Any
 from bot.interfaces.discord.askers import approver_of, asker_of, scope_here
 from bot.interfaces.discord.responses import Interaction
 from bot.services.caller import Caller, Location, Spoken, Via
+from bot.services.slash_names import slash_names
 from memory.people.audience import OWNER, Scope, person_audience
 from memory.store.ids import PlaceId
 from sources.discord.notifications import trust_of
@@ -29,6 +30,7 @@ async def caller_of(interaction: Interaction, settings: DiscordSettings, door: s
         here,
         location=location_of(interaction.channel, settings, interaction.user.id),
         locale=str(interaction.locale),
+        commands=slash_names(),
     )
 
 

@@ -10,8 +10,6 @@ import discord
 import structlog
 from discord import app_commands
 
-from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Standing
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
 from bot.interfaces.discord.forms import Opening
@@ -21,6 +19,7 @@ from bot.services.caller import Unconfirmed, Via
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation, Registry
 from bot.services.results import Markdown
+from bot.services.slash_names import HIDDEN, TITLES, names_of, operation_words
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from sources.discord.shared_state import REFUSED
@@ -79,27 +78,23 @@ class Commands:
 
     def install(self, tree: app_commands.CommandTree[Any]) -> None:
         """Put every operation that Discord offers into the tree."""
-        every = [each for each in self.registry.operations.values() if Via.DISCORD in each.via and each.offered]
         groups: dict[str, Group] = {}
-        for declared in every:
-            *above, name = declared.words
+        for words, shown in names_of(self.registry.operations.values()).items():
+            declared = self.registry.operations[words.replace(" ", ".")]
+            *above, name = shown.split()
             place: Any = tree
             for depth in range(1, len(above) + 1):
-                place = self._group(".".join(above[:depth]), place, groups, every)
-            command = self.command(name, declared)
-            if not above:
-                command.default_permissions = permissions_of([declared])
-            place.add_command(command)
+                place = self._group(".".join(above[:depth]), place, groups)
+            place.add_command(self.command(name, declared))
         tree.client.add_dynamic_items(self.questions.button(self.answer))
 
-    def _group(self, path: str, place: Any, groups: dict[str, Group], every: Iterable[Operation]) -> Group:
+    def _group(self, path: str, place: Any, groups: dict[str, Group]) -> Group:
         if path not in groups:
-            below = [each for each in every if each.name.startswith(f"{path}.")]
-            groups[path] = Group(
-                name=path.rpartition(".")[2],
-                description=self.titles[path],
-                default_permissions=permissions_of(below) if "." not in path else None,
-            )
+            below = path.partition(".")[2]
+            title = self.titles[path] if path in self.titles else self.titles[below] if below else TITLES[path]
+            # Discord hides it from members who may not manage the server; who may do what is decided at each call.
+            hidden = discord.Permissions(manage_guild=True) if path in HIDDEN else None
+            groups[path] = Group(name=path.rpartition(".")[2], description=title, default_permissions=hidden)
             place.add_command(groups[path])
         return groups[path]
 
@@ -209,18 +204,10 @@ def keeping(registry: Registry) -> Callable[[str, bool], bool]:
     """Whether a command writes down words of whoever gives it, by its name there ("facts add"), with options or not."""
 
     def keeps(words: str, given: bool) -> bool:
-        declared = registry.operations.get(words.replace(" ", "."))
+        declared = registry.operations.get(operation_words(words).replace(" ", "."))
         return declared is not None and declared.keeps_of(given)
 
     return keeps
-
-
-def permissions_of(operations: Iterable[Operation]) -> discord.Permissions | None:
-    """Hidden from ordinary members in Discord where nobody but owner and admins may call any of these."""
-    least = dict(policy.table())
-    if any(least[each.needs] is Standing.PERSON for each in operations):
-        return None
-    return discord.Permissions(manage_guild=True)
 
 
 def _signature(options: Iterable[Parameter]) -> inspect.Signature:

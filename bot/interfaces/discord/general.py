@@ -15,34 +15,32 @@ _HELP = (
         "tell me. What you say in a direct message stays there: I never use it where others can read."
     ),
     gettext_noop(
-        "**Your day**: `/remind me`, `/tasks add`, `/events add`, `/quiet` for your time zone and quiet "
-        "hours, `/state` to say how you are."
+        "**Your day**: `/remind me`, `/tasks add`, `/events add`, `/my quiet` for your time zone and quiet "
+        "hours, `/my state` to say how you are."
     ),
     gettext_noop(
-        "**What I know**: `/search` finds messages and memory. `/memory list`, `/archival list` and `/facts "
-        "list` show what I keep; you can edit, correct or forget what is yours. `/why` shows what my last "
+        "**What I know**: `/search` finds messages and memory. `/memory list`, `/memory archival list` and "
+        "`/facts list` show what I keep; you can edit, correct or forget what is yours. `/why` shows what my last "
         "answer was based on, and so does *Apps > Why did you say this?* in the menu of a message."
     ),
     gettext_noop(
-        "**What agents use**: `/context` shows what they see when they answer here, `/project list` what they "
-        "learned from projects."
+        "**What agents use**: `/memory context` shows what they see when they answer here, `/memory project list` "
+        "what they learned from projects."
     ),
-    gettext_noop("**What happened**: `/summary show`, `/activity`, `/coord status`, `/dream report`."),
+    gettext_noop("**What happened**: `/summary show`, `/memory activity`, `/memory dream report`."),
+    gettext_noop("**Talk to one of us by name**: `/chat agent` and `/chat group` suggest who is here."),
     gettext_noop(
-        "**Who is here**: `/agent list`, `/group list`; `/chat agent` and `/chat group` talk to one of them by name."
-    ),
-    gettext_noop(
-        "**Your decisions**: `/permits list` shows requests that are waiting for you; `/approve` and `/deny` "
-        "answer them. `/dream waiting` lists what I inferred about you and use only if you agree. `/retry` "
-        "retries a message that I could not answer."
+        "**Your decisions**: `/permits list` shows requests that are waiting for you; `/permits approve` and "
+        "`/permits deny` answer them. `/memory dream waiting` lists what I inferred about you and use only if you "
+        "agree. `/my retry` retries a message that I could not answer."
     ),
     gettext_noop(
-        "**Your data**: `/privacy see`, `export`, `pause`, `optout` and `erase`. `/link start` links your "
+        "**Your data**: `/privacy see`, `export`, `pause`, `optout` and `erase`. `/my link start` links your "
         "other accounts."
     ),
     gettext_noop(
-        "**For the owner and admins**: `/status`, `/cost`, `/budget`, `/inbox`, `/outbox`, `/pair`, "
-        "`/people`, `/mode`, `/route`, `/source`, `/jobs`, `/backup`, `/halt`, `/doctor`, `/restart`."
+        "**For the owner and admins**: everything under `/admin` and `/owner`, such as `/admin status`, "
+        "`/admin mode`, `/owner people` and `/admin halt`."
     ),
 )
 

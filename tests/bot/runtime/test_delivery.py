@@ -34,7 +34,7 @@ STAR = AgentId("agt_star")
 
 def again(row: OutboxId) -> str:
     """What the owner is told to do."""
-    return f"I will not send it again on my own. `/outbox retry` or `carina outbox retry {row}` sends it."
+    return f"I will not send it again on my own. `/owner outbox retry` or `carina outbox retry {row}` sends it."
 
 
 class Post:

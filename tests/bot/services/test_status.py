@@ -76,14 +76,14 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     stamp = f"<t:{int(NOON.timestamp())}:f> (<t:{int(NOON.timestamp())}:R>)"
     assert status.lines(Markdown()) == [
         "home: running",
-        f"HALTED since {stamp}; `carina halt release` or `/halt release` resumes",
+        f"HALTED since {stamp}; `carina halt release` or `/admin halt release` resumes",
         "database: takes no writes since noon",
         "discord: not configured (set DISCORD\\_TOKEN)",
         f"model openai:a: refused since {stamp}: refused us (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
         "for this model, and restart. It is not asked again for 40 s.",
         "agent Ca\\*ri\\*na: openai:a",
         "1 waiting for an answer, 3 to be sent, 2 failed",
-        "inbox: `carina inbox list --dead` and `/inbox list` show the failed messages",
+        "inbox: `carina inbox list --dead` and `/admin inbox list` show the failed messages",
     ]
     assert "2026-11-22 12:00 (now)" in status.lines(Plain("UTC", NOON))[1]
     found = status.data()
