@@ -50,15 +50,18 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
 
 
 def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, decision: Decision) -> None:
-    """What the block's permission asks for; and core blocks that others read are not written for just anybody.
+    """What the block's permission asks for; and for just anybody no core block that others read is written, and none
+    is shared.
 
     Raises ApprovalNeeded for the block as it is now: a yes to an older version is none, and the reason says so.
     """
-    trusted = author.trust >= Trust.APPROVED or block.type is not BlockType.CORE or block.audience.startswith("person:")
+    core = block.type is BlockType.CORE and not block.audience.startswith("person:")
+    trusted = author.trust >= Trust.APPROVED or not (core or operation is Operation.SHARE)
     if decision is Decision.ALLOW and trusted:
         return
-    words = f"this turn uses {author.source}" if author.source else "a stranger's words would change it"
-    why = f"is always in context, and {words}" if not trusted else f"is {block.access}"
+    reach = "would be read by another agent" if operation is Operation.SHARE else "is always in context"
+    used = author.source or "a stranger's words"
+    why = f"{reach}, and this turn uses {used}" if not trusted else f"is {block.access}"
     row = rows.one("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
     following = int(row["next_seq"]) if row is not None else 0
     # Not the id: a block that is made from its template by this very edit has another one next time.

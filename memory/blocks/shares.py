@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.blocks import CONSTELLATION_OWNER, Author, Block, BlockType, Operation, Permission
-from memory.blocks.guard import standing_block
+from memory.blocks.guard import require_yes, standing_block
 from memory.blocks.lookup import access_at
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
@@ -34,10 +34,7 @@ def share_block(tx: Tx, block: Block, name: str, permission: Permission, now: da
     `name` is the agent's name or id. Who may share is the caller's question: the owner of the constellation, or
     `share_by_agent`. Raises Refused.
     """
-    if permission not in SHARED_AT:
-        raise Refused(f"a block is shared at read_only, append or read_write, not {permission}")
-    if (agent := _agent(tx, name)) == block.owner:
-        raise Refused(f"block {block.label} is that agent's own")
+    agent = _recipient(tx, block, name, permission)
     tx.run(
         "INSERT INTO shared_block_agents (block_id, agent_id, permission, attached_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET permission = excluded.permission",
@@ -53,8 +50,13 @@ def unshare_block(tx: Tx, block: Block, name: str) -> None:
 
 
 def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Permission) -> Block:
-    """An agent shares a block of its own; it takes its admin right. Raises BlockNotFound, BlockRefused, Refused."""
-    block, _ = standing_block(tx, author, label, Operation.SHARE)
+    """An agent shares a block of its own, by its right to write it; for a stranger's words it takes a yes.
+
+    Raises BlockNotFound, BlockRefused, Refused, ApprovalNeeded.
+    """
+    block, decision = standing_block(tx, author, label, Operation.SHARE)
+    _recipient(tx, block, name, permission)
+    require_yes(tx, author, block, Operation.SHARE, decision)  # not for what would be refused anyway
     share_block(tx, block, name, permission, author.now)
     return block
 
@@ -84,6 +86,14 @@ def _share(block: Block, agent: str, given: Permission) -> Share:
 
 def _shared_with(rows: Rows, block: Block) -> str:
     return f"it is shared with {', '.join(share.agent for share in shares_of(rows, block)) or 'nobody'}"
+
+
+def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> AgentId:
+    if permission not in SHARED_AT:
+        raise Refused(f"a block is shared at read_only, append or read_write, not {permission}")
+    if (agent := _agent(rows, name)) == block.owner:
+        raise Refused(f"block {block.label} is that agent's own")
+    return agent
 
 
 def _agent(rows: Rows, name: str) -> AgentId:

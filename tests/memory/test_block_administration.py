@@ -32,7 +32,7 @@ from memory.blocks import (
 from memory.blocks.document import job_writer
 from memory.blocks.shares import Share, share_block, share_by_agent, shares_of, unshare_by_agent
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
-from memory.requests import ApprovalNeeded
+from memory.requests import ApprovalNeeded, Permit
 from memory.store.database import Tx
 from memory.store.errors import BlockNotFound, BlockRefused, Refused
 from memory.store.ids import AgentId
@@ -240,6 +240,25 @@ def test_an_agent_shares_its_own_block_by_its_admin_right_and_takes_it_back_at_o
         append_block(tx, author(agent=BEA), "notes", "x")
     with pytest.raises(Refused, match="it is shared with nobody"):
         unshare_by_agent(tx, author(), "notes", "Bea")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BlockType if kind is not BlockType.LOG])
+def test_what_a_stranger_says_shares_no_block_without_a_yes(tx: Tx, kind: BlockType) -> None:
+    block = made(tx, new(permission=Permission.ADMIN, type=kind))
+    asks = author(trust=Trust.STRANGER)
+    with pytest.raises(ApprovalNeeded, match="read by another agent, and this turn uses a stranger's words") as asked:
+        share_by_agent(tx, asks, "notes", "Bea", Permission.READ_WRITE)
+    assert shares_of(tx, block) == []
+    with pytest.raises(Refused, match="There is no agent"):
+        share_by_agent(tx, asks, "notes", "Zoe", Permission.READ_WRITE)
+    share_by_agent(
+        tx,
+        author(trust=Trust.STRANGER, permit=Permit(frozenset({asked.value.need.mark}))),
+        "notes",
+        "Bea",
+        Permission.READ_WRITE,
+    )
+    assert [share.agent for share in shares_of(tx, block)] == ["Bea"]
 
 
 def test_shares_with_oneself_or_nobody_are_refused(tx: Tx) -> None:
