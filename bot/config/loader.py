@@ -55,6 +55,8 @@ class Environment(Section):
     no_color: str = Field(default="", alias="NO_COLOR")
     discord_token: Token | None = Field(default=None, alias="DISCORD_TOKEN")
     discord_owner: DiscordId = Field(default="", alias="DISCORD_OWNER_ID")
+    discord_client: DiscordId = Field(default="", alias="DISCORD_CLIENT_ID")
+    discord_client_secret: Token | None = Field(default=None, alias="DISCORD_CLIENT_SECRET")
     bluesky_handle: Annotated[str, AfterValidator(check_handle)] = Field(default="", alias="BLUESKY_HANDLE")
     bluesky_password: Token | None = Field(default=None, alias="BLUESKY_APP_PASSWORD")
     bluesky_service: Annotated[str, AfterValidator(check_url)] = Field(
@@ -89,6 +91,9 @@ class Config(FileSettings):
     discord_token: SecretStr | None
     discord_owner: str
     """Discord id of the owner; empty when nobody on Discord is."""
+    discord_client: str
+    """Id of the application with which people sign in to the dashboard; empty where they cannot."""
+    discord_client_secret: SecretStr | None
     bluesky_handle: str
     """Handle or DID of the account on Bluesky; empty without one."""
     bluesky_password: SecretStr | None
@@ -151,7 +156,8 @@ class Config(FileSettings):
 
     def secrets(self) -> tuple[str, ...]:
         """Every secret's value, for redaction."""
-        held = [*self.keys.values(), *filter(None, (self.discord_token, self.bluesky_password, self.embedding_key))]
+        alone = self.discord_token, self.discord_client_secret, self.bluesky_password, self.embedding_key
+        held = [*self.keys.values(), *filter(None, alone)]
         urls = self.openai_base_url, self.embedding_base_url, *(server.url for server in self.mcp.values())
         passwords = [urlsplit(url).password for url in urls]
         held += self.mcp_secrets.values()
@@ -180,7 +186,13 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
     if environment and settings:
         config = _compose(environment, settings, (home, path), given)
-        problems += [*problems_of(config), *_check_bluesky(config), *_check_embedding(config), *_check_mcp(config)]
+        problems += [
+            *problems_of(config),
+            *_check_bluesky(config),
+            *_check_sign_in(config),
+            *_check_embedding(config),
+            *_check_mcp(config),
+        ]
         problems += approval_problems(path.name, config.approvals, config.discord.admins, config.discord_owner)
         if not problems:
             return config
@@ -337,6 +349,14 @@ def _check_bluesky(config: Config) -> Iterator[str]:
         yield "BLUESKY_APP_PASSWORD: not set; expected an app password, since BLUESKY_HANDLE names an account"
     if config.bluesky_password is not None and not config.bluesky_handle:
         yield "BLUESKY_HANDLE: not set; expected the account's handle or DID, since BLUESKY_APP_PASSWORD is set"
+
+
+def _check_sign_in(config: Config) -> Iterator[str]:
+    """Both or neither."""
+    pair = {"DISCORD_CLIENT_ID": config.discord_client, "DISCORD_CLIENT_SECRET": config.discord_client_secret}
+    for name, other in zip(pair, reversed(pair), strict=True):
+        if pair[other] and not pair[name]:
+            yield f"{name}: not set; expected one, since {other} is set"
 
 
 def _check_embedding(config: Config) -> Iterator[str]:

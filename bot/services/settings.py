@@ -50,7 +50,7 @@ def _rows(config: Config) -> Iterator[SettingRow]:
         held = getattr(config, name, None)
         if isinstance(held, BaseModel) and name not in _ELSEWHERE:
             yield from _section(name, held)
-    for name in ("discord_token", "bluesky_password", "embedding_key"):
+    for name in ("discord_token", "discord_client_secret", "bluesky_password", "embedding_key"):
         yield _secret(f"secrets.{name}", getattr(config, name))
     for provider, key in config.keys.items():
         yield _secret(f"secrets.{provider}_key", key)

@@ -2,10 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -93,10 +94,12 @@ def client(address: str, **more: Any) -> httpx.AsyncClient:
 
 
 @asynccontextmanager
-async def site(folder: Path, toml: str = TOML, *, listens: bool = True) -> AsyncIterator[Site]:
+async def site(
+    folder: Path, toml: str = TOML, more: Mapping[str, str] = MappingProxyType({}), *, listens: bool = True
+) -> AsyncIterator[Site]:
     """Everything up on a free port, with the offline model."""
     (folder / "carina.toml").write_text(toml, "utf-8")
-    environment = {"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", "ALARM_SECRET": HOOK_SECRET}
+    environment = {"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", "ALARM_SECRET": HOOK_SECRET, **more}
     config = load_config(environment, folder)
     ended = asyncio.Event()
 

@@ -14,6 +14,7 @@ from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium
 from tests.web.site import Site, site
+from tests.web.test_own_page import ALICE, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not chromium(), reason="no Chromium is installed")]
 _WRITE = commit_point("test.demo")
@@ -42,7 +43,9 @@ async def demo(folder: Path) -> AsyncIterator[Site]:
         yield s
 
 
-async def signed_in(made: Browser, s: Site, *, phone: bool = False, dark: bool = False) -> tuple[Page, list[str]]:
+async def signed_in(
+    made: Browser, s: Site, *, phone: bool = False, dark: bool = False, person: str = ""
+) -> tuple[Page, list[str]]:
     """A page of a browser that is signed in, and what goes wrong on it."""
     context = await made.new_context(viewport=PHONE if phone else WIDE, color_scheme="dark" if dark else "light")
     page, wrong = await context.new_page(), list[str]()
@@ -50,8 +53,8 @@ async def signed_in(made: Browser, s: Site, *, phone: bool = False, dark: bool =
         "console", lambda said: wrong.append(f"{page.url}: {said.text}") if said.type in ("error", "warning") else None
     )
     page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
-    await page.goto(await s.link())
-    await page.wait_for_url(f"{s.address}/")
+    await page.goto((await s.call("dashboard.open", person=person))["url"])
+    await page.wait_for_url(f"{s.address}/me" if person else f"{s.address}/")
     return page, wrong
 
 
@@ -63,16 +66,25 @@ async def test_every_page_is_sound(tmp_path: Path, *, phone: bool, dark: bool, f
         page, wrong = await signed_in(made, s, phone=phone, dark=dark)
         found = list[str]()
         for path in PAGES if filled else EMPTY:
-            await page.goto(f"{s.address}{path}")
-            await page.wait_for_timeout(150)
-            width = await page.evaluate("document.documentElement.scrollWidth")
-            if width > (PHONE if phone else WIDE)["width"]:
-                found.append(f"{path}: {width} px wide")
-            for each in (await Axe().run(page)).response["violations"]:
-                where = each["nodes"][0]["html"][:160]
-                found.append(f"{path}: {each['id']}: {where} {each['nodes'][0].get('failureSummary', '')[:200]}")
+            found += await violations(page, f"{s.address}{path}")
+        if filled:
+            await settled(s, ALICE, "alicewort")
+        own, wrong_there = await signed_in(made, s, phone=phone, dark=dark, person=ALICE)
+        found += await violations(own, f"{s.address}/me")
         assert "\n".join(found) == ""
-        assert wrong == []
+        assert [*wrong, *wrong_there] == []
+
+
+async def violations(page: Page, address: str) -> list[str]:
+    """What axe finds on a page, and whether it is wider than the screen."""
+    await page.goto(address)
+    await page.wait_for_timeout(150)
+    width = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    found = [f"{address}: {width} px too wide"] if width > 0 else []
+    for each in (await Axe().run(page)).response["violations"]:
+        where = each["nodes"][0]["html"][:160]
+        found.append(f"{address}: {each['id']}: {where} {each['nodes'][0].get('failureSummary', '')[:200]}")
+    return found
 
 
 async def test_a_request_is_approved_and_a_block_restored_by_keyboard_alone(tmp_path: Path) -> None:

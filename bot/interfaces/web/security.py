@@ -196,7 +196,7 @@ class Guarded:
                 self._attempts.note(client)
                 raise Refusal(401, "This token is not known; `carina token list` shows those that are.")
             state["key"] = found
-        elif secret := _cookie(headers):
+        elif secret := cookie_of(headers):
             state["holder"] = partial(self._access.holder, Kind.SESSION, secret)
             state["key"] = await state["holder"]()
             if state["key"] is not None:
@@ -252,9 +252,10 @@ def _field(headers: Headers, body: bytes, name: str) -> str:
     return (parse_qs(body.decode("utf-8", "replace")).get(name) or [""])[0]
 
 
-def _cookie(headers: Headers) -> str:
+def cookie_of(headers: Headers, name: str = COOKIE) -> str:
+    """What a browser keeps under that name; empty where it keeps nothing."""
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
     return found.value if found is not None else ""

@@ -1,16 +1,22 @@
-"""Signing in with a one-time link, and out."""
+"""Signing in with a one-time link or a Discord account, and out."""
 
+import importlib
 import re
+from typing import Any
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from bot.interfaces.web.context import Context
+from bot.interfaces.web.context import FAILURES, Context, on_own_page
 from bot.interfaces.web.render import render
-from bot.interfaces.web.security import Refusal, client_of, session_cookie
+from bot.interfaces.web.security import Refusal, client_of, cookie_of, session_cookie
 from bot.logs import log
+from bot.services.privacy_results import Seen
+from memory.store.ids import PersonId
 
 _BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari", "curl")
 _NAMES = {"Edg": "Edge", "OPR": "Opera"}
+_ATTEMPT, _ATTEMPT_SECONDS = "carina_attempt", 600
+_BACK = "/login/discord/back"
 _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
 
 
@@ -19,16 +25,82 @@ async def login(ctx: Context) -> Response:
     code, attempts, client = ctx.query("code"), ctx.request.state.attempts, client_of(ctx.request.scope)
     if not code:
         return _page(ctx, signed_in=ctx.request.state.key is not None)
-    secret = await ctx.web.access.sign_in(code, _browser(ctx.request.headers.get("user-agent", "")))
+    secret = await ctx.web.access.sign_in(code, _browser(ctx))
     if secret is None and attempts.blocked(client):
         return Refusal(429, "Too many wrong codes came from this address; wait five minutes.").response("/login")
     if secret is None:
         attempts.note(client)
         log.warning("web_sign_in_failed", client=client)
         return _page(ctx, wrong=True, status=403)
+    return _signed_in(ctx, secret)
+
+
+async def with_discord(ctx: Context) -> Response:
+    """Send a browser to Discord, with a cookie that shows later that it is the same one."""
+    discord, application = _discord(ctx)
+    attempt = discord.Attempt.new()
+    leading = RedirectResponse(attempt.address(application), 303)
+    # Lax: it comes back from Discord's page. It opens nothing by itself.
+    leading.set_cookie(
+        _ATTEMPT, attempt.secret, max_age=_ATTEMPT_SECONDS, path="/login/discord", secure=_secure(ctx), httponly=True,
+        samesite="lax",
+    )  # fmt: skip
+    return leading
+
+
+async def from_discord(ctx: Context) -> Response:
+    """A browser comes back: the owner gets the dashboard, somebody who is known their own page, others nothing."""
+    (discord, application), client = _discord(ctx), client_of(ctx.request.scope)
+    attempts, code = ctx.request.state.attempts, ctx.query("code")
+    attempt = discord.Attempt(cookie_of(ctx.request.headers, _ATTEMPT))
+    if attempts.blocked(client):
+        return Refusal(429, "Too many tries came from this address; wait five minutes.").response("/login")
+    page, person = _page(ctx, refused="Discord did not sign you in. Try again.", status=403), None
+    try:
+        if code and attempt.is_of(ctx.query("state")):
+            person = await discord.account(application, attempt, code)
+    except discord.SignInRefused:
+        log.info("discord_sign_in_refused", client=client)
+    except discord.SignInFailed as failed:
+        log.warning("discord_sign_in_failed", reason=str(failed))
+        page = _page(ctx, refused="Discord could not be asked who you are. Try again later.", status=502)
+    if person is not None:
+        secret = await ctx.web.access.sign_in_as(person, _browser(ctx), known=await _is_known(ctx, person))
+        page = (
+            _page(ctx, refused="Carina does not know you.", status=403) if secret is None else _signed_in(ctx, secret)
+        )
+    if page.status_code == 403:
+        attempts.note(client)
+    page.delete_cookie(_ATTEMPT, path="/login/discord", secure=_secure(ctx), httponly=True, samesite="lax")
+    return page
+
+
+def _discord(ctx: Context) -> tuple[Any, Any]:
+    """What asks Discord, and as which application. Raises Refusal where none is configured."""
+    config = ctx.web.config
+    if config.discord_client_secret is None:
+        raise Refusal(404, "There is nothing at this address.")
+    asking = importlib.import_module("sources.discord.sign_in")  # what it loads is needed by nobody else here
+    back, secret = f"{ctx.web.parts.listening.address}{_BACK}", config.discord_client_secret.get_secret_value()
+    return asking, asking.Application(config.discord_client, secret, back)
+
+
+async def _is_known(ctx: Context, person: PersonId) -> bool:
+    """Whether anything of them is kept, so that there is something to see."""
+    try:
+        found = await ctx.web.services.registry.call("privacy.see", on_own_page(person, ()), {})
+    except FAILURES:
+        return False
+    return isinstance(found, Seen) and found.known
+
+
+def _secure(ctx: Context) -> bool:
+    return ctx.web.config.web.server.public_url.startswith("https:")
+
+
+def _signed_in(ctx: Context, secret: str) -> Response:
     page = _page(ctx, signed_in=True)
-    secure = ctx.web.config.web.server.public_url.startswith("https:")
-    page.headers["set-cookie"] = session_cookie(secret, secure=secure)
+    page.headers["set-cookie"] = session_cookie(secret, secure=_secure(ctx))
     return page
 
 
@@ -43,14 +115,22 @@ async def logout(ctx: Context) -> Response:
 
 
 def _page(
-    ctx: Context, *, signed_in: bool = False, signed_out: bool = False, wrong: bool = False, status: int = 200
+    ctx: Context,
+    *,
+    signed_in: bool = False,
+    signed_out: bool = False,
+    wrong: bool = False,
+    refused: str = "",
+    status: int = 200,
 ) -> Response:
-    told = {"signed_in": signed_in, "signed_out": signed_out, "wrong": wrong}
+    told = {"signed_in": signed_in, "signed_out": signed_out, "wrong": wrong, "refused": refused}
+    told["discord"] = ctx.web.config.discord_client_secret is not None
     return HTMLResponse(render("login.html", constellation=ctx.web.config.constellation.name, **told), status)
 
 
-def _browser(agent: str) -> str:
+def _browser(ctx: Context) -> str:
     """What a browser is called in the list of sessions."""
+    agent = ctx.request.headers.get("user-agent", "")
     name = next((_NAMES.get(each, each) for each in _BROWSERS if re.search(rf"\b{each}/", agent)), "A browser")
     system = next((each for each in _SYSTEMS if each in agent), "")
     return f"{name} on {system}" if system else name

@@ -76,6 +76,8 @@ def application(web: WebServer) -> ASGIApp:
         Route("/readyz", served(health.ready)),
         Route("/metrics", served(health.metrics)),
         Route("/login", served(signing_in.login)),
+        Route("/login/discord", served(signing_in.with_discord)),
+        Route("/login/discord/back", served(signing_in.from_discord)),
         page("/logout", signing_in.logout),
         Route("/favicon.ico", _favicon),
         Mount("/static", StaticFiles(directory=STATIC)),
