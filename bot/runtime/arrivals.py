@@ -63,11 +63,11 @@ def settled(rows: Rows, arrival: Arrival, notification: Notification, by_state: 
 
 
 def _payload(notification: Notification) -> Brought:
-    quoted, attachments = notification.quoted, notification.attachments
+    told, attachments = notification.quoted, notification.attachments
     return Brought(
         blocks=tuple(BlockNote(each.label, each.description, each.profile, each.about) for each in notification.blocks),
         background=notification.background,
-        quoted=None if quoted is None else Quotation(quoted.speaker, quoted.text, quoted.by_us),
+        quoted=None if told is None else Quotation(told.speaker, told.text, told.by_us, told.external_id),
         attachments=tuple(Attachment(a.name, a.content_type, a.size, a.text, a.skipped) for a in attachments),
         images=tuple(a.url for a in attachments if a.content_type.startswith("image/") and a.url),
         mentioned=notification.mentioned,

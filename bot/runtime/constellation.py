@@ -288,7 +288,7 @@ class ConstellationRuntime:
         if arrival.kind in (Kind.MESSAGE, Kind.REACTION):
             if self._gate.deaf(arrival.source):
                 return None  # not even how far the place was read: it is read from there when the source is resumed
-            if self._gate.withheld(arrival.person):
+            if self._gate.withheld(arrival.person, arrival.at):
                 inbox.note_place(tx, arrival, now)
                 return None
         return inbox.accept(tx, arrival, now)

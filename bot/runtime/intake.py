@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from bot.agents.permissions.policy import People
 from bot.runtime.halt import HaltState
@@ -41,14 +42,14 @@ class AudienceResolver:
 class Gate:
     """The guards of the intake.
 
-    `heard_by` gives a place with all that its hearers know, `withheld` says whether nothing that a person says is
-    stored or answered (edits and deletions still follow through), `deaf` whether a source is paused: nothing of it is
-    stored or answered.
+    `heard_by` gives a place with all that its hearers know, `withheld` says whether nothing is stored or answered that
+    a person says, or said at that time (edits and deletions still follow through), `deaf` whether a source is paused:
+    nothing of it is stored or answered.
     """
 
     halt: HaltState
     heard_by: Callable[[Place], Place]
-    withheld: Callable[[PersonId | None], bool]
+    withheld: Callable[[PersonId | None, datetime], bool]
     deaf: Callable[[str], bool]
 
 

@@ -6,6 +6,7 @@ answered until they resume, in any constellation.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 import structlog
@@ -55,16 +56,25 @@ class Choices:
         self._registry = constellations.registry
         self._clock = clock
         self._held: dict[PersonId, tuple[Choice, str]] = {}
+        self._ended: dict[PersonId, list[tuple[str, str]]] = {}
         self.selves = selves
         """Every account of a person: what they chose under one of them holds for all."""
 
     async def load(self) -> None:
         """Read what was chosen before; to be done before anything is heard."""
-        self._held = await self._registry.read(privacy.choices)
+        self._held, self._ended = await self._registry.read(lambda rows: (privacy.choices(rows), privacy.ended(rows)))
 
     def withheld(self, person: PersonId | None) -> bool:
         """Whether nothing that this person says is stored or answered."""
         return person is not None and bool(self._held) and self.of(person) is not None
+
+    def withheld_at(self, person: PersonId | None, said: datetime) -> bool:
+        """The same, or that it was so when they said it: a platform's history may still have that."""
+        if person is None or not self._ended:
+            return self.withheld(person)
+        at = to_text(said)
+        spans = (span for each in self.selves(person) for span in self._ended.get(each, ()))
+        return self.withheld(person) or any(since <= at < until for since, until in spans)
 
     def of(self, person: PersonId) -> tuple[Choice, str] | None:
         """A person's choice, and since when; None when they made none. An opt-out comes before a pause."""
@@ -75,11 +85,12 @@ class Choices:
         """Make a choice for all accounts of a person, durably; None ends it. It stays with each that is unlinked."""
         now, people = self._clock(), self.selves(person)
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> dict[PersonId, list[tuple[str, str]]]:
             for each in people:
                 privacy.choose(tx, each, choice, now)
+            return privacy.ended(tx)
 
-        await self._registry.write(_CHOOSE, work, durable=True)
+        self._ended = await self._registry.write(_CHOOSE, work, durable=True)
         for each in people:
             if choice is None:
                 self._held.pop(each, None)

@@ -62,7 +62,7 @@ async def open_shared(
             await halt.restore()
         people = broker.terms.people
         choices, audience = Choices(constellations, clock, people.selves), AudienceResolver(people)
-        gate = Gate(halt, audience.heard_by, choices.withheld, accounts.paused.__contains__)
+        gate = Gate(halt, audience.heard_by, choices.withheld_at, accounts.paused.__contains__)
         served = ServedConstellations(
             Shared(
                 config=config,

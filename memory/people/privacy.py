@@ -53,8 +53,21 @@ def choices(rows: Rows) -> dict[PersonId, tuple[Choice, str]]:
     return {PersonId(row["person_id"]): (Choice(row["choice"]), row["since"]) for row in found}
 
 
+def ended(rows: Rows) -> dict[PersonId, list[tuple[str, str]]]:
+    """From when until when everybody's earlier choices held."""
+    found: dict[PersonId, list[tuple[str, str]]] = {}
+    for row in rows.all("SELECT person_id, since, until FROM ended_privacy_choices"):
+        found.setdefault(PersonId(row["person_id"]), []).append((row["since"], row["until"]))
+    return found
+
+
 def choose(tx: Tx, person: PersonId, choice: Choice | None, now: datetime) -> None:
     """Store a choice; None ends the one that holds. The commit of this must be durable."""
+    tx.run(
+        """INSERT OR REPLACE INTO ended_privacy_choices
+           SELECT person_id, since, ? FROM privacy_choices WHERE person_id = ?""",
+        (to_text(now), person),
+    )
     tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (person,))
     if choice is not None:
         tx.insert("privacy_choices", {"person_id": person, "choice": choice, "since": to_text(now)})

@@ -30,6 +30,7 @@ class Quotation:
     speaker: str
     text: str
     by_us: bool = False
+    external_id: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from memory.store.ids import PlaceId
 from memory.store.logs import Log
 from sources.discord.channel_queues import Job
 from sources.discord.listener import Equipment, GatewayListener
-from sources.discord.notifications import Author, readable, text_mark
-from sources.discord.payloads import author_of, heard_of, said_by_a_person
+from sources.discord.notifications import readable, text_mark
+from sources.discord.payloads import heard_of, said_by_a_person
 from sources.discord.places import channel_number, direct_place, history_readable, place_id, spot_of, user_number
 from sources.discord.settings import Mode
 from sources.discord.shared_state import REFUSED
@@ -123,6 +123,7 @@ class Readback:
         floor = discord.utils.time_snowflake(now - timedelta(days=self._settings.read_back_days))
         until = str(discord.utils.time_snowflake(now + CLOCK_MARGIN))
         seen = _numbers(await wiring.cursors())
+        self._ears.heard_up_to(seen, self._begun)
         newest = max(seen.values(), default=self._begun)
         if newest is None:
             return
@@ -265,7 +266,7 @@ class Readback:
         for message in messages:
             if message.id > int(span.after) and said_by_a_person(message):
                 try:
-                    if (author := await self._author(message)) is not None:
+                    if (author := await self._lookout.author(message)) is not None:
                         await self._ears.hear(message, author)
                 except Exception:
                     log.exception("missed_message_left_out", channel=channel, message=message.id)
@@ -283,23 +284,9 @@ class Readback:
                 if one >= since:
                     await self._ears.hear_deletion(one, channel, None)
             elif message.edited_at and text_mark(readable(heard_of(message, self._link), self._link.me)) != mark:
-                author = await self._author(message)
+                author = await self._lookout.author(message)
                 if author is not None:
                     await self._ears.hear_edit(message, author)
-
-    async def _author(self, message: discord.Message) -> Author | None:
-        """History does not say which roles people have; ask where the cache does not know.
-
-        None when a role could have denied them and nobody knows whether they have it.
-        """
-        member = message.author
-        if message.guild is not None and not isinstance(member, discord.Member):
-            member = await self._lookout.member(message.guild, member.id) or member
-            if not isinstance(member, discord.Member) and self._settings.denies_roles:
-                why = "the roles of who wrote it are unknown, and some roles are shut out"
-                log.warning("missed_message_left_out", channel=message.channel.id, message=message.id, reason=why)
-                return None
-        return author_of(member)
 
 
 async def _asked(asking: Awaitable[Any]) -> Any:

@@ -1,17 +1,16 @@
-"""What has to be looked up before something heard is understood: channels, memberships, recent lines."""
+"""What has to be looked up before something heard is understood: channels, memberships, earlier lines."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import discord
 
-from memory.people.access import Rule
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import PlaceKind
-from sources.discord.notifications import admitted, background_line, readable
-from sources.discord.payloads import author_of, heard_of
+from sources.discord.notifications import Author, admitted
+from sources.discord.payloads import author_of, said_by_a_person
 from sources.discord.places import Spot, person_id, spot_of
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
@@ -31,7 +30,17 @@ REMEMBER_SECONDS = 60.0
 MAX_GUILDS = 20
 ALREADY_A_THREAD = 160004
 
+LINES_AROUND = 5
+"""Lines that are read where an older message is answered: that one, and what stands around it."""
 UNREAD_LINES = "(what was said here before could not be read)"
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Which messages before one are read: the newest after `since`, and those around another; None for neither."""
+
+    since: int | None
+    around: int | None
 
 
 class ChannelLookup:
@@ -137,29 +146,43 @@ class ChannelLookup:
             found = None
         return self._members.put((guild.id, person), (self._now(), found))[1]
 
-    async def recent_lines(self, message: discord.Message) -> tuple[str, ...]:
-        """The lines before a message, oldest first; when they cannot be had quickly, one that says so."""
+    async def author(self, message: discord.Message, *, always: bool = True) -> Author | None:
+        """Who wrote a message of the history, which does not say their roles: they are asked for where the cache does
+        not know, and unless `always` only where they decide something.
+
+        None when a role could have denied them and nobody knows whether they have it.
+        """
+        member = message.author
+        wanted = always or self._settings.roles_matter
+        if wanted and message.guild is not None and not isinstance(member, discord.Member):
+            member = await self.member(message.guild, member.id) or member
+            if not isinstance(member, discord.Member) and self._settings.denies_roles:
+                why = "the roles of who wrote it are unknown, and some roles are shut out"
+                log.warning("missed_message_left_out", channel=message.channel.id, message=message.id, reason=why)
+                return None
+        return author_of(member)
+
+    async def earlier(self, message: discord.Message, wanted: Earlier) -> list[discord.Message] | None:
+        """What people said before a message, oldest first; None when it cannot be had quickly."""
         try:
-            before = await outside(LINES, self._before(message), LINES_SECONDS)
+            return await outside(LINES, self._earlier(message, wanted), LINES_SECONDS)
         except REFUSED:
-            log.info("recent lines could not be read", channel=message.channel.id)
-            return (UNREAD_LINES,)
+            log.info("earlier lines could not be read", channel=message.channel.id)
         except Exception:  # a border: the message is heard all the same
-            log.exception("recent_lines_not_understood", channel=message.channel.id)
-            return (UNREAD_LINES,)
-        return tuple(line for line in map(self._line, reversed(before)) if line)
+            log.exception("earlier_lines_not_understood", channel=message.channel.id)
+        return None
 
-    async def _before(self, message: discord.Message) -> list[discord.Message]:
-        lines = message.channel.history(limit=self._settings.background_lines, before=message)
-        return [line async for line in lines]
-
-    def _line(self, message: discord.Message) -> str:
-        denied = message.author.id in self._settings.deny.persons
-        denied = denied or self._settings.decided.says(Rule.DENY, message.author.id)
-        if denied or self._link.withheld(person_id(message.author.id)):
-            return ""
-        text = readable(heard_of(message, self._link), self._link.me)
-        return background_line(message.author.display_name, text) if text else ""
+    async def _earlier(self, message: discord.Message, wanted: Earlier) -> list[discord.Message]:
+        found: dict[int, discord.Message] = {}
+        read = message.channel.history
+        if wanted.since is not None:
+            since, limit = discord.Object(wanted.since), self._settings.earlier_lines
+            lines = read(limit=limit, before=message, after=since, oldest_first=False)
+            found |= {line.id: line async for line in lines}
+        if wanted.around is not None and wanted.around not in found:
+            lines = read(limit=LINES_AROUND, around=discord.Object(wanted.around))
+            found |= {line.id: line async for line in lines if line.id < message.id}
+        return [found[one] for one in sorted(found) if said_by_a_person(found[one])]
 
     async def open_thread(self, message: discord.Message, name: str) -> discord.Thread | None:
         """The thread for a message, opened if there is none yet; None when that is not possible."""

@@ -2,11 +2,11 @@
 
 discord.py starts event handlers as tasks, so an edit can overtake its message there. `GatewayListener.on` is called
 from `Client.dispatch` instead, synchronously, while the event is being parsed, and puts it into its channel's queue:
-what it has to wait for (a download, recent lines, a lookup), the later events of the channel wait for too.
+what it has to wait for (a download, earlier lines, a lookup), the later events of the channel wait for too.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from memory.store.clock import Clock
 from memory.store.logs import Log
 from sources.base import Deliver, Notification, PlaceKind
 from sources.discord import attachments, notifications
-from sources.discord.channel_lookup import ChannelLookup
+from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup, Earlier
 from sources.discord.channel_queues import ChannelQueues
 from sources.discord.notifications import Author, Heard, Reaction, Surroundings
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
@@ -52,7 +52,11 @@ class GatewayListener:
         self._settings = equipment.settings
         self._link = equipment.link
         self._given: Recent[str, None] = Recent(10_000)
-        self._active: Recent[int, datetime] = Recent(5_000)
+        self._after: Recent[int, int] = Recent(5_000)
+        """The message per channel up to which everything was heard that may be; missing where that is unknown."""
+        self._began = 0
+        self._all_heard: Recent[int, bool] = Recent(5_000)
+        """Whether nothing was said in a channel since then that was passed over."""
         self._people: Recent[int, Recent[int, str]] = Recent(1_000)
         self._reactions: Recent[tuple[int, int, str], int] = Recent(5_000)
 
@@ -76,7 +80,6 @@ class GatewayListener:
 
     def _message(self, message: discord.Message) -> None:
         if self._link.ours(message):
-            self._active.put(message.channel.id, message.created_at)
             return
         self._link.saw(message.channel.id, message.id)
         if said_by_a_person(message):
@@ -99,6 +102,12 @@ class GatewayListener:
             return
         self._with.queues.put(event.channel_id, partial(self._hear_reaction, event))
 
+    def heard_up_to(self, seen: Mapping[int, int], began: int | None) -> None:
+        """Take over how far each channel was read before the start, and as of which message the bot listens at all."""
+        self._began = began or 0
+        for channel, message in seen.items():
+            self._after.put(channel, max(message, self._after.get(channel) or 0))
+
     def forget_given(self) -> None:
         """Give again what is heard again: some of it was not taken. What was, is known to the inbox."""
         self._given.clear()
@@ -114,21 +123,67 @@ class GatewayListener:
             return
         outcome = notifications.hearing(heard, spot, self._settings)
         offered = offered_of(message)
-        if not outcome.heard or not (heard.addressed or spot.direct or heard.content or heard.extras or offered):
+        if not outcome.heard:
+            self._pass_over(message.id, spot)
             return
-        idle = self._idle(spot, heard)
+        if not (heard.addressed or spot.direct or heard.content or heard.extras or offered):
+            return
         around = self._around(spot, shared, heard.author)
-        lines = await self._with.lookout.recent_lines(message) if idle else ()
+        earlier = await self._earlier(message, heard, spot) if outcome.answer and not spot.direct else ()
+        lines = (UNREAD_LINES,) if earlier is None else ()
+        where = spot
         if self._wants_thread(message, heard, spot):
             thread = await self._with.lookout.open_thread(message, heard.author.shown)
             if thread is None:
                 lines = (*lines, "(a thread was wanted for this answer, but could not be opened)")
             else:
-                around = self._around(spot_of(thread), (), heard.author)
+                where = spot_of(thread)
+                around = self._around(where, (), heard.author)
+        for line in earlier or ():
+            await self._overhear(line, spot, where)
         notification = notifications.to_notification(heard, around, answer=outcome.answer)
         files = attachments.plan(offered, attachments.from_discord)
         fetched = await attachments.fetched(files, self._with.fetcher)
         self._give(replace(notification, background=lines, attachments=fetched))
+
+    def _pass_over(self, message: int, spot: Spot) -> None:
+        """What is not heard now: where the bot is addressed later, it is read then. Where it is off, it never is."""
+        if self._settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
+            self._after.put(spot.id, message)
+        else:
+            self._all_heard.put(spot.id, False)
+
+    async def _earlier(self, message: discord.Message, heard: Heard, spot: Spot) -> Sequence[discord.Message] | None:
+        """What was passed over since the bot was addressed last, and what is said around what this answers, in order.
+
+        None where it cannot be had quickly.
+        """
+        if self._settings.earlier_lines == 0:
+            return ()
+        answered = heard.quoted if heard.quoted and not heard.quoted.by_us else None
+        wanted = Earlier(
+            since=None if self._all_heard.get(spot.id) else self._after.get(spot.id) or 0,
+            around=None if answered is None or answered.external_id in self._given else int(answered.external_id),
+        )
+        found = await self._with.lookout.earlier(message, wanted)
+        if found is not None:
+            self._after.put(spot.id, message.id)
+            self._all_heard.put(spot.id, True)
+        return found
+
+    async def _overhear(self, message: discord.Message, spot: Spot, where: Spot) -> None:
+        """Give what somebody said to others, unless they are not to be heard, as part of the conversation `where`."""
+        author = await self._with.lookout.author(message, always=False)
+        if author is None or self._link.withheld(person_id(author.id)):
+            return
+        if not notifications.admitted(author, spot, self._settings, shares_guild=False):
+            return
+        heard = heard_of(message, self._link, author)
+        if message.id > self._began and notifications.hearing(heard, spot, self._settings).answer:
+            return  # it is heard by itself, and answered: it may be in a gap that is yet to be read
+        line = notifications.to_notification(heard, self._around(where, (), author), answer=False)
+        if line.text:
+            self._give(line)
 
     def _knock(self, author: Author, spot: Spot) -> None:
         """Somebody who is not let in wrote: that is all that is passed on of it."""
@@ -177,14 +232,6 @@ class GatewayListener:
         names = tuple(name for one, name in people.items() if not self._link.withheld(person_id(one)))
         place = place_of(spot, self._settings, shared)
         return Surroundings(self._link.me, spot, place, self._settings, names)
-
-    def _idle(self, spot: Spot, heard: Heard) -> bool:
-        """Whether recent lines should come with it; in direct messages all lines were heard anyway."""
-        last = self._active.get(spot.id)
-        self._active.put(spot.id, heard.at if last is None else max(last, heard.at))
-        if spot.direct or self._settings.background_lines == 0:
-            return False
-        return last is None or heard.at - last > timedelta(seconds=self._settings.idle_seconds)
 
     def _give(self, notification: Notification) -> None:
         if notification.external_id not in self._given:

@@ -292,7 +292,3 @@ def blocks(author: Author, around: Surroundings) -> tuple[BlockSpec, ...]:
 
 def _profile(lines: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"{what}: {value}" for what, value in lines if value)
-
-
-def background_line(name: str, text: str) -> str:
-    return f"{flatten(name) or 'somebody'}: {one_line(text)}"

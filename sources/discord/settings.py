@@ -104,8 +104,8 @@ class DiscordSettings:
     owner_places: frozenset[int] = frozenset()
     auto_thread: bool = False
     show_names: bool = False
-    idle_seconds: float = 180
-    background_lines: int = 10
+    earlier_lines: int = 50
+    """How many messages are read, at most, that people wrote to each other since the bot was addressed last."""
     read_back_messages: int = 200
     read_back_days: float = 7
     ready_seconds: float = 1.5
@@ -139,6 +139,13 @@ class DiscordSettings:
             return False
         allowed = self.allow.guilds
         return not allowed or guild in allowed or self.decided.rules.get(guild_subject(guild)) is Rule.ALLOW
+
+    @property
+    def roles_matter(self) -> bool:
+        """Whether somebody's roles can let them in or shut them out."""
+        prefix = role_subject(0)[:-1]
+        ruled = any(subject.startswith(prefix) for subject in self.decided.rules)
+        return bool(self.allow.roles or self.deny.roles) or ruled
 
     @property
     def denies_roles(self) -> bool:

@@ -191,7 +191,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwa
 def open_gate(constellations: Constellations) -> Gate:
     """Nobody is kept out here."""
     return Gate(
-        HaltState(constellations, utc_now, ""), lambda place: place, lambda _person: False, lambda _source: False
+        HaltState(constellations, utc_now, ""), lambda place: place, lambda _person, _at: False, lambda _source: False
     )
 
 

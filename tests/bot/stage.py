@@ -275,7 +275,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         await halt.restore()
         if made.halted:
             halt.begin("a test")
-        gate = Gate(halt, AudienceResolver(people).heard_by, choices.withheld, lambda _source: False)
+        gate = Gate(halt, AudienceResolver(people).heard_by, choices.withheld_at, lambda _source: False)
         around = Surroundings(lambda _source: made.patience, gate, Workers(), Intake())
         endpoints = {SOURCE: platform, "bluesky": platform}
         configs = {}

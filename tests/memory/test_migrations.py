@@ -230,8 +230,8 @@ agent_data_sources data_source_items data_sources import_audit
 index_queue vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = """
-constellations cursors erasures former_places job_wakes link_codes migration_checksums places privacy_choices
-user_identities users web_keys
+constellations cursors ended_privacy_choices erasures former_places job_wakes link_codes migration_checksums places
+privacy_choices user_identities users web_keys
 """
 
 

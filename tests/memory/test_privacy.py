@@ -145,6 +145,7 @@ def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
     names = {str(row["name"]) for row in registry.all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     kept = {
         "privacy_choices": "an opt-out must outlive an erasure",
+        "ended_privacy_choices": "what was said then stays unheard",
         "erasures": "the record of erasures, without words",
         "constellations": "what the owner configured",
         "cursors": "positions of sources",

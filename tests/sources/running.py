@@ -143,7 +143,7 @@ def as_given(data: Any) -> Any:
 
 
 def settings_for(server: DiscordServer, **changes: Any) -> DiscordSettings:
-    plain: dict[str, Any] = {"token": SecretStr(server.token), "ready_seconds": 0.1, "background_lines": 0}
+    plain: dict[str, Any] = {"token": SecretStr(server.token), "ready_seconds": 0.1, "earlier_lines": 0}
     return DiscordSettings(**(plain | changes))
 
 

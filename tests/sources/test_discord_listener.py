@@ -81,7 +81,7 @@ async def test_create_edit_and_delete_in_one_burst_keep_their_order(server: Disc
     general = guild.text_channel("general")
     ana = server.person("ana")
     guild.add(ana)
-    async with connected(server, modes={general.id: Mode.OPEN}, background_lines=5) as running:
+    async with connected(server, modes={general.id: Mode.OPEN}, earlier_lines=10) as running:
         slow = await ana.say(general, "look", attachments=[Upload("a.txt", b"words", "text/plain", delay=0.2)])
         said = [await ana.say(general, f"number {n}") for n in range(20)]
         await ana.edit(said[3], "number three")
@@ -218,29 +218,64 @@ async def test_fifty_files_and_a_huge_one(server: DiscordServer) -> None:
     assert fetched == []
 
 
-async def test_recent_lines_come_with_the_first_message_after_a_pause(server: DiscordServer) -> None:
+async def test_what_was_passed_over_is_heard_when_the_bot_is_addressed_once_and_in_order(server: DiscordServer) -> None:
     guild = server.guild("Home")
     general = guild.text_channel("general")
-    ana, bo = server.person("ana"), server.person("bo", global_name="Bo\nSYSTEM")
-    for person in (ana, bo):
+    ana, bo, robot = server.person("ana"), server.person("bo", global_name="Bo"), server.person("robot", bot=True)
+    for person in (ana, bo, robot):
         guild.add(person)
-    await bo.say(general, "I bought\na boat")
-    await bo.say(general, "it floats")
-    async with connected(server, background_lines=10) as running:
+    lines = [await bo.say(general, f"long ago {n}") for n in range(6)]
+    gone = await bo.say(general, "I bought a bot")
+    async with connected(server, earlier_lines=3) as running:
+        await bo.edit(gone, "I bought a boat")
+        await robot.say(general, "beep")
         await ana.say(general, "<@bot> what did Bo buy?")
-        await ana.say(general, "<@bot> and does it float?")
-        first, second = await running.ear.wait(2)
-    assert first.background == ("Bo SYSTEM: I bought a boat", "Bo SYSTEM: it floats")
-    assert second.background == ()
+        await ana.say(general, "<@bot> really?")
+        await running.ear.next(lambda one: one.text == "really?")
+        asked = [one for one in server.requests if one.method == "GET" and one.path.endswith("/messages")]
+        taken_back = await bo.say(general, "no, I stole it")
+        await bo.delete(taken_back)
+        await bo.say(general, "it floats")
+        await ana.say(general, "<@bot> does it?", reply_to=lines[1])
+        await running.ear.next(lambda one: one.text == "does it?")
+    heard = [one for one in running.heard if one.kind is Kind.MESSAGE]
+    assert [(one.text, one.answer) for one in heard] == [
+        ("long ago 5", False),
+        ("I bought a boat", False),
+        ("what did Bo buy?", True),
+        ("really?", True),
+        *((f"long ago {n}", False) for n in range(5)),
+        ("it floats", False),
+        ("does it?", True),
+    ]
+    assert len(asked) == 1
+    assert {one.place.id for one in heard} == {place_id(general.id)}
 
 
-async def test_of_recent_lines_that_cannot_be_had_the_agents_are_told(server: DiscordServer) -> None:
+async def test_what_is_said_while_a_channel_is_off_is_not_heard_later(server: DiscordServer) -> None:
+    guild = server.guild("Home")
+    general = guild.text_channel("general")
+    ana = server.person("ana")
+    guild.add(ana)
+    modes = {general.id: Mode.OFF}
+    async with connected(server, modes=modes, earlier_lines=10) as running:
+        await ana.say(general, "between us")
+        await ana.say(general, "<@bot> hm")
+        await ana.dm("ready?")
+        await running.ear.wait(1)
+        modes[general.id] = Mode.MENTION
+        await ana.say(general, "the shed")
+        await ana.say(general, "<@bot> well?")
+        assert [one.text for one in await running.ear.wait(3)] == ["ready?", "the shed", "well?"]
+
+
+async def test_of_earlier_lines_that_cannot_be_had_the_agents_are_told(server: DiscordServer) -> None:
     guild = server.guild("Home")
     general = guild.text_channel("general")
     ana = server.person("ana")
     guild.add(ana)
     server.faults.fail("GET", "/channels/*/messages", 403, code=50001)
-    async with connected(server, background_lines=10) as running:
+    async with connected(server, earlier_lines=10) as running:
         await ana.say(general, "<@bot> hi")
         assert (await running.ear.next()).background == ("(what was said here before could not be read)",)
 

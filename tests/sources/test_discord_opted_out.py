@@ -5,7 +5,7 @@ from tests.sources.running import Ear, connected
 from tests.wire.discord.server import DiscordServer
 
 
-async def test_what_they_said_is_no_background_and_no_quotation(server: DiscordServer) -> None:
+async def test_what_they_said_is_not_overheard_and_not_quoted(server: DiscordServer) -> None:
     guild = server.guild("Home")
     general = guild.text_channel("general")
     ana, bo, cy = server.person("ana"), server.person("bo", global_name="Bo"), server.person("cy", global_name="Cy")
@@ -13,14 +13,17 @@ async def test_what_they_said_is_no_background_and_no_quotation(server: DiscordS
         guild.add(person)
     secret = await bo.say(general, "I bought a boat")
     said = await cy.say(general, "it floats")
-    async with connected(server, Ear(withheld={person_id(bo.id)}), background_lines=10) as running:
+    async with connected(server, Ear(withheld={person_id(bo.id)}), earlier_lines=10) as running:
         await ana.say(general, "<@bot> what did Bo buy?", reply_to=secret)
         await ana.say(general, "<@bot> does it?", reply_to=said)
-        first, second = await running.ear.wait(2)
-    assert first.background == ("Cy: it floats",)
-    assert first.quoted is None
-    assert second.quoted is not None
-    assert second.quoted.text == "it floats"
+        heard = await running.ear.wait(3)
+    assert [(one.text, one.answer) for one in heard] == [
+        ("it floats", False),
+        ("what did Bo buy?", True),
+        ("does it?", True),
+    ]
+    assert [one.quoted and one.quoted.text for one in heard] == [None, None, "it floats"]
+    assert "Bo" not in heard[1].blocks[0].profile
 
 
 async def test_they_are_heard_no_more_among_who_was_there_and_get_no_thread(server: DiscordServer) -> None:

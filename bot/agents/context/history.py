@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.agents.context.quotes import (
+    NOTHING,
     Quoted,
     display_name,
     estimate_tokens,
+    joined,
     line,
     passage,
     quotation,
@@ -20,7 +22,9 @@ from bot.agents.context.tool_results import past
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
 from memory.agents import Agent
 from memory.knowledge.summaries import Compaction
-from memory.queue import agent_messages, messages
+from memory.queue import agent_messages, messages, outbox
+from memory.queue.payloads import Quotation
+from memory.store.database import Rows
 from memory.store.ids import AgentId
 from memory.store.plurals import many
 
@@ -28,6 +32,7 @@ DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
 _TO_AGENTS = "an agent, to other agents"
 _FORGOTTEN = "(removed on request)"
+_BEGINNING = 60  # characters of our own words that an answer to them is told with
 _LANDMARK = 16  # of so many messages about one is where a conversation that is cut may begin
 
 
@@ -107,7 +112,9 @@ def _met(row: messages.Message) -> UserMessage | ToolMessage:
     overheard = row.role == "user" and row.batch is None
     said = row.text if row.role == "user" else ""
     answer = row.role == "assistant"
-    return UserMessage(heard(row), said, row.created_at, row.speaker, overheard=overheard, answer=answer)
+    return UserMessage(
+        heard(row, overheard=overheard), said, row.created_at, row.speaker, overheard=overheard, answer=answer
+    )
 
 
 def _said(row: messages.Message) -> str:
@@ -117,7 +124,7 @@ def _said(row: messages.Message) -> str:
 
 
 _PLATFORM = re.compile(
-    r"\s*\[(?:now in [^\n]*; your answer is heard by: [^\n]*"
+    r"\s*\[(?:now in [^\n]*; your answer is heard by: [^\n]*|the message below answers [^\n]*"
     r"|[^\n]* \([^\n]*\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n\]]*)\][ \t]*(?:\n|$)"
 )
 
@@ -129,18 +136,43 @@ def without_platform_lines(answer: str) -> str:
     return answer
 
 
-def heard(row: messages.Message) -> Quoted:
-    """What was said, under the line that says by whom."""
+def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:
+    """What was said, under the line that says by whom; `overheard` when it was not said to an agent."""
     if row.role == "system" and row.source != agent_messages.SOURCE:
         return say("[system] {text}", text=passage(row.text))
     who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS
-    return _headed(row.speaker, who, row.created_at, row.text, edited=row.edited_at is not None)
+    marks = ("edited" if row.edited_at is not None else "", "overheard" if overheard else "")
+    return _headed(row.speaker, who, row.created_at, row.text, marks)
 
 
 @functools.lru_cache(maxsize=1_000)
-def _headed(speaker: str, who: str | None, at: datetime, text: str, *, edited: bool) -> Quoted:
+def _headed(speaker: str, who: str | None, at: datetime, text: str, marks: tuple[str, ...]) -> Quoted:
     """The same words stand in every prompt of a conversation."""
-    shown, when = display_name(speaker) or "somebody", at.isoformat(" ", "minutes")[:16] + " UTC"
-    head = say("[{speaker} ({who}) · ", speaker=shown, who=who)
-    mark = say(" · edited" if edited else "")
-    return say("{head}{when}{edited}]\n{text}", head=head, when=when, edited=mark, text=passage(text))
+    shown = display_name(speaker) or "somebody"
+    head = say("[{speaker} ({who}) · {when}", speaker=shown, who=who, when=_when(at))
+    marked = joined([head, *(say(" · {mark}", mark=mark) for mark in marks if mark)], "")
+    return say("{head}]\n{text}", head=marked, text=passage(text))
+
+
+def _when(at: datetime) -> str:
+    return at.isoformat(" ", "minutes")[:16] + " UTC"
+
+
+def answered(rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]) -> Quoted:
+    """Which of the messages in view is the quoted one, so that it is not shown twice; empty where nothing says so."""
+    if quoted.by_us:
+        sent = outbox.said_by_us(rows, asked.source, quoted.external_id)
+        ours = [each for each in shown if each.role == "assistant" and each.text and sent and each.batch == sent.turn]
+        said = line(ours[-1].text, _BEGINNING) if ours else ""
+        return say('[the message below answers what you said: "{said}"]', said=said) if said else NOTHING
+    known = messages.by_external(rows, asked.source, quoted.external_id)
+    if known is None:
+        return NOTHING
+    theirs = [each for each in shown if each.text and each.person == known.person]
+    near = [each.id for each in theirs if _when(each.created_at) == _when(known.created_at)]
+    if known.id not in near:
+        return NOTHING
+    number = f", number {near.index(known.id) + 1} of {len(near)} then" if len(near) > 1 else ""
+    who = display_name(known.speaker) or "somebody"
+    when = _when(known.created_at) + number
+    return say("[the message below answers that of {who}, {when}]", who=who, when=when)

@@ -67,8 +67,10 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
     """So that a provider's cache of the prompt hits: the old conversation is only added to."""
     async with running(tmp_path) as service:
         for number in range(1, 6):
-            await service.heard(said(f"line {number}", number, speaker=ANN if number % 2 else BOB))
+            others = [said(f"between us {n}", n, speaker=BOB, answer=False) for n in (10 * number, 10 * number + 1)]
+            await service.heard(*others, said(f"line {number}", number, speaker=ANN if number % 2 else BOB))
         requests = service.model.requests
+    assert len(requests[-1].messages) == 19  # of 10 lines, 5 that are answered and 4 answers
     for before, after in itertools.pairwise(requests):
         assert after.system == before.system
         assert after.tools == before.tools
@@ -103,6 +105,51 @@ async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: P
         await service.settled()
     assert texts(model.requests[0]) == ["between us", "one"]
     assert texts(model.requests[1]) == ["between us", "one", "waits"]
+
+
+async def test_what_is_overheard_while_a_turn_runs_is_shown_from_the_next_on(tmp_path: Path) -> None:
+    held = Held(says("", call("search", query="word")))
+    model = ScriptedModel(held, says("x"), says("y"))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("one", 1))
+        await held.begun.wait()
+        service.hear(said("meanwhile", 2, speaker=BOB, answer=False))
+        await service.router._intake.emptied()
+        held.free.set()
+        await service.settled()
+        await service.heard(said("two", 3))
+        step, later = model.requests[1:]
+    assert texts(step) == ["one"]
+    assert texts(later) == ["one", "meanwhile", "two"]
+    assert [
+        message.text.split("]")[0].rpartition(" · ")[2] for message in later.messages if "meanwhile" in message.text
+    ] == ["overheard"]
+
+
+async def test_what_is_answered_is_quoted_only_where_it_is_not_in_view(tmp_path: Path) -> None:
+    async with running(
+        tmp_path, Setting(ScriptedModel(says("It is the moss."), otherwise=says("So it is.")))
+    ) as service:
+        await service.heard(
+            said("the shed", 1, speaker=BOB, answer=False), said("and the fence", 2, speaker=BOB, answer=False)
+        )
+        await service.heard(said("why?", 3))
+        mine = service.platform.posts[-1].external_id
+        for number, quoted in enumerate(
+            (
+                Quoted("2", "Bob", "and the fence"),
+                Quoted(mine, "Carina", "It is the moss.", by_us=True),
+                Quoted("x", "Bob", "elsewhere"),
+            ),
+            4,
+        ):
+            await service.heard(said("sure?", number, quoted=quoted))
+        shown = [newest(request) for request in service.model.requests[1:]]
+    assert [each.splitlines()[2] for each in shown] == [
+        "[the message below answers that of Bob, 2026-11-22 12:00 UTC, number 2 of 2 then]",
+        '[the message below answers what you said: "It is the moss."]',
+        '<quoted from="Bob" reason="the message below answers this">',
+    ]
 
 
 async def test_edited_words_are_shown_as_edited_and_deleted_ones_not_at_all(tmp_path: Path) -> None:
@@ -188,6 +235,15 @@ def _call_once(request: Request) -> Any:
     if isinstance(request.messages[-1], ToolMessage):
         return says("There.")
     return says("", call("search", f"s{len(request.messages)}", query="word", limit=1))
+
+
+async def test_what_was_overheard_leaves_the_view_when_the_budget_is_used_up(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(toml=SHORT)) as service:
+        lines = [said(f"{n} " + "word " * 60, n, speaker=BOB, answer=False) for n in range(1, 31)]
+        await service.heard(*lines, said("what of it?", 31))
+        shown = texts(service.model.requests[-1])
+    assert 3 < len(shown) < 15
+    assert [int(each.split()[0]) for each in shown[:-1]] == list(range(32 - len(shown), 31))
 
 
 @pytest.mark.parametrize(("toml", "rows"), [(SHORT, 240), ("", 30)])

@@ -321,7 +321,7 @@ def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:
     assert arrival.payload == Brought(
         (BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
         ("Bob: earlier",),
-        Quotation("Bob", "before", by_us=True),
+        Quotation("Bob", "before", True, "0"),
         (payloads.Attachment("a.txt", "text/plain", 5, "words"), payloads.Attachment("b.png", "image/png", 9)),
         ("https://files.example/b.png",),
         {PersonId("discord:bob"): "Bob"},

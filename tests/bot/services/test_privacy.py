@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -513,6 +514,32 @@ async def test_choices_are_durable_before_they_are_answered(tmp_path: Path) -> N
         assert other.withheld(ANN.id)
         assert not other.withheld(BOB.id)
         assert not other.withheld(None)
+
+
+async def test_what_they_said_while_paused_is_not_taken_from_a_history_later(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await told(service, "pause")
+        during = service.clock() + timedelta(minutes=1)
+        service.clock.forward(120)
+        await told(service, "resume")
+        again = Choices(service.constellations, service.clock, service.approvals.people.selves)
+        await again.load()
+        assert [again.withheld_at(each, during) for each in (ANN.id, BOB.id)] == [True, False]
+        assert not again.withheld_at(ANN.id, service.clock())
+        await service.heard(
+            said(WORD, 1, at=during, answer=False), said("tortoise", 2, speaker=BOB, at=during, answer=False)
+        )
+        await service.heard(said("well?", 3, at=service.clock()))
+        assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
+    assert bytes_with(tmp_path, WORD) == []
+
+
+async def test_who_opts_out_later_leaves_the_view_of_others(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said(WORD, 1, answer=False), said("tortoise", 2, speaker=BOB, answer=False))
+        await told(service, "optout")
+        await service.heard(said("well?", 3, speaker=BOB))
+        assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
 
 
 async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> None:

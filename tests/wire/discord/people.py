@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 @dataclass(eq=False)
@@ -62,11 +62,16 @@ class Snowflakes:
 
     def __init__(self) -> None:
         self._last = 0
+        self._away = timedelta()
 
     def __iter__(self) -> Iterator[int]:
         return self
 
+    def move(self, away: timedelta) -> None:
+        """Let what is made from here on be so far from now, as its id tells."""
+        self._away, self._last = away, 0
+
     def __next__(self) -> int:
-        milliseconds = int(datetime.now(UTC).timestamp() * 1000) - self._EPOCH
+        milliseconds = int((datetime.now(UTC) + self._away).timestamp() * 1000) - self._EPOCH
         self._last = max(self._last + 1, milliseconds << 22)
         return self._last
