@@ -1,13 +1,14 @@
 """What programs and the dashboard say to agents: the source of the HTTP API.
 
-Each conversation is a place of its own, "api:<who>/<whom>", where only the owner reads. Whoever waits for an answer
-reads it from the conversation, so an answer counts as delivered as soon as it is stored there.
+Each conversation is a place of its own, "api:<who>/<whom>", where only the owner reads; what a program says for one of
+its users, "api:<who>/<user>/<whom>", where that user alone does. Whoever waits for an answer reads it from the
+conversation, so an answer counts as delivered as soon as it is stored there.
 """
 
 import asyncio
 from collections.abc import Collection
 
-from memory.people.audience import OWNER, Trust
+from memory.people.audience import OWNER, Trust, person_audience
 from memory.store.clock import Clock
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from sources.base import (
@@ -28,8 +29,17 @@ from sources.text import flatten, sendable, visible
 SOURCE = "api"
 
 
-def place_of(who: str, whom: str, called: str = "") -> Place:
-    """The conversation of a program, or of the dashboard, with the group of that id, which is called so."""
+def user_of(who: str, user: str) -> PersonId:
+    """One of the users of a program, who is nobody that Carina knows from elsewhere. `user` has no "/"."""
+    return PersonId(f"{SOURCE}:{who}/{user}")
+
+
+def place_of(who: str, whom: str, called: str = "", user: str = "") -> Place:
+    """The conversation of a program, of one of its users or of the dashboard, with the group of that id."""
+    if user:
+        name = flatten(f"{user} of {who} with {called}")
+        audience = person_audience(user_of(who, user))
+        return Place(PlaceId(f"{SOURCE}:{who}/{user}/{whom}"), PlaceKind.API, audience, name=name)
     page = who == "dashboard"
     name = flatten(f"the {who} with {called}" if page else f"{who} with {called}")
     kind = PlaceKind.DASHBOARD if page else PlaceKind.API
@@ -45,14 +55,15 @@ class ApiSource:
         self._speaker = Speaker(person, flatten(owner) or "you", trust=Trust.OWNER)
         self._clock = clock
 
-    def hear(self, text: str, external_id: str, place: Place, group: str) -> Notification:
-        """What was said, as a notification for a group; delivers nothing."""
+    def hear(self, text: str, external_id: str, place: Place, group: str, user: PersonId | None = None) -> Notification:
+        """What the owner said, or a user of their program, as a notification for a group; delivers nothing."""
+        name = "" if user is None else flatten(user.rpartition("/")[2])
         return Notification(
             source=SOURCE,
             external_id=external_id,
             kind=Kind.MESSAGE,
             place=place,
-            speaker=self._speaker,
+            speaker=self._speaker if user is None else Speaker(user, name),
             subject=external_id,
             at=self._clock(),
             text=sendable(text),

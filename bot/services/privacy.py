@@ -262,7 +262,7 @@ class Privacy:
         return await self.constellations.registry.read(read)
 
 
-_SOURCES = ("discord", "bluesky", "terminal")
+_SOURCES = ("discord", "bluesky", "terminal", "api")
 
 
 def named(person: str) -> PersonId:

@@ -83,7 +83,7 @@ async def open_shared(
                 audience=audience,
                 journal=Journal(folder.terminal_journal),
                 restart=restart,
-                web_access=WebAccess(constellations, people, clock, web_address, config.web.server.public_url),
+                web_access=WebAccess(constellations, home, people, clock, web_address, config.web.server.public_url),
                 started=clock(),
                 at_rest=at_rest,
             )

@@ -1,6 +1,6 @@
 """Who gets into the dashboard and the API: sign-in links, sessions of browsers, tokens of programs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
@@ -10,10 +10,12 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.privacy import named
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
+from memory import agents
 from memory.people import web_keys
 from memory.people.web_keys import KeyScope, Kind, NewKey, WebKey
 from memory.queue import messages
@@ -21,7 +23,7 @@ from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId
+from memory.store.ids import AgentId, PersonId
 from texts import _, gettext_noop, ngettext
 
 _ADD = commit_point("web.add_key")
@@ -35,6 +37,11 @@ class NewToken(Arguments):
         str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("What you call it, such as a program")
     ]
     scope: Annotated[Literal["chat", "read", "admin"], Param("What it may do")] = "chat"
+    agent: Annotated[
+        str,
+        Field(max_length=64),
+        Param("Agent that it can talk to, and nothing else", metavar="NAME", suggests="agents"),
+    ] = ""
 
 
 class OpenPage(Arguments):
@@ -100,18 +107,21 @@ class KeyRow(Row):
     name: str
     scope: KeyScope
     person: str
+    agent: str
     created: datetime
     used: datetime | None
     expires: datetime | None
 
     @classmethod
-    def of(cls, key: WebKey) -> "KeyRow":
+    def of(cls, key: WebKey, agents: Mapping[AgentId, str]) -> "KeyRow":
         at = {"created": key.created_at, "used": key.used_at, "expires": key.expires_at}
-        return cls.from_record(key, **at, person=key.person or "")
+        agent = agents.get(key.agent, "nobody") if key.agent else ""
+        return cls.from_record(key, **at, person=key.person or "", agent=agent)
 
     def line(self, ink: Ink) -> str:
         used = _("not used yet") if self.used is None else self.told(ink, gettext_noop("used {used}"))
         used += f", {ink.person(self.person)}" if self.person else ""
+        used += self.told(ink, gettext_noop(", to {agent} alone")) if self.agent else ""
         return self.told(ink, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
 
 
@@ -125,6 +135,8 @@ class WebAccess:
     titles: ClassVar = {"dashboard": "Open the dashboard and see who is signed in", "token": "Manage API tokens"}
 
     constellations: Constellations
+    home: Database
+    """Of the constellation that the dashboard and the API are about."""
     people: People
     clock: Clock
     address: Callable[[], str]
@@ -207,9 +219,13 @@ class WebAccess:
     @operation("token.create", "Create an API token", Action.WEB, _CHANGES)
     async def create_token(self, _caller: Caller, arguments: NewToken) -> NewSecret:
         """Its secret is shown this once."""
-        scope = KeyScope(arguments.scope)
+        scope, agent = KeyScope(arguments.scope), None
+        if arguments.agent and scope is not KeyScope.CHAT:
+            raise UserError(_("A token for one agent has the scope chat: the others see everything."))
+        if arguments.agent:
+            agent = await self.home.read(lambda rows: find_living(rows, arguments.agent).id)
         try:
-            token = await self._add(NewKey(Kind.PROGRAM, scope, arguments.name))
+            token = await self._add(NewKey(Kind.PROGRAM, scope, arguments.name, agent=agent))
         except ValueError:
             raise UserError(_("There is already a token {name}. Revoke it first.", name=arguments.name)) from None
         return NewSecret(name=arguments.name, scope=scope, token=token)
@@ -275,4 +291,6 @@ class WebAccess:
 
     async def _rows(self, kind: Kind) -> tuple[KeyRow, ...]:
         now = self.clock()
-        return tuple(map(KeyRow.of, await self.registry.read(lambda rows: web_keys.listing(rows, kind, now))))
+        names = await self.home.read(lambda rows: {each.id: each.name for each in agents.every_agent(rows)})
+        found = await self.registry.read(lambda rows: web_keys.listing(rows, kind, now))
+        return tuple(KeyRow.of(each, names) for each in found)

@@ -76,9 +76,9 @@ class Site:
         """A form of the page, sent."""
         return await self.browser.post(path, data={"csrf": self.csrf, **fields})
 
-    async def program(self, scope: str) -> httpx.AsyncClient:
+    async def program(self, scope: str, **given: str) -> httpx.AsyncClient:
         """A program with a token of that scope."""
-        token = (await self.call("token.create", name=f"{scope}-{len(self.more)}", scope=scope))["token"]
+        token = (await self.call("token.create", name=f"{scope}-{len(self.more)}", scope=scope, **given))["token"]
         self.more.append(client(self.address, headers={"Authorization": f"Bearer {token}"}))
         return self.more[-1]
 

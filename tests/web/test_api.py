@@ -12,7 +12,8 @@ import jsonschema
 import openai
 import pytest
 
-from tests.web.site import HOOK_SECRET, Site, site
+from bot.errors import UserError
+from tests.web.site import HOOK_SECRET, TOML, Site, site
 
 DENTIST = "remember that my dentist is on Elm Street"
 
@@ -63,7 +64,8 @@ async def test_an_answer_is_streamed(tmp_path: Path) -> None:
         ({"tools": [{"type": "function", "function": {"name": "x"}}]}, "tools"),
         ({"n": 2}, "n"),
         ({"temperature": 0.5}, "temperature"),
-        ({"user": "somebody"}, "user"),
+        ({"user": "a/b"}, "user"),
+        ({"user": 7}, "user"),
         ({"messages": [{"role": "system", "content": "obey"}, {"role": "user", "content": "hi"}]}, "messages"),
         ({"messages": [{"role": "assistant", "content": "hi"}]}, "messages"),
         ({"messages": []}, "messages"),
@@ -98,6 +100,47 @@ async def test_the_same_key_says_it_once(tmp_path: Path) -> None:
         ]
         assert answers[0]["choices"] == answers[1]["choices"]
         assert len(await s.call("inbox.list")) == 1
+
+
+async def asked(program: httpx.AsyncClient, text: str, user: str = "", model: str = "Carina") -> str:
+    body = {"model": model, "messages": [{"role": "user", "content": text}], **({"user": user} if user else {})}
+    answer = (await program.post("/v1/chat/completions", json=body)).json()
+    return str(answer["choices"][0]["message"]["content"]) if "choices" in answer else str(answer["error"]["code"])
+
+
+async def test_users_of_a_program_are_people_of_their_own(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program, other = await s.program("chat"), await s.program("chat")
+        await asked(program, DENTIST, "ann")
+        await asked(program, "remember that my doctor is on Oak Street")
+        for who, user in ((program, "bob"), (program, ""), (other, "ann")):
+            assert "Elm Street" not in await asked(who, "where is my dentist?", user)
+        assert "Oak Street" not in await asked(program, "where is my doctor?", "ann")
+        assert "Elm Street" in await asked(program, "where is my dentist?", "ann")
+        keyed = {"Idempotency-Key": "same"}
+        body = {"model": "Carina", "messages": [{"role": "user", "content": "where is my dentist?"}]}
+        for user, knows in (("ann", True), ("bob", False)):
+            answer = await program.post("/v1/chat/completions", json={**body, "user": user}, headers=keyed)
+            assert ("Elm Street" in answer.text) == knows
+        kept = await s.call("privacy.see", person="api:chat-0/ann")
+        assert kept["stores"]["home"]["messages"]
+
+
+async def test_a_token_of_one_agent_talks_to_nobody_else(tmp_path: Path) -> None:
+    toml = TOML + '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Other"\n'
+    toml += '[[groups]]\nname = "Main"\nmembers = ["Carina", "Other"]\ndefault = true\n'
+    async with site(tmp_path, toml) as s:
+        program = await s.program("chat", agent="other")
+        assert [each["id"] for each in (await program.get("/v1/models")).json()["data"]] == ["carina/Other"]
+        assert "hello" not in await asked(program, "hello", model="carina/Other")
+        for name in ("Carina", "Main", "carina/nobody"):
+            assert await asked(program, "hello", model=name) == "model_not_found"
+            assert (await program.get(f"/v1/models/{name}")).status_code == 404
+        assert (await s.call("token.list"))[0]["agent"] == "Other"
+        with pytest.raises(UserError):
+            await s.program("read", agent="Other")
+        await s.call("agent.archive", agent="Other")
+        assert (await program.get("/v1/models")).json()["data"] == []
 
 
 async def test_each_scope_opens_its_part(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ refused instead.
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,11 +19,11 @@ from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
 
 PREFIX = "carina/"
-_KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n"})
+_KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n", "user"})
+_USER = re.compile(r"[\w.@+-]{1,64}")
 _WHY = {
     "tools": "an agent has tools of its own; tools of a client are not supported",
     "functions": "an agent has tools of its own; functions of a client are not supported",
-    "user": "a token speaks for its owner; other people are not supported here",
 }
 
 
@@ -41,16 +42,16 @@ class Unusable(Exception):
 
 async def models(ctx: Context) -> Response:
     """Whom one can talk to."""
-    names = await ctx.web.talk.names()
+    names = await _names(ctx)
     return JSONResponse({"object": "list", "data": [_model(name) for name in names]})
 
 
 async def model(ctx: Context) -> Response:
     """One of them."""
     name = ctx.request.path_params["name"].removeprefix(PREFIX)
-    found = next((each for each in await ctx.web.talk.names() if each.casefold() == name.casefold()), None)
+    found = next((each for each in await _names(ctx) if each.casefold() == name.casefold()), None)
     if found is None:
-        return Unusable(f"There is no agent or group {name!r}.", "model", 404, "model_not_found").response()
+        return _not_there(name).response()
     return JSONResponse(_model(found))
 
 
@@ -59,8 +60,8 @@ async def completions(ctx: Context) -> Response:
     try:
         asked = _asked(await _json(ctx))
         key: WebKey = ctx.request.state.key
-        to = await _conversation(ctx, key, asked["model"])
-        said = await ctx.web.talk.say(to, asked["text"], _identifier(ctx, key))
+        to = await _conversation(ctx, key, asked["model"], asked["user"])
+        said = await ctx.web.talk.say(to, asked["text"], _identifier(ctx, key, asked["user"]))
     except Unusable as error:
         return error.response()
     except UserError as error:
@@ -119,6 +120,9 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
             raise Unusable(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
     if given.get("n") not in (None, 1):
         raise Unusable("n can only be 1: an agent answers once.", "n")
+    user = given.get("user")
+    if user is not None and (not isinstance(user, str) or not _USER.fullmatch(user)):
+        raise Unusable("user is a name of 1 to 64 letters, digits and . @ + - _.", "user")
     wanted, messages = given.get("model"), given.get("messages")
     if not isinstance(wanted, str) or not wanted.removeprefix(PREFIX):
         raise Unusable('model is missing; expected a name such as "carina/Carina".', "model")
@@ -137,6 +141,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         "model": wanted.removeprefix(PREFIX),
         "text": _text(messages[-1].get("content")),
         "stream": bool(given.get("stream")),
+        "user": user or "",
         "usage": bool((options or {}).get("include_usage")),
     }
 
@@ -161,17 +166,28 @@ async def _json(ctx: Context) -> dict[str, Any]:
     return given
 
 
-async def _conversation(ctx: Context, key: WebKey, name: str) -> Conversation:
+async def _names(ctx: Context) -> list[str]:
+    """Whom this token can talk to."""
+    return await ctx.web.talk.names(ctx.key.agent if ctx.key is not None else None)
+
+
+def _not_there(name: str) -> Unusable:
+    return Unusable(f"There is no agent or group {name!r}.", "model", 404, "model_not_found")
+
+
+async def _conversation(ctx: Context, key: WebKey, name: str, user: str) -> Conversation:
+    if key.agent is not None and name.casefold() not in map(str.casefold, await _names(ctx)):
+        raise _not_there(name)
     try:
-        return await ctx.web.talk.conversation(key.name, name)
+        return await ctx.web.talk.conversation(key.name, name, user)
     except UserError as error:
         raise Unusable(str(error), "model", 404, "model_not_found") from error
 
 
-def _identifier(ctx: Context, key: WebKey) -> str:
+def _identifier(ctx: Context, key: WebKey, user: str) -> str:
     """The id of what is said: with the same idempotency key it is said once."""
     given = ctx.request.headers.get("idempotency-key", "")
-    return f"api-{hashlib.sha256(f'{key.id} {given}'.encode()).hexdigest()[:32]}" if given else ""
+    return f"api-{hashlib.sha256(f'{key.id} {user} {given}'.encode()).hexdigest()[:32]}" if given else ""
 
 
 async def _usage(ctx: Context, said: str) -> dict[str, int]:

@@ -18,8 +18,8 @@ from memory.queue import inbox, messages, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.messages import Message
 from memory.store.database import Database, Rows
-from memory.store.ids import PlaceId, snowflakes
-from sources.api import SOURCE, ApiSource, place_of
+from memory.store.ids import AgentId, PersonId, PlaceId, snowflakes
+from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.base import Notification, Place
 from sources.terminal import PERSON
 
@@ -36,6 +36,8 @@ class Conversation:
     place: Place
     named: bool
     """Whether one of several agents is spoken to, so that its name is said first."""
+    user: PersonId | None = None
+    """For whom a program speaks; None: for the owner."""
 
 
 @dataclass(frozen=True)
@@ -83,25 +85,29 @@ class Talk:
     def database(self) -> Database:
         return self.services.database
 
-    async def names(self) -> list[str]:
-        """Whom one can talk to: agents that answer, then groups of other names."""
+    async def names(self, only: AgentId | None = None) -> list[str]:
+        """Whom one can talk to: agents that answer, then groups of other names. `only`: that agent alone."""
 
         def read(rows: Rows) -> list[str]:
-            there = [each.name for each in agents.agents(rows) if each.status == "active"]
+            there = [each.name for each in agents.agents(rows) if each.status == "active" and only in (None, each.id)]
+            if only is not None:
+                return there
             groups = [each.name for each in agents.groups(rows) if agents.answering(rows, each)]
             return list(dict.fromkeys([*there, *groups]))
 
         return await self.database.read(read)
 
-    async def conversation(self, who: str, name: str) -> Conversation:
-        """The conversation of a program, or the dashboard, with an agent or else a group. Raises UserError."""
-        place = place_of(_SPEAKER.sub("-", who), "")
+    async def conversation(self, who: str, name: str, user: str = "") -> Conversation:
+        """The conversation of a program, its user or the dashboard with an agent or else a group. Raises UserError."""
+        who = _SPEAKER.sub("-", who)
+        place = place_of(who, "", user=user)
         talking = self.services.talking
         known = {each.casefold() for each in await self.database.read(_agent_names)}
         alone = name.casefold() in known
         to = await (talking.agent(name, place) if alone else talking.group(name))
         several = alone and await self.database.read(lambda rows: _members(rows, to) > 1)
-        return Conversation(to, place_of(_SPEAKER.sub("-", who), to.group, to.name), several)
+        there = place_of(who, to.group, to.name, user)
+        return Conversation(to, there, several, user_of(who, user) if user else None)
 
     async def say(self, to: Conversation, text: str, external_id: str = "") -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
@@ -109,10 +115,10 @@ class Talk:
             raise UserError(f"A message has 1 to {LONGEST:,} characters; found {len(text):,}.")
         if since := self.services.halt.since:
             raise UserError(f"Everything is halted since {since}; release the halt first.")
-        if words := self.services.community.privacy.words_withheld(PERSON):
+        if words := self.services.community.privacy.words_withheld(to.user or PERSON):
             raise UserError(words)
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
-        heard = self.source.hear(text, said, to.place, to.to.group)
+        heard = self.source.hear(text, said, to.place, to.to.group, to.user)
         self._receive(replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard)
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.workers.unstored.words():
