@@ -22,21 +22,23 @@ _WRITE = commit_point("demo.write")
 
 async def show() -> None:
     """Make it, say where it can be seen, and serve it until somebody ends this."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # before there is a folder that would be left behind
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="carina-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "carina.toml").write_text(CONFIGURATION, "utf-8")
         config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none"}, folder)
         async with build(config, fronts=False) as app:
             await app.services.database.write(_WRITE, lambda tx: write_demo(tx, utc_now()))
-            stop = asyncio.Event()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
 
             async def until_stopped() -> None:
                 listening = app.web.parts.listening
                 while not listening.address and not stop.is_set():
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(stop.wait(), 0.05)
+                if stop.is_set():
+                    return
                 call = app.services.registry.call
                 for operation, given in demo_agenda():
                     await call(operation, owner_at_terminal(), given)
