@@ -7,6 +7,7 @@ credentials, no proxy of the environment; every step has a time limit, every ans
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import Any
@@ -22,6 +23,7 @@ _CONNECT_SECONDS = 8.0
 _MOST_BYTES = 1_500_000
 _MOST_REDIRECTS = 5
 _MOST_URL = 2_000
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _AGENT = "Carina (self-hosted chat bot)"
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # RFC 4291: what is given out of IPv6
@@ -152,6 +154,8 @@ def checked_url(url: str) -> SplitResult:
         raise WebRefused(f"{url[:200]!r} is not a URL: {error}.") from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise WebRefused(f"{url[:200]!r} is not a URL of the web, such as https://example.org/page.")
+    if not _is_host(parts.hostname):
+        raise WebRefused(_not_a_host(parts.hostname))
     if parts.username or parts.password:
         raise WebRefused("A URL with a user name or a password is not read.")
     return parts
@@ -189,11 +193,23 @@ async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: s
         ), None
 
 
+def _is_host(host: str) -> bool:
+    """Whether it is an IPv6 address, or has the form of a name or of an IPv4 address (RFC 1123, and underscores)."""
+    try:
+        return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return all(map(_LABEL.fullmatch, _ascii(host).removesuffix(".").split(".")))
+
+
 def _ascii(host: str) -> str:
     try:
         return host if host.isascii() else host.encode("idna").decode("ascii")
     except UnicodeError as error:
-        raise WebRefused(f"{host[:100]!r} is not a name of the web.") from error
+        raise WebRefused(_not_a_host(host)) from error
+
+
+def _not_a_host(host: str) -> str:
+    return f"{host[:100]!r} is not a host name. Check the address for spaces and typing errors."
 
 
 def _host(url: str) -> str:

@@ -125,6 +125,14 @@ async def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
     await refused(url, "is not a URL")
 
 
+@pytest.mark.parametrize(
+    "host", ["exa mple.org", "a,b.org", "example..org", "a%20b.org", "-a.org", ".org", "a" * 64, "ü ü.org"]
+)
+async def test_what_is_no_host_is_refused_with_what_to_do(host: str) -> None:
+    with pytest.raises(WebRefused, match="Check the address"):
+        await Reader().require_public(f"https://{host}/feed.xml")
+
+
 async def test_a_password_in_an_address_is_refused() -> None:
     await refused("http://ann:secret@example.org/", "user name or a password")
 
