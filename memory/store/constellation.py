@@ -291,7 +291,7 @@ class Constellations:
         async with AsyncExitStack() as stack:
             database = await stack.enter_async_context(Database.open(path))
             if await database.read(late_indexes.waiting):  # the service died before it came to that
-                await database.write(_INDEX, late_indexes.index_waiting)
+                await database.write(_INDEX, lambda tx: tx.later(late_indexes.index_waiting))
             return _Open(database, stack.pop_all())
 
     async def _close_idle(self) -> None:

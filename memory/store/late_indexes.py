@@ -7,7 +7,6 @@ edited several times in a row.
 from memory.store.database import Rows, Tx
 from memory.store.fulltext import index_text
 from memory.store.logs import Log
-from memory.store.sqlite import driver
 
 _log = Log(__name__)
 
@@ -26,8 +25,8 @@ def index_waiting(tx: Tx) -> None:
     """Index all that waits; nothing when nothing does. What keeps it from that is logged: nobody awaits its error."""
     try:
         _index_waiting(tx)
-    except driver.DatabaseError as error:
-        _log.warning("words_not_indexed", reason=str(error), hint="search does not find what was written since")
+    except Exception:
+        _log.exception("words_not_indexed", hint="search does not find what was written since; tried again later")
         raise
 
 

@@ -141,7 +141,30 @@ async def test_what_a_death_left_is_indexed_at_the_start(tmp_path: Path) -> None
         add("the walrus")(tx)
         tell("saw a narwhal")(tx)
     async with Constellations.open(tmp_path, lambda: NOW) as constellations, constellations.use(home.id) as store:
-        assert await store.read(hits("walrus")) == await store.read(hits("narwhal", "activity")) == 1
+        assert await store.read(hits("walrus"), indexed=True) == 1
+        assert await store.read(hits("narwhal", "activity")) == 1
+
+
+async def test_what_cannot_be_indexed_at_the_start_keeps_no_constellation_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        home = await constellations.ensure("home", ANN)
+    with elsewhere(home.path) as tx:
+        seed(tx)
+        add("the walrus")(tx)
+    with structlog.testing.capture_logs() as logged, monkeypatch.context() as broken:
+        broken.setattr(late_indexes, "block_words", broken_words)
+        async with Constellations.open(tmp_path, lambda: NOW) as constellations, constellations.use(home.id) as store:
+            assert await store.read(hits("walrus"), indexed=True) == 0
+            broken.undo()
+            assert await store.read(hits("walrus"), indexed=True) == 1
+    told = {(line["event"], line["log_level"], line.get("exc_info")) for line in logged}
+    assert told == {("words_not_indexed", "error", True)}
+
+
+def broken_words(*_: str) -> str:
+    raise ZeroDivisionError
 
 
 async def test_many_edits_are_indexed_once(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,8 +203,7 @@ async def test_an_index_that_is_broken_is_told_of_and_edits_go_on(store: Databas
     with structlog.testing.capture_logs() as logged:
         await store.write(POINT, add("the walrus"))
         await store.read(late_indexes.waiting, indexed=True)
-    told = [(line["event"], line["reason"]) for line in logged]
-    assert told[:1] == [("words_not_indexed", "no such table: main.block_fts")]
+    assert [(line["event"], line["log_level"]) for line in logged][:1] == [("words_not_indexed", "error")]
 
 
 class Panic(BaseException):
