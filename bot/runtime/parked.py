@@ -41,11 +41,13 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
     text = _(
         "Nobody answers in {place}: every agent of the group {group_name} is archived or "
         "hibernated. `carina agent restore NAME` or `carina agent wake NAME` brings one back, and what was "
-        "said in the last {count} days is answered then; `/admin route` lets another group answer.",
+        "said in the last {count} days is answered then.",
         place=row.place,
         group_name=group.name,
         count=inbox.KEPT.days,
     )
+    if row.source == "discord":
+        text = f"{text} {_('`/admin route` there lets another group answer.')}"
     if row.audience == OWNER:  # the owner asks, and is told there
         notices = Notices(row.place, row.source)
     here = row.place == notices.place

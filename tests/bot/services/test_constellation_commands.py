@@ -300,6 +300,7 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
     reached_elsewhere = {"DISCORD_TOKEN": "no-such-token", "DISCORD_OWNER_ID": "12345678901234567"}
     silent = carina(tmp_path, "chat", "--once", "where is my dentist?", **reached_elsewhere)
     assert "every agent of the group Main is archived or hibernated" in silent.stdout, "who asks is told"
+    assert "route" not in silent.stdout, "which is a command of Discord's"
     assert carina(tmp_path, "agent", "restore", "carina").returncode == 0
     assert "Elm Street" in carina(tmp_path, "chat", "--once", "where is my dentist?").stdout
 
