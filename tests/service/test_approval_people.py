@@ -111,7 +111,8 @@ async def test_two_admins_in_the_same_moment_one_decides_and_the_other_is_told_w
     await finished(t, card, channel)
     assert decided(who, "Allowed once").search(card.text)
     assert times_kept(t, content) == 1
-    assert record_of(t, request_of(t, content)) == ["asked", "answered", "refused", "used"]
+    asked, answered, *later = record_of(t, request_of(t, content))
+    assert (asked, answered, sorted(later)) == ("asked", "answered", ["refused", "used"]), "it is used at once"
 
 
 async def test_a_yes_and_a_no_in_the_same_moment_the_first_one_counts(home: Administered) -> None:
