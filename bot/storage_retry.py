@@ -10,6 +10,7 @@ import structlog
 
 from memory.store.clock import Clock, utc_now
 from memory.store.errors import DatabaseRefused
+from texts import _, ngettext, reason_of
 
 T = TypeVar("T")
 
@@ -40,8 +41,19 @@ class Unstored:
             return ""
         first = min(self._refused.values(), key=lambda refusal: refusal.since)
         arrivals = sum(refusal.arrivals for refusal in self._refused.values())
-        kept = f"{arrivals} not stored of what arrived, which only this process has" if arrivals else "turns wait"
-        return f"takes no writes since {first.since:%Y-%m-%d %H:%M} UTC ({first.reason}): {kept}; it is tried again"
+        kept = _("Answers wait until it does.")
+        if arrivals:
+            kept = ngettext(
+                "{count} new message is only in memory, and a restart would lose it.",
+                "{count} new messages are only in memory, and a restart would lose them.",
+                arrivals,
+            )
+        return _(
+            "The database has not accepted writes since {at} ({reason}). {kept}",
+            at=first.since,
+            reason=first.reason,
+            kept=kept,
+        )
 
     async def take_in(self, waiting: Callable[[], int], work: Callable[[], Awaitable[T]]) -> T:
         """Store what arrived; while the database refuses, keep it and do it again. Other errors pass on.
@@ -62,7 +74,7 @@ class Unstored:
     def note(self, what: str, error: DatabaseRefused, arrivals: int = 0) -> None:
         """This was refused; `arrivals` of what is heard wait for it."""
         since = self._refused[what].since if what in self._refused else self._clock()
-        self._refused[what] = _Refusal(since, str(error), arrivals)
+        self._refused[what] = _Refusal(since, reason_of(error), arrivals)
 
     def over(self, what: str) -> None:
         """This waits no more."""

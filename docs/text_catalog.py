@@ -20,13 +20,48 @@ from bot.interfaces.cli import generate
 from bot.interfaces.cli.local import LOCAL
 from bot.services import services
 from bot.services.registry import Operation, operations_of
-from texts import FOLDER, LANGUAGES
+from bot.services.results import Row
+from texts import DOMAIN, FOLDER, LANGUAGES
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = FOLDER / "carina.pot"
 PACKAGES = ("bot", "sources", "scheduler", "memory", "texts")
-_KEYWORDS = {"_": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_noop": 2}
+_KEYWORDS = {"_": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2, "ngettext_noop": 2}
 """How many messages each function takes first."""
+CLICK = (
+    "Aborted!",
+    "Choose from:\n\t{choices}",
+    "Commands",
+    "Do you want to continue?",
+    "Error: invalid input",
+    "Error: {message}",
+    "Invalid value for {param_hint}: {message}",
+    "Invalid value: {message}",
+    "Missing argument",
+    "Missing command.",
+    "Missing option",
+    "Missing parameter",
+    "No such command {name!r}.",
+    "No such option {name!r}.",
+    "Option {name!r} does not take a value.",
+    "Options",
+    "Positional arguments",
+    "Show this message and exit.",
+    "Try '{command} {option}' for help.",
+    "Usage:",
+    "{name} {filename!r} does not exist.",
+    "{name} {filename!r} is a directory.",
+    "{name} {filename!r} is a file.",
+    "{name} {filename!r} is not readable.",
+    "{value!r} is not a valid {number_type}.",
+    "{value} is not in the range {range}.",
+    ("Did you mean {possibility}?", "(Did you mean one of: {possibilities}?)"),
+    ("Got unexpected extra argument ({args})", "Got unexpected extra arguments ({args})"),
+    ("Option {name!r} requires an argument.", "Option {name!r} requires {nargs} arguments."),
+    ("{value!r} is not {choice}.", "{value!r} is not one of {choices}."),
+    ("Takes {nargs} values but 1 was given.", "Takes {nargs} values but {len} were given."),
+)
+"""What people read that Click says; it looks into our catalog (`texts.speak_click`)."""
 _DATE = datetime(2026, 1, 1, tzinfo=UTC)  # a file changes only where a message does
 
 
@@ -39,7 +74,7 @@ def main() -> None:
         translated.update(found, no_fuzzy_matching=True)
         translated.obsolete.clear()
         (FOLDER / f"{code}.po").write_bytes(_written(translated))
-        (FOLDER / f"{code}.mo").write_bytes(compiled(code))
+        compiled_file(code).write_bytes(compiled(code))
 
 
 def template() -> Catalog:
@@ -47,6 +82,8 @@ def template() -> Catalog:
     catalog = _empty(None)
     for name, message, note in _declared():
         catalog.add(message, locations=[(name, 0)], auto_comments=[note] if note else [])
+    for said in CLICK:
+        catalog.add(said, auto_comments=["Click"])
     for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         for message in messages(path.read_text("utf-8")):
             catalog.add(message, locations=[(path.relative_to(ROOT).as_posix(), 0)])
@@ -73,6 +110,11 @@ def translations(code: str) -> Catalog:
         catalog = read_po(file, locale=code)
     catalog.creation_date = catalog.revision_date = _DATE
     return catalog
+
+
+def compiled_file(code: str) -> Path:
+    """Where the program, and Click, look for a catalog."""
+    return FOLDER / code / "LC_MESSAGES" / f"{DOMAIN}.mo"
 
 
 def compiled(code: str) -> bytes:
@@ -102,10 +144,18 @@ def _declared() -> Iterator[tuple[str, str, str]]:
         yield "bot/services/__init__.py", title, f"The commands {name.replace('.', ' ')} …"
     for name, told in manifest["by_hand"].items():
         yield "bot/interfaces/cli/long_running.py", told["help"], f"carina {name}"
+    for heading in sorted({name.replace("_", " ") for row in _subclasses(Row) for name in row.model_fields}):
+        yield "bot/services/tables.py", heading, "Heading of a table"
     for classes in (LOCAL, services()):
         for declared in operations_of(classes).values():
             if declared.offered:
                 yield from _of(declared)
+
+
+def _subclasses(of: type[Row]) -> Iterator[type[Row]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def _of(declared: Operation) -> Iterator[tuple[str, str, str]]:

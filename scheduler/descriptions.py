@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from scheduler.cron import read_crontab
 from scheduler.zones import zone_of
 from texts import language
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
 _SAID = {"FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYMONTH", "COUNT", "UNTIL", "WKST", "BYHOUR", "BYMINUTE"}
+_MOST_TIMES = 6  # of a day that are listed one by one
 _SOON = timedelta(hours=1)
 _NEAR = timedelta(days=300)  # from then on the year is said
 
@@ -70,6 +72,41 @@ def rule_words(rule: str, code: str = "") -> str:
         until = parts["UNTIL"]
         said += words["until"].format(date=f"{until[:4]}-{until[4:6]}-{until[6:8]}")
     return said
+
+
+def crontab_words(line: str) -> str:
+    """A crontab line for a person: "every day at 03:00", "every 30 minutes". Where there are no words, the line."""
+    tab, words = read_crontab(line, "UTC"), _words(language())
+    parts = {"FREQ": "DAILY"}
+    if len(tab.weekdays) < 7:
+        days = ",".join(_DAYS[day - 1] for day in sorted(tab.weekdays, key=lambda day: day or 7))
+        parts = {"FREQ": "WEEKLY", "BYDAY": days}
+    if len(tab.days) < 31:
+        parts = {"FREQ": "MONTHLY", "BYMONTHDAY": ",".join(map(str, sorted(tab.days)))}
+    if len(tab.months) < 12:
+        parts["BYMONTH"] = ",".join(map(str, sorted(tab.months)))
+    if tab.either or (len(tab.weekdays) < 7 and "BYMONTHDAY" in parts):
+        return line
+    if len(tab.hours) == 24:
+        return _within_days(tab.minutes, parts, words) or line
+    times = [f"{hour:02}:{minute:02}" for hour in tab.hours for minute in tab.minutes]
+    often = rule_words(";".join(f"{name}={value}" for name, value in parts.items()))
+    return line if len(times) > _MOST_TIMES else str(words["at_times"].format(often=often, times=_listed(times, words)))
+
+
+def _within_days(minutes: tuple[int, ...], parts: Mapping[str, str], words: Mapping[str, Any]) -> str:
+    """For what happens in every hour; nothing where there are no words for it."""
+    step = 60 // len(minutes)
+    if (
+        parts != {"FREQ": "DAILY"}
+        or minutes[0] + 60 - minutes[-1] != step
+        or minutes != tuple(range(minutes[0], 60, step))
+    ):
+        return ""
+    if len(minutes) > 1:
+        return rule_words(f"FREQ=MINUTELY;INTERVAL={step}")
+    often = rule_words("FREQ=HOURLY")
+    return str(words["at_minute"].format(often=often, n=minutes[0])) if minutes[0] else often
 
 
 def _often(parts: Mapping[str, str], days: list[str], words: Mapping[str, Any]) -> str:

@@ -13,13 +13,14 @@ from typing import TypeAlias, assert_never
 from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
 from scheduler.cron import Crontab, read_crontab
-from scheduler.descriptions import rule_words
+from scheduler.descriptions import crontab_words, rule_words
 from scheduler.recurrence import Rule, check_rule
 from scheduler.zones import instant, zone_of
-from texts import _
+from texts import _, ngettext
 
 SHORTEST = timedelta(seconds=1)
 _MOST_COUNTED = 1_000  # due times that were missed and are counted one by one
+_UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
 _GAP = timedelta(hours=3)  # more than any clock is ever moved by
 _PARTS = "FREQ INTERVAL COUNT UNTIL BYDAY BYMONTHDAY BYMONTH BYHOUR BYMINUTE BYSETPOS BYYEARDAY BYWEEKNO WKST"
 
@@ -149,27 +150,39 @@ def rule_of(text: str) -> str:
     return trigger.rule if isinstance(trigger, Recurring) else ""
 
 
+def rule_text(trigger: Trigger) -> str:
+    """For a program: its rule as it was given."""
+    match trigger:
+        case At(when):
+            return to_text(when)
+        case Every(interval):
+            return f"every {interval.total_seconds():g} s"
+        case Cron(rule, zone) | Recurring(rule, _, zone):
+            return f"{rule} ({zone})"
+        case _:
+            assert_never(trigger)
+
+
 def words(trigger: Trigger) -> str:
     """For a person."""
     match trigger:
         case At(when):
-            return f"once, {when:%Y-%m-%d %H:%M} UTC"
+            return _("once, {at}", at=when)
         case Every(interval):
-            return f"every {_interval(interval)}"
+            return _every(int(interval.total_seconds()))
         case Cron(line, zone):
-            return f"{line} ({zone})"
+            return f"{crontab_words(line)} ({zone})"
         case Recurring(rule, _start, zone):
             return f"{rule_words(rule)} ({zone})"
         case _:
             assert_never(trigger)
 
 
-def _interval(interval: timedelta) -> str:
-    seconds = interval.total_seconds()
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size and seconds % size == 0:
-            return f"{seconds / size:g} {unit}"
-    return f"{seconds:g} s"
+def _every(seconds: int) -> str:
+    if seconds % 60:
+        return ngettext("every second", "every {count} seconds", seconds)
+    unit, size = next(each for each in _UNITS if seconds % each[1] == 0)
+    return rule_words(f"FREQ={unit};INTERVAL={seconds // size}")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 import regex
 
 from memory.store.patterns import Pattern, UnicodePattern
+from texts import Times, moment_text
 
 MAX_NAME = 64
 MAX_LINE = 300
@@ -51,6 +53,16 @@ _SPOKEN_OF = Pattern(
 )
 """What stands before a name that is part of the sentence."""
 _CLUSTER = UnicodePattern(r"\X")
+
+
+def times_of(source: str) -> Times:
+    """How moments are written to readers of a source; Discord shows its own mark on each reader's clocks."""
+    return _discord_time if source == "discord" else moment_text
+
+
+def _discord_time(moment: datetime) -> str:
+    stamp = int(moment.timestamp())
+    return f"<t:{stamp}:f> (<t:{stamp}:R>)"
 
 
 def units(text: str) -> int:

@@ -1,17 +1,19 @@
 """The fixed texts that people read: English in the code, German and Japanese in catalogs.
 
-`_` and `ngettext` translate when they are called, into the language of whoever is being answered. The catalogs
-(`de.po`, `ja.po`) are collected and compiled by `make generate`; docs/translations.md tells how.
+`_` and `ngettext` translate when they are called, into the language of whoever is being answered, and write a moment
+among the values as that reader reads times. The catalogs (`de.po`, `ja.po`) are collected and compiled by
+`make generate`; docs/translations.md tells how.
 """
 
 import functools
+import gettext
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from gettext import GNUTranslations, NullTranslations
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -20,7 +22,17 @@ FOLDER = Path(__file__).parent
 LANGUAGES = ("de", "ja")
 """Those with a catalog, beside English."""
 
+DOMAIN = "carina"
+Times: TypeAlias = Callable[[datetime], str]
+
+
+def in_utc(moment: datetime) -> str:
+    """A moment for logs, and for readers whose clocks are not known."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
 _language: ContextVar[str] = ContextVar("language", default="en")
+_times: ContextVar[Times] = ContextVar("times", default=in_utc)
 
 
 def language_of(locale: str) -> str:
@@ -37,6 +49,32 @@ def language() -> str:
 def speak(locale: str) -> None:
     """Answer in the language of a locale from now on, in this task or, before any begins, everywhere."""
     _language.set(language_of(locale))
+
+
+def show_times(write: Times) -> None:
+    """Write moments like that from now on, in this task or, before any begins, everywhere."""
+    _times.set(write)
+
+
+def moment_text(moment: datetime) -> str:
+    """A moment as whoever is being answered reads times."""
+    return _times.get()(moment)
+
+
+def speak_click() -> None:
+    """Have Click, which looks into the catalog that is bound for the whole process, use ours."""
+    gettext.bindtextdomain(DOMAIN, FOLDER)
+    gettext.textdomain(DOMAIN)
+
+
+@contextmanager
+def showing_times(write: Times) -> Iterator[None]:
+    """Write moments like that inside the context."""
+    token = _times.set(write)
+    try:
+        yield
+    finally:
+        _times.reset(token)
 
 
 @contextmanager
@@ -58,13 +96,10 @@ def carried(work: Callable[[A], T]) -> Callable[[A], T]:
 def _(message: str, /, **values: object) -> str:
     """A message in the language of the reader, with values in place of its names in braces."""
     if isinstance(message, _Lazy):
-        return _(
-            message.message,
-            **{name: _(each) if isinstance(each, _Lazy) else each for name, each in message.values.items()},
-        )
+        return message.told()
     spoken = _language.get()
     text = message if spoken == "en" or not message else _catalog(spoken).gettext(message)
-    return text.format(**values) if values else text
+    return text.format(**_shown(values)) if values else text
 
 
 def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
@@ -73,26 +108,71 @@ def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
     text = _catalog(spoken).ngettext(one, more, int(count) if count == int(count) else 2)
     number = f"{count:,}" if isinstance(count, int) else f"{count:g}"
     return text.format(
-        count=number.replace(",", ".") if spoken == "de" and isinstance(count, int) else number, **values
+        count=number.replace(",", ".") if spoken == "de" and isinstance(count, int) else number, **_shown(values)
     )
 
 
+def _shown(values: dict[str, object]) -> dict[str, object]:
+    """Values as this reader sees them."""
+    return {name: _value(each) for name, each in values.items()}
+
+
+def _value(value: object) -> object:
+    match value:
+        case _Lazy():
+            return value.told()
+        case datetime():
+            return moment_text(value)
+        case _:
+            return value
+
+
 class _Lazy(str):
-    """A message in English that keeps what it is made of, so that it can be shown in another language."""
+    """A message in English that keeps what it is made of, so that it can be shown to another reader."""
 
-    __slots__ = ("message", "values")
-    message: str
-    values: dict[str, object]
+    __slots__ = ("forms", "values")
+    forms: tuple[str, ...]
+    values: dict[str, Any]
 
-    def __new__(cls, message: str, values: dict[str, object]) -> "_Lazy":
-        made = super().__new__(cls, message.format(**values) if values else message)
-        made.message, made.values = message, values
+    def __new__(cls, forms: tuple[str, ...], values: dict[str, Any]) -> "_Lazy":
+        with speaking("en"), showing_times(in_utc):
+            made = super().__new__(cls, _told(forms, values))
+        made.forms, made.values = forms, values
         return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.forms, self.values
+
+    def told(self) -> str:
+        """In the language of whoever is being answered."""
+        return _told(self.forms, self.values)
+
+
+def _told(forms: tuple[str, ...], values: dict[str, Any]) -> str:
+    if len(forms) == 1:
+        return _(forms[0], **values)
+    others = {name: each for name, each in values.items() if name != "count"}
+    return ngettext(forms[0], forms[1], values["count"], **others)
 
 
 def gettext_lazy(message: str, /, **values: object) -> str:
     """A message in English, as logs have it; `_` shows it in the language of a reader."""
-    return _Lazy(message, values)
+    return _Lazy((message,), values)
+
+
+def ngettext_lazy(one: str, more: str, count: int, /, **values: object) -> str:
+    """The same for the form of a message for a number."""
+    return _Lazy((one, more), {"count": count, **values})
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, still to be shown to a reader with `_`."""
+    return error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+
+
+def error_text(error: BaseException) -> str:
+    """What an error says, in the language of whoever is being answered."""
+    return _(reason_of(error))
 
 
 def gettext_noop(message: str, /) -> str:
@@ -106,8 +186,5 @@ def ngettext_noop(one: str, more: str, /) -> tuple[str, str]:
 
 
 @functools.cache
-def _catalog(code: str) -> NullTranslations:
-    if code == "en":
-        return NullTranslations()
-    with (FOLDER / f"{code}.mo").open("rb") as file:
-        return GNUTranslations(file)
+def _catalog(code: str) -> gettext.NullTranslations:
+    return gettext.NullTranslations() if code == "en" else gettext.translation(DOMAIN, FOLDER, [code])

@@ -24,6 +24,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import place_source
 from memory.usage import guild_of
+from sources.text import times_of
 from texts import _, gettext_noop
 
 OFFLINE = "offline"
@@ -122,7 +123,9 @@ class Budgets:
             _tell(tx, turn, level, limit, now)
         match level:
             case BudgetLevel.REFUSED if limit is not None:
-                return Allowed(level, agent, words="" if patrol else _words(level, limit, now))
+                return Allowed(
+                    level, agent, words="" if patrol else _words(level, limit, now, place_source(turn.place))
+                )
             case BudgetLevel.OFFLINE:
                 return Allowed(level, replace(agent, model=OFFLINE))
         chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(level) else agent
@@ -260,14 +263,14 @@ def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -
         return
     began = budgets.period_start(limit.period, now)
     key = f"budget/{limit.subject}/{limit.period}/{began:%Y-%m-%d}/{level}/{turn.person}/{turn.place}"
-    words = _words(level, limit, now)
     source = place_source(turn.place)
+    words = _words(level, limit, now, source)
     outbox.add(tx, outbox.NewRow(key, turn.place, source, words, turn.scope.audience, person=turn.person), now)
 
 
-def _words(level: BudgetLevel, limit: Limit, now: datetime) -> str:
+def _words(level: BudgetLevel, limit: Limit, now: datetime, source: str) -> str:
     """What the person is told; not how much money it is about."""
-    until = f"{budgets.period_end(limit.period, now):%Y-%m-%d %H:%M} UTC"
+    until = times_of(source)(budgets.period_end(limit.period, now))
     budget = _("Today's budget") if limit.period == "day" else _("This month's budget")
     said = {
         BudgetLevel.CHEAPER: gettext_noop("{budget} for answers is low. A smaller model answers until {until}."),

@@ -17,6 +17,7 @@ from memory.queue.agent_messages import SOURCE as WRITTEN
 from memory.queue.inbox import InRow
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, place_source
+from sources.text import times_of
 from texts import _
 
 WINDOW = timedelta(hours=1)
@@ -66,9 +67,9 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     if any(each.last_error == inbox.OVER_LIMIT for each in rows):
         return True  # told when the first of them was put off
     words = _(
-        "That was a lot at once. I will answer everything together from {again} UTC on, when my "
-        "limit allows it. You do not need to repeat it.",
-        again=f"{again:%H:%M}",
+        "That was a lot at once. I will answer everything together when my limit allows it again: {again}. "
+        "You do not need to repeat it.",
+        again=times_of(place_source(head.place))(again),
     )
     key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"
     row = outbox.NewRow(key, head.place, place_source(head.place), words, head.audience, person=head.person)

@@ -40,6 +40,7 @@ from bot.config.values import (
 from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.search.embedding import Choice
+from texts import gettext_noop
 
 
 class Environment(Section):
@@ -141,17 +142,17 @@ class Config(FileSettings):
         """The parts that are not configured, each with the setting that would do it."""
         found = {}
         if all(self.model_of(agent) == OFFLINE for agent in self.agents):
-            found["language model"] = "CARINA_MODEL"
+            found[gettext_noop("language model")] = "CARINA_MODEL"
         if self.discord_token is None:
             found["discord"] = "DISCORD_TOKEN"
         elif not self.discord_owner:
-            found["owner on Discord"] = "DISCORD_OWNER_ID"
+            found[gettext_noop("owner on Discord")] = "DISCORD_OWNER_ID"
         if not self.serves_bluesky:
-            found["bluesky"] = "BLUESKY_HANDLE and BLUESKY_APP_PASSWORD"
+            found["bluesky"] = gettext_noop("BLUESKY_HANDLE and BLUESKY_APP_PASSWORD")
         if not self.web.fetch:
-            found["reading the web"] = "[web] fetch"
+            found[gettext_noop("reading the web")] = "[web] fetch"
         if not self.web.search:
-            found["searching the web"] = "[web] search"
+            found[gettext_noop("searching the web")] = "[web] search"
         return found
 
     def secrets(self) -> tuple[str, ...]:

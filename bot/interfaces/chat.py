@@ -28,6 +28,7 @@ from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
 from memory.requests import Status, Verdict
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import InboxId, TurnId
@@ -189,13 +190,13 @@ class Chat:
         if since := self._halt.since:
             words = _(
                 "Everything has been halted since {since}. I keep your message and answer after `carina halt release`.",
-                since=since,
+                since=from_text(since),
             )
             return {"id": external_id, "answer": words, "goes_on": False}
         await self._router.taken_in(_STORED_SECONDS)
         if refused := self._router.workers.unstored.words():
             words = _(
-                "I will answer this later: the database {refused}. Check its disk, or what is locking it.",
+                "I will answer this later. {refused} Check its disk, or what is locking it.",
                 refused=refused,
             )
             return {"id": external_id, "answer": words, "goes_on": False, "refused": True}

@@ -19,7 +19,7 @@ from bot.services.registry import Registry
 from bot.services.results import Plain, Result
 from memory.store.errors import StoreError
 from sources.text import without_unseen
-from texts import speak
+from texts import error_text, show_times, speak
 
 Reply: TypeAlias = dict[str, Any]
 """`{"text": ...}`, perhaps with an `"aside"` for standard error; `{"confirm": ...}` with a question; or
@@ -67,6 +67,7 @@ async def replies(
     )
     try:
         ink = await registry.plain(caller)
+        show_times(ink.time)
         async for result in registry.results(name, caller, arguments):
             aside = "" if shown.as_json else result.aside(ink)
             more = ({"aside": aside} if aside else {}) | ({"code": result.code} if result.code else {})
@@ -74,7 +75,7 @@ async def replies(
     except Unconfirmed as question:
         yield {"confirm": str(question)}
     except (UserError, CallError, StoreError) as error:
-        yield {"error": str(error), "code": exit_code(error)}
+        yield {"error": error_text(error), "code": exit_code(error)}
 
 
 def printed(result: Result, ink: Plain, view: View) -> str:

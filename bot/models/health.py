@@ -57,7 +57,7 @@ class ModelHealth:
         state = _(self.state.value)
         if self.since is None:
             return f"{state}: {self.reason}" if self.reason else state
-        parts = [_("{state} since {at} UTC", state=state, at=f"{self.since:%Y-%m-%d %H:%M}")]
+        parts = [_("{state} since {at}", state=state, at=self.since)]
         if self.trouble is not None:
             parts = [f"{parts[0]}: {self.why}.", self.advice]
         return " ".join([*parts, *self.pause])

@@ -114,7 +114,7 @@ class ReminderRow(Row):
     def line(self, ink: Ink) -> str:
         told = reminding.stand(reminders.Status(self.state), paused=self.paused)
         due = "" if self.next is None else ink.time(self.next)
-        about = "; ".join(filter(None, (due, self.repeats, told, "urgent" if self.urgent else "")))
+        about = "; ".join(filter(None, (due, self.repeats, told, _("urgent") if self.urgent else "")))
         return f"{ink.text(self.text)} ({about}){ink.number(self.id)}"
 
 

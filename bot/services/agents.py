@@ -67,8 +67,8 @@ _IS = {
     "hibernated": gettext_noop("{agent} is hibernated"),
 }
 _HOW = {
-    "archived": gettext_noop("; `carina agent restore` restores it"),
-    "hibernated": gettext_noop("; `carina agent wake` wakes it"),
+    "archived": (gettext_noop("; {command} restores it"), "agent restore"),
+    "hibernated": (gettext_noop("; {command} wakes it"), "agent wake"),
 }
 
 MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
@@ -79,6 +79,14 @@ _Prompt = Annotated[
     str | None,
     Param("File with its system prompt; use - for standard input", content=True, flag="--prompt-file", metavar="FILE"),
 ]
+
+
+def _require_status(agent: Agent, status: Status, caller: Caller) -> None:
+    """Raise UserError for an agent of another status, with the command that changes it."""
+    if agent.status != status:
+        words, command = _HOW.get(agent.status, ("", ""))
+        remedy = _(words, command=caller.command(command))
+        raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{remedy}.")
 
 
 class OneAgent(Arguments):
@@ -267,13 +275,12 @@ class Agents:
         return changed("agent", agent.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES)
-    async def restore(self, _caller: Caller, arguments: OneAgent) -> Changes:
+    async def restore(self, caller: Caller, arguments: OneAgent) -> Changes:
         """Let it answer again."""
 
         def work(tx: Tx) -> Agent:
             agent = find_agent(tx, arguments.agent)
-            if agent.status != "archived":
-                raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
+            _require_status(agent, "archived", caller)
             agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
             inbox.agents_changed(tx)
             self._plan(tx, now)
@@ -287,16 +294,16 @@ class Agents:
         "agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP,
         Told(changes=True),
     )  # fmt: skip
-    async def hibernate(self, _caller: Caller, arguments: ActiveAgent) -> Changes:
+    async def hibernate(self, caller: Caller, arguments: ActiveAgent) -> Changes:
         """It is asked nothing more until it is woken."""
-        known = await self._let(arguments.agent, "active", "hibernated")
+        known = await self._let(caller, arguments.agent, "active", "hibernated")
         did = _("hibernated; it finishes its current answers and gets no more until you wake it")
         return changed("agent", known, did)
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Told(changes=True))
-    async def wake(self, _caller: Caller, arguments: HibernatedAgent) -> Changes:
+    async def wake(self, caller: Caller, arguments: HibernatedAgent) -> Changes:
         """Let it be asked again."""
-        known = await self._let(arguments.agent, "hibernated", "active")
+        known = await self._let(caller, arguments.agent, "hibernated", "active")
         self.resume()
         return changed("agent", known, _("awake"))
 
@@ -328,13 +335,12 @@ class Agents:
         every = await self._read(agents.every_agent)
         return [(agent.name, agent.name) for agent in every if status in ("", agent.status)]
 
-    async def _let(self, name: str, of: Status, to: Status) -> str:
+    async def _let(self, caller: Caller, name: str, of: Status, to: Status) -> str:
         """Let an agent of one status have another; gives its name. Raises UserError for one that has a third."""
 
         def work(tx: Tx) -> str:
             agent, now = find_agent(tx, name), self.approvals.clock()
-            if agent.status != of:
-                raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
+            _require_status(agent, of, caller)
             agents.set_status(tx, agent.id, to, now)
             inbox.agents_changed(tx)
             self._plan(tx, now)

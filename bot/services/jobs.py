@@ -1,9 +1,9 @@
 """Scheduled jobs: kept while the service runs; listed, run now, paused and resumed by command."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import structlog
 from pydantic import Field
@@ -36,6 +36,12 @@ _STATES = {
     "done": gettext_noop("done"),
     "failed": gettext_noop("failed"),
 }
+_OUTCOMES = {
+    "run": gettext_noop("done"),
+    "late": gettext_noop("done late"),
+    "skipped": gettext_noop("skipped"),
+    "failed": gettext_noop("failed"),
+}
 _log = structlog.get_logger("bot.services.jobs")
 
 
@@ -60,7 +66,9 @@ class JobRow(Row):
 
     id: str
     when: str
-    """By its rule, for programs and at a terminal; elsewhere the next time says enough."""
+    """Its rule as it was given, for programs."""
+    plan: str = Field(exclude=True)
+    """The same for people."""
     state: str
     next: datetime | None
     last: datetime | None
@@ -69,15 +77,27 @@ class JobRow(Row):
 
     @classmethod
     def of(cls, job: Job) -> "JobRow":
-        more = {"when": triggers.words(triggers.load(job.trigger)), "state": _state(job), "next": _next(job)}
+        trigger = triggers.load(job.trigger)
+        more = {
+            "when": triggers.rule_text(trigger),
+            "plan": triggers.words(trigger),
+            "state": _state(job),
+            "next": _next(job),
+        }
         last = {"last": job.last_run_at, "outcome": job.last_outcome, "text": job.last_detail}
         return cls.from_record(job, **more, **last)
 
     def line(self, ink: Ink) -> str:
-        last = self.told(ink, gettext_noop("; last run {last}, {outcome}")) if self.last else ""
+        outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
+        last = self.told(ink, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
         detail = ink.text(f": {self.text}") if self.last and self.text else ""
         following = self.told(ink, gettext_noop("next run {next}")) if self.next else _("no next run")
-        return f"{ink.text(self.id)} ({_(_STATES[self.state])}): {following}{last}{detail}"
+        state, plan = _(_STATES[self.state]), ink.text(self.plan)
+        return f"{ink.text(self.id)} ({state}): {plan}; {following}{last}{detail}"
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        shown = {name: value for name, value in super().cells(ink).items() if name != "plan"}
+        return {**shown, "when": self.plan, "state": _(_STATES[self.state])}
 
 
 @dataclass(frozen=True)

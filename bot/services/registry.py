@@ -28,7 +28,7 @@ from memory.store.errors import (
     Refused,
 )
 from memory.store.ids import PersonId
-from texts import _
+from texts import _, error_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 Suggestions: TypeAlias = Iterable[tuple[str, str]]
@@ -219,7 +219,7 @@ class Registry:
             )
             raise UserError(words) from None
         except (ToolError, *_REFUSALS) as error:
-            raise UserError(str(error)) from error
+            raise UserError(error_text(error)) from error
 
     async def plain(self, caller: Caller) -> Plain:
         """How a caller at a terminal is written to: on their clocks."""

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from bot.services.tables import rows_text
 from memory.store.clock import to_text
 from scheduler.zones import zone_of
-from sources.text import without_unseen
+from sources.text import times_of, without_unseen
 from texts import _, ngettext, ngettext_noop
 
-_MARKS = re.compile(r"(https?://\S+|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
+_MARKS = re.compile(r"(https?://\S+|<t:\d+:[fR]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
 _FENCED = 1_890  # characters of code in a message; what is longer becomes a file
 _UNITS = (
     (
@@ -102,8 +102,7 @@ class Markdown:
         return _MARKS.sub(lambda found: found[1] or f"\\{found[2]}", words)
 
     def time(self, moment: datetime) -> str:
-        stamp = int(moment.timestamp())
-        return f"<t:{stamp}:f> (<t:{stamp}:R>)"
+        return times_of("discord")(moment)
 
     def number(self, _identifier: str) -> str:
         return ""

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
+from bot.models.catalog import OFFLINE
 from bot.models.health import ModelHealth
 from bot.services.caller import Caller
 from bot.services.front_ends import FrontEnds
@@ -108,17 +109,17 @@ class ServiceStatus(Result):
             else []
         )
         before = (
-            *([_("database: {unstored}", unstored=self.unstored)] if self.unstored else []),
+            *([self.unstored] if self.unstored else []),
             *(f"{name}: {words}" for name, words in self.fronts.items()),
             *(
-                _("{part}: not configured (set {setting})", part=part, setting=setting)
+                _("{part}: not configured (set {setting})", part=_(part), setting=_(setting))
                 for part, setting in self.not_configured.items()
             ),
         )
         after = (
             *([_("embedding: {embedding}", embedding=self.embedding)] if self.embedding else []),
             *(_("MCP server {name}: {words}", name=name, words=words) for name, words in self.mcp.items()),
-            *(_("agent {name}: {model}", name=name, model=model) for name, model in self.agents.items()),
+            *(_agent(name, model) for name, model in self.agents.items()),
             *(_("memory: {words}", words=words) for words in self.damage),
             *(_("not read: {words}", words=words) for words in self.gaps),
         )
@@ -213,6 +214,12 @@ class Status:
             gaps=gaps.words(unread),
             **counts,
         )
+
+
+def _agent(name: str, model: str) -> str:
+    if model == OFFLINE:
+        return _("agent {name}: answers without a language model", name=name)
+    return _("agent {name}: answers with {model}", name=name, model=model)
 
 
 def _counts(rows: Rows) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sources.text import without_unseen
+from texts import _
 
 _PROSE = ("last_error", "text", "place", "reason", "why", "before", "after")
 """Columns whose texts take what is left; what is copied from the others stands on one line."""
@@ -91,7 +92,7 @@ def _width(rows: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _title(name: str) -> str:
-    return name.replace("_", " ")
+    return _(name.replace("_", " "))
 
 
 def _text(value: Any) -> str:

@@ -58,7 +58,7 @@ _NOT_ANSWER = gettext_noop(
 _UNDER_WAY = gettext_noop("I am still writing that answer. Ask again when it is done.")
 _GONE = gettext_noop("You cannot see this memory here. It may already be forgotten.")
 _NOTHING = gettext_noop(
-    "This answer used nothing from memory: it comes from the conversation here and from the language model."
+    "This answer used nothing from memory. It is based on this conversation and on the model alone."
 )
 _UNRECORDED = gettext_noop("What this answer was based on was erased with the data of the person it was for.")
 _WHEN = {

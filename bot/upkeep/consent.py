@@ -21,6 +21,7 @@ from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At
 from sources.terminal import PLACE, SOURCE
 from sources.text import one_line
+from texts import _
 
 ASK = "preference"
 OFFERS = ("allow", "refuse")
@@ -107,10 +108,10 @@ def _alone(person: PersonId) -> PlaceId:
 
 def _words(entry: Entry, source: str) -> str:
     lines = [
-        "From what you said I gathered something that may be delicate. I use it only if you say yes:",
+        _("From what you said, I inferred something that may be sensitive. I will use it only if you say yes:"),
         f"> {one_line(entry.content, _SHOWN)}",
     ]
     if source == SOURCE:
-        lines.append(f"Say so with `carina dream allow {entry.id}` or `carina dream refuse {entry.id}`.")
-    lines.append("-# Without an answer it is never used, and forgotten after 90 days.")
+        lines.append(_("Answer with `carina dream allow {id}` or `carina dream refuse {id}`.", id=entry.id))
+    lines.append(_("-# If you do not answer, I will never use it, and forget it after 90 days."))
     return "\n".join(lines)

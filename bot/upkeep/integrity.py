@@ -12,6 +12,7 @@ from memory.queue import outbox
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
+from texts import _
 
 _TELL = commit_point("damage.tell")
 
@@ -44,7 +45,7 @@ class IntegrityMonitor:
 
         def tell(tx: Tx) -> None:
             for damage in reversed(new):
-                text = f"Damage in memory: {damage.words}. `carina memory verify` checks every block."
+                text = _("Damage in memory: {damage}. `carina memory verify` checks every block.", damage=damage.words)
                 self.notices.tell_owner(tx, _key(damage), text, now)
 
         new = await self.database.read(untold)

@@ -30,6 +30,7 @@ from memory.store.errors import BlockCorrupt, BlockNotFound, Refused
 from memory.store.ids import BlockId, snowflakes
 from memory.store.logs import Log
 from memory.store.row_mapper import RowMapper
+from texts import _, gettext_noop
 
 _log = Log(__name__)
 _STORED = {  # where each kind of blob lies, and the column with its number
@@ -200,8 +201,13 @@ class Damage:
     @property
     def words(self) -> str:
         """For the owner: which block, when, what was found."""
-        which = f"block {self.label}" if self.label else "a block of somebody's direct messages"
-        return f"{which} was {self.outcome} on {self.at:%Y-%m-%d %H:%M} UTC: {'; '.join(self.findings)}"
+        which = _("block {label}", label=self.label) if self.label else _("a block of somebody's direct messages")
+        said = (
+            gettext_noop("{block} was damaged and rebuilt at {at}: {findings}")
+            if self.outcome == "repaired"
+            else gettext_noop("{block} is damaged and could not be rebuilt at {at}: {findings}")
+        )
+        return _(said, block=which, at=self.at, findings="; ".join(self.findings))
 
 
 def damage_since(rows: Rows, since: datetime) -> list[Damage]:

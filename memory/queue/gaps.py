@@ -12,6 +12,7 @@ from memory.people.audience import OWNER, person_audience
 from memory.store.clock import from_text, to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import PersonId, PlaceId
+from texts import _, ngettext
 
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=15), timedelta(hours=1)
 """Before the first try, and the most between two tries."""
@@ -127,13 +128,26 @@ def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:
 def words(found: Sequence[Gap]) -> tuple[str, ...]:
     """Lines on gaps, for those who look after the service; places by their ids, since names may be private."""
     lines = [
-        f"{gap.span.place}: missed messages were not read since {gap.noticed_at:%Y-%m-%d %H:%M} UTC: {gap.reason}; "
-        + (f"next try at {gap.next_try_at:%H:%M} UTC" if gap.next_try_at else "given up")
+        _(
+            "{place}: missed messages could not be read since {at}: {reason}; next try {next}",
+            place=gap.span.place,
+            at=gap.noticed_at,
+            reason=gap.reason,
+            next=gap.next_try_at,
+        )
+        if gap.next_try_at
+        else _(
+            "{place}: messages missed before {at} will not be read: {reason}",
+            place=gap.span.place,
+            at=gap.noticed_at,
+            reason=gap.reason,
+        )
         for gap in found
         if gap.next_try_at is None or gap.tries > 0
     ]
-    more = [f"and {len(lines) - SHOWN} more places"] if len(lines) > SHOWN else []
-    return (*lines[:SHOWN], *more)
+    more = len(lines) - SHOWN
+    rest = [ngettext("and {count} more place", "and {count} more places", more)] if more > 0 else []
+    return (*lines[:SHOWN], *rest)
 
 
 # -------------------------------------------------------------------------------------------------- as a store

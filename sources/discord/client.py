@@ -16,7 +16,8 @@ from memory.store.logs import Log
 from sources.discord.connection import ALL_HERE
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED
-from texts import _, gettext_noop, language_of, speak, speaking
+from sources.text import times_of
+from texts import _, gettext_noop, language_of, show_times, speak, speaking
 
 log = Log(__name__)
 
@@ -174,6 +175,7 @@ class OwnTree(app_commands.CommandTree[Any]):
             self._answering[task] = interaction
             task.add_done_callback(lambda done: self._answering.pop(done, None))
         speak(interaction.locale.value)
+        show_times(times_of("discord"))
         if self.own is None:
             return True
         if not (words := _(NOT_BEGUN) if self._ending else self.own.barred(interaction)):

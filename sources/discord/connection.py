@@ -57,15 +57,13 @@ class State:
             case Stage.CONNECTED:
                 return ""
             case Stage.INTERRUPTED:
-                return _(
-                    "not connected since {clock}: {reason}; resuming", clock=_clock(self.since), reason=_(self.reason)
-                )
+                return _("not connected since {clock}: {reason}; resuming", clock=self.since, reason=_(self.reason))
             case Stage.WAITING if self.until is not None:
                 count = ngettext("{count} try", "{count} tries", self.tries)
                 return _(
-                    "not connected: {reason}; next try at {clock} ({count} so far)",
+                    "not connected: {reason}; next try {clock} ({count} so far)",
                     reason=_(self.reason),
-                    clock=_clock(self.until),
+                    clock=self.until,
                     count=count,
                 )
             case _:
@@ -74,10 +72,6 @@ class State:
                     if self.reason
                     else _("not connected: connecting")
                 )
-
-
-def _clock(moment: datetime) -> str:
-    return f"{moment:%H:%M:%S} UTC"
 
 
 class Connection:

@@ -413,7 +413,7 @@ async def test_after_a_failure_nobody_asks_for_a_while_and_twice_as_long_after_a
     heard: list[Health] = []
     inner = Scripted(EmbedderBusy("down"), EmbedderGarbage("NaN"))
     guarded = GuardedEmbedder(inner, heard.append, lambda: now[0])
-    assert guarded.health.words == "not asked yet"
+    assert guarded.health.words == "not used yet"
     for rest in (5, 10):
         with pytest.raises(EmbeddingError):
             await guarded.embed(["a"], 1)
@@ -440,9 +440,9 @@ async def test_a_call_that_has_no_answer_yet_is_told() -> None:
         tasks.create_task(guarded.embed(["a"], 60))
         await asyncio.sleep(0)
         now[0] = 1.0
-        assert guarded.health.words == "being asked"
+        assert guarded.health.words == "first call in progress"
         now[0] = 20.0
-        assert guarded.health.words == "no answer for 20 s (asked for the first time)"
+        assert guarded.health.words == "no answer for 20 s (first call)"
         hangs.set()
     assert guarded.health.words == "working"
     hangs.clear()
@@ -450,7 +450,7 @@ async def test_a_call_that_has_no_answer_yet_is_told() -> None:
         tasks.create_task(guarded.embed(["a"], 60))
         await asyncio.sleep(0)
         now[0] = 27.0
-        assert guarded.health.words == "no answer for 7 s (worked before)"
+        assert guarded.health.words == "no answer for 7 s (it worked before)"
         hangs.set()
     assert guarded.health.words == "working"
 
@@ -462,7 +462,7 @@ async def test_a_server_is_left_alone_as_long_as_it_asks_and_a_refusal_longest()
         with pytest.raises(EmbeddingError):
             await guarded.embed(["a"], 1)
         assert guarded.rests == rest
-    assert refused.health.words == "failing: key; asked again in 600 s"
+    assert refused.health.words == "failing: key; next try in 600 s"
 
 
 async def test_a_refused_text_leaves_the_embedder_as_it_is() -> None:

@@ -168,7 +168,7 @@ def test_a_bad_archive_ends_the_way_back_is_told_and_set_aside() -> None:
         assert (row["block_id"], row["outcome"]) == (block, "repaired")
         assert finding in row["findings"]
         (damage,) = damage_since(tx, NOW)
-        assert damage.words == f"block notes was repaired on 2026-11-22 12:00 UTC: {finding}"
+        assert damage.words == f"block notes was damaged and rebuilt at 2026-11-22 12:00 UTC: {finding}"
         assert damage_since(tx, NOW + timedelta(seconds=1)) == []
         tx.run("UPDATE memory_block_repairs SET audience = 'person:discord:7'")
         assert damage_since(tx, NOW)[0].words.startswith("a block of somebody's direct messages was repaired")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from scheduler.descriptions import rule_words
+from scheduler.descriptions import crontab_words, rule_words
+from texts import speaking
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,29 @@ from scheduler.descriptions import rule_words
 )
 def test_a_rule_is_told_in_words_or_stays_as_it_is(rule: str, words: str) -> None:
     assert rule_words(rule) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "english", "german", "japanese"),
+    [
+        ("@daily", "every day at 00:00", "jeden Tag um 00:00", "毎日 00:00"),
+        ("*/30 * * * *", "every 30 minutes", "alle 30 Minuten", "30分ごと"),
+        ("10 * * * *", "every hour at minute 10", "jede Stunde zur Minute 10", "毎時 10分"),
+        ("0 9 * * 1-5", "every weekday at 09:00", "jeden Werktag um 09:00", "平日 09:00"),
+        (
+            "30 6,18 * * sun",
+            "every Sunday at 06:30 and 18:30",
+            "jeden Sonntag um 06:30 und 18:30",
+            "毎週日曜日 06:30と18:30",
+        ),
+        ("0 3 1 * *", "every month on day 1 at 03:00", "jeden Monat am 1. um 03:00", "毎月1日 03:00"),
+        ("0 3 1 * 1", "0 3 1 * 1", "0 3 1 * 1", "0 3 1 * 1"),
+        ("0,7 * * * *", "0,7 * * * *", "0,7 * * * *", "0,7 * * * *"),
+    ],
+)
+def test_a_crontab_line_is_told_in_words_or_stays_as_it_is(line: str, english: str, german: str, japanese: str) -> None:
+    said = []
+    for code in ("en", "de", "ja"):
+        with speaking(code):
+            said.append(crontab_words(line))
+    assert said == [english, german, japanese]

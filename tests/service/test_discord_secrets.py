@@ -142,7 +142,7 @@ async def test_status_is_for_the_owner(offline_service: Live) -> None:
     shown = await t.olga.command("admin status")
     assert (shown.ephemeral, shown.deferred) == (True, True)
     assert "connected as carina" in shown.text
-    assert "agent Carina: offline" in shown.text
+    assert "agent Carina: answers without a language model" in shown.text
 
 
 async def test_memory_show_lists_and_shows_blocks_with_suggestions(offline_service: Live) -> None:

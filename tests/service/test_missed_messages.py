@@ -79,8 +79,8 @@ async def test_a_place_that_is_gone_is_given_up_and_shown(tmp_path: Path) -> Non
         closed = await t.service.logged("gap_closed")
         assert (closed["place"], closed["reason"]) == (f"discord:{t.general.id}", "the bot may not see the channel")
         shown = (await t.service.run("status"))[1]
-        assert f"not read: discord:{t.general.id}: missed messages were not read" in shown
-        assert "given up" in shown
+        assert f"not read: discord:{t.general.id}: messages missed before" in shown
+        assert "will not be read" in shown
         findings = json.loads((await t.service.run("doctor", "--json"))[1])
         assert [each["state"] for each in findings if each["about"] == "missed messages"] == ["look at this"]
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text

@@ -398,4 +398,4 @@ def _state(each: Listed, zone: str) -> str:
     reminder = each.reminder
     due = "" if each.next_at is None else _clock(each.next_at, zone)
     how = stand(reminder.status, paused=each.paused)
-    return "; ".join(filter(None, (due, repetition(reminder), how, "urgent" if reminder.urgent else "")))
+    return "; ".join(filter(None, (due, repetition(reminder), how, _("urgent") if reminder.urgent else "")))

@@ -13,6 +13,7 @@ from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.requests import Request, Status, Verdict
 from memory.store.ids import PersonId, PlaceId, place_source
+from sources.text import times_of
 from texts import _, gettext_noop, ngettext
 
 _INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
@@ -57,7 +58,7 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
         _("What: `{tool}`", tool=request.tool),
         _("Why: {plain}", plain=_plain(request.reason)),
         _("For: {plain} in {plain2}", plain=_plain(origin.speaker), plain2=_plain(origin.place)),
-        _("Until: {moment}", moment=_moment(request.expires_at, source)),
+        _("Until: {moment}", moment=times_of(source)(request.expires_at)),
     ]
     if request.quorum > 1:
         lines.append(_("{quorum} people need to allow it.", quorum=request.quorum))
@@ -126,11 +127,6 @@ def _visible(character: str) -> str:
     return json.dumps(character)[1:-1] if character != "`" else "\\u0060"
 
 
-def _moment(at: datetime, source: str) -> str:
-    """On Discord its own mark, which every reader sees on their own clocks."""
-    return f"<t:{int(at.timestamp())}:f>" if source == "discord" else f"{at:%Y-%m-%d %H:%M} UTC"
-
-
 def outcome(text: str, words: str) -> str:
     """A card after the decision: what it asked, and what came of it."""
     return f"{text}\n**{words}**"
@@ -138,7 +134,7 @@ def outcome(text: str, words: str) -> str:
 
 def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime, source: str = "") -> str:
     """What was decided, in one line; `who` is how the person is named there."""
-    when = _moment(at, source)
+    when = times_of(source)(at)
     match request.status:
         case Status.DENIED:
             return _("Denied by {who}, {when}", who=who, when=when)

@@ -15,8 +15,9 @@ def data_folder(cwd: Path) -> Path:
 
 
 def locale() -> str:
-    """The locale in which messages are wanted, by the variables of POSIX; empty where none says so."""
-    return next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    """The locale in which messages are wanted, by the variables of gettext; empty where none says so."""
+    named = next(filter(None, map(os.environ.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    return named.partition(":")[0]
 
 
 def _of_file(path: Path) -> str:

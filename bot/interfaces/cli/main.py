@@ -22,7 +22,7 @@ from bot.interfaces.cli.home import data_folder, locale
 from bot.interfaces.cli.version import version
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
-from texts import _, speak
+from texts import _, speak, speak_click
 
 _MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
 
@@ -47,6 +47,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(f"carina {version()}")
         return 0
     speak(locale())
+    speak_click()
     arguments = _option_last(arguments)
     if (module := _by_hand(arguments)) is not None:
         return int(_loaded(f"bot.interfaces.cli.{module}").main(list(arguments)))
@@ -57,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
         error.show()
         return error.exit_code
     except click.Abort:
-        click.echo("Aborted!", err=True)
+        click.echo(_("Aborted!"), err=True)
         return 1
     except BrokenPipeError:  # who read the output has read enough, as `head` does
         streams.drop_output()

@@ -16,12 +16,16 @@ from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.restart import begin_anew
 from bot.services.web_access import sign_in_words
+from scheduler.zones import zone_of
+from texts import show_times
 
 _log = structlog.get_logger("bot.interfaces.cli.serve")
 
 
 async def serve(config: Config) -> None:
     """Serve until SIGTERM or SIGINT, or until the owner wants it to start again, then drain."""
+    zone = zone_of(config.schedule.zone_name())
+    show_times(lambda moment: f"{moment.astimezone(zone):%Y-%m-%d %H:%M %Z}")
     async with build(config, restarts=True) as app:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()

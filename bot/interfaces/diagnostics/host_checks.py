@@ -12,6 +12,7 @@ from memory.store.folder import DataFolder
 from memory.store.plurals import many
 from memory.store.sqlite import distances, driver
 from sources.diagnostics import Finding, State
+from texts import _
 
 _FULL, _FILLING = 100_000_000, 1_000_000_000  # bytes that are left
 _OLD = timedelta(days=3)
@@ -62,7 +63,7 @@ def examine_backups(folder: DataFolder, now: datetime) -> Finding:
     newest = max((from_text(each.at) for each in backups.listing(folder.path)), default=None)
     if newest is None:
         return Finding("backups", State.DOUBT, "there is none yet", "`carina backup create` makes one")
-    words = f"the newest is of {newest:%Y-%m-%d %H:%M} UTC"
+    words = _("the newest is from {at}", at=newest)
     if now - newest > _OLD:
         return Finding("backups", State.DOUBT, words, "see `carina jobs list` for why none was made since")
     return Finding("backups", State.GOOD, words)

@@ -60,7 +60,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
     except EmbedderMissing:
         return Finding("embedder", State.DOUBT, missing_words(choice.model), "`make embedding` installs it")
     if embedder is None:
-        return Finding("embedder", State.UNSET, "switched off; searching goes by words alone")
+        return Finding("embedder", State.UNSET, "switched off; search uses words only")
     try:
         (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:

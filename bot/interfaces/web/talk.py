@@ -17,11 +17,13 @@ from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.messages import Message
+from memory.store.clock import from_text
 from memory.store.database import Database, Rows
 from memory.store.ids import AgentId, PersonId, PlaceId, snowflakes
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.base import Notification, Place
 from sources.terminal import PERSON
+from texts import _
 
 _LOOK_SECONDS = 2.0  # between looks at a row whose turn says nothing, as while it waits for somebody's yes
 _STORED_SECONDS = 10.0
@@ -112,9 +114,17 @@ class Talk:
     async def say(self, to: Conversation, text: str, external_id: str = "") -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
         if not text.strip() or len(text) > LONGEST:
-            raise UserError(f"A message has 1 to {LONGEST:,} characters; found {len(text):,}.")
+            raise UserError(
+                _(
+                    "A message has 1 to {most} characters; this one has {count}.",
+                    most=f"{LONGEST:,}",
+                    count=f"{len(text):,}",
+                )
+            )
         if since := self.services.halt.since:
-            raise UserError(f"Everything is halted since {since}; release the halt first.")
+            raise UserError(
+                _("Everything has been halted since {since}. Release the halt first.", since=from_text(since))
+            )
         if words := self.services.community.privacy.words_withheld(to.user or PERSON):
             raise UserError(words)
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
@@ -122,7 +132,7 @@ class Talk:
         self._receive(replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard)
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.workers.unstored.words():
-            raise UserError(f"This waits and is answered later: the database {refused}.")
+            raise UserError(_("I will answer this later. {refused}", refused=refused))
         return said
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
@@ -145,7 +155,7 @@ class Talk:
             while True:
                 row = await self.database.read(lambda rows: inbox.by_external(rows, SOURCE, external_id))
                 if row is None:
-                    yield Answer((), "This was taken back, or never arrived.")
+                    yield Answer((), _("This message was taken back, or never arrived."))
                     return
                 if row.over:
                     yield await self._answer(place, row)
@@ -159,9 +169,9 @@ class Talk:
 
     async def _answer(self, place: PlaceId, row: InRow) -> Answer:
         if row.status is Status.DEAD:
-            return Answer((), f"It could not be answered: {row.last_error}.")
+            return Answer((), _("This could not be answered: {error}.", error=row.last_error))
         if row.status is Status.RECEIVED:
-            return Answer((), "Nobody answers there at the moment. It waits for an agent for 7 days.")
+            return Answer((), _("Nobody answers there at the moment. The message waits for an agent for 7 days."))
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: said_because(rows, row, place))
         return Answer(tuple(each.content for each in said if each.status is not outbox.Status.WITHDRAWN))

@@ -13,6 +13,7 @@ from memory.search.embedding.base import (
     EmbeddingError,
     TextRefused,
 )
+from texts import _
 
 FIRST_REST, LONGEST_REST = 5.0, 600.0
 """Seconds after a failure in which nobody asks; each further one in a row doubles them."""
@@ -36,13 +37,17 @@ class Health:
     def words(self) -> str:
         """For a person."""
         if self.waited >= LONG and not self.reason:
-            before = "worked before" if self.asked else "asked for the first time"
-            return f"no answer for {self.waited:.0f} s ({before})"
+            seconds = f"{self.waited:.0f}"
+            if self.asked:
+                return _("no answer for {seconds} s (it worked before)", seconds=seconds)
+            return _("no answer for {seconds} s (first call)", seconds=seconds)
         if not self.asked:
-            return "being asked" if self.waited else "not asked yet"
+            return _("first call in progress") if self.waited else _("not used yet")
         if not self.reason:
-            return "working"
-        return f"failing: {self.reason}" + (f"; asked again in {self.rests:.0f} s" if self.rests else "")
+            return _("working")
+        if not self.rests:
+            return _("failing: {reason}", reason=self.reason)
+        return _("failing: {reason}; next try in {seconds} s", reason=self.reason, seconds=f"{self.rests:.0f}")
 
 
 class GuardedEmbedder:

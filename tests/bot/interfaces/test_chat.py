@@ -167,12 +167,12 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
         other = connect(file)
         other.execute("BEGIN IMMEDIATE")
         said = await chat_of(app).say("remember that my dog is called Rex", "terminal-1")
-        assert "I will answer this later: the database takes no writes since" in said["answer"]
+        assert "I will answer this later. The database has not accepted writes since" in said["answer"]
         assert "another program holds the database" in said["answer"]
         monkeypatch.setattr(
             app.services.runtime, "reachable", AsyncMock()
         )  # a full disk takes that: it changes nothing
-        with pytest.raises(UserError, match="I will answer this later: the database takes no writes since"):
+        with pytest.raises(UserError, match="The database has not accepted writes since"):
             _ = [each async for each in chat_of(app).once("what is my dog called?", f"{ONCE}1")]
         other.execute("ROLLBACK")
         other.close()

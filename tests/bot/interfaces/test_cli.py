@@ -147,8 +147,8 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
         "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
-        "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
-        "agent Carina: offline",
+        "embedding: none: switched off by EMBEDDING_MODEL; search uses words only",
+        "agent Carina: answers without a language model",
     ]
     found = json.loads(carina(tmp_path, "status", "--json").stdout)
     assert found["running"] is False
@@ -172,8 +172,8 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
         "model openai:gpt-5-mini: configured; the service is not running",
-        "embedding: none: switched off by EMBEDDING_MODEL; searching goes by words alone",
-        "agent Carina: openai:gpt-5-mini",
+        "embedding: none: switched off by EMBEDDING_MODEL; search uses words only",
+        "agent Carina: answers with openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr
 

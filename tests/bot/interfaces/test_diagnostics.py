@@ -134,7 +134,7 @@ async def test_backups(tmp_path: Path) -> None:
     backups.create(folder.path, NOON)
     assert examine_backups(folder, NOON + timedelta(days=2)).state is State.GOOD
     old = examine_backups(folder, NOON + timedelta(days=4))
-    assert (old.state, old.words) == (State.DOUBT, f"the newest is of {NOON:%Y-%m-%d %H:%M} UTC")
+    assert (old.state, old.words) == (State.DOUBT, f"the newest is from {NOON:%Y-%m-%d %H:%M} UTC")
 
 
 def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ async def test_what_is_not_configured_is_said_with_the_setting(tmp_path: Path) -
         "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
-        "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
-        "agent Carina: offline",
+        "embedding: switched off by EMBEDDING_MODEL; search uses words only",
+        "agent Carina: answers without a language model",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
 
@@ -50,8 +50,8 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "searching the web: not configured (set [web] search)",
         "model openai:a: not asked yet",
         "model openai:b: not asked yet",
-        "embedding: switched off by EMBEDDING_MODEL; searching goes by words alone",
-        "agent Carina: openai:a",
+        "embedding: switched off by EMBEDDING_MODEL; search uses words only",
+        "agent Carina: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
 
@@ -69,7 +69,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         unsent=3,
         models=(ModelState.of(refused),),
         not_configured={"discord": "DISCORD_TOKEN"},
-        unstored="takes no writes since noon",
+        unstored="The database has not accepted writes since noon.",
         embedding="",
         mcp={},
     )
@@ -77,11 +77,11 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     assert status.lines(Markdown()) == [
         "home: running",
         f"HALTED since {stamp}; `carina halt release` or `/admin halt release` resumes",
-        "database: takes no writes since noon",
+        "The database has not accepted writes since noon.",
         "discord: not configured (set DISCORD\\_TOKEN)",
         f"model openai:a: refused since {stamp}: refused us (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
         "for this model, and restart. It is not asked again for 40 s.",
-        "agent Ca\\*ri\\*na: openai:a",
+        "agent Ca\\*ri\\*na: answers with openai:a",
         "1 waiting for an answer, 3 to be sent, 2 failed",
         "inbox: `carina inbox list --dead` and `/admin inbox list` show the failed messages",
     ]

@@ -144,7 +144,7 @@ async def test_a_place_that_is_never_quiet_is_embedded_all_the_same(tmp_path: Pa
 @pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
 async def test_the_packaged_model_needs_no_setting(tmp_path: Path) -> None:
     async with running(tmp_path) as (made, file):
-        assert "not asked yet" in await words(made, file)
+        assert "not used yet" in await words(made, file)
         dog, _market = await said(file, "my dog is called Biscuit", "the stock market fell again")
         await all_done(made, file, 2)
         asked = await made.questions.ask("what is the name of my pet?", 30)
@@ -235,7 +235,7 @@ async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
         numbers = await said(file, "one", "two", "three", "poison")
         await until(file, lambda: _refused(file))
         assert await embedded(file) == set(numbers[:3])
-        assert "1 row refused" in await words(made, file)
+        assert "1 text was refused" in await words(made, file)
 
 
 async def _refused(file: Database) -> bool:
@@ -263,7 +263,7 @@ async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Pat
 async def test_what_was_queued_while_nothing_ran_is_done_at_the_start(tmp_path: Path, server: EmbeddingServer) -> None:
     async with running(tmp_path, EMBEDDING_MODEL="none") as (made, file):
         assert made.embedder is None
-        assert await words(made, file) == "switched off by EMBEDDING_MODEL; searching goes by words alone"
+        assert await words(made, file) == "switched off by EMBEDDING_MODEL; search uses words only"
         assert (await made.questions.ask("a")).reason == "no embedder is configured"
         await said(file, "a", "bbb")
     async with running(tmp_path, **remote(server)) as (made, file):
@@ -295,7 +295,7 @@ async def test_an_embedder_that_hangs_ends_with_the_service(tmp_path: Path, serv
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "_LIBRARY", "no_such_library")
-    said = "not installed: no-such-library (`make embedding`); searching goes by words alone"
+    said = "not installed: no-such-library (`make embedding` installs it); search uses words only"
     assert missing_words("packaged") == said
     assert embedding._made(Choice("packaged")) == (None, said)
     assert missing_words("openai:small") == ""
