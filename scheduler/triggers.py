@@ -171,7 +171,8 @@ def words(trigger: Trigger) -> str:
         case Every(interval):
             return _every(int(interval.total_seconds()))
         case Cron(line, zone):
-            return f"{crontab_words(line)} ({zone})"
+            said = crontab_words(line)
+            return f"{said} ({zone})" if ":" in said or said == line else said
         case Recurring(rule, _start, zone):
             return f"{rule_words(rule)} ({zone})"
         case _:
