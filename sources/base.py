@@ -69,6 +69,16 @@ class Speaker:
 
 
 @dataclass(frozen=True)
+class Knock:
+    """Somebody who is not let in wrote directly: who, where they can be answered, and which servers they share with
+    us. Nothing of what they wrote."""
+
+    stranger: Speaker
+    place: PlaceId
+    servers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Attachment:
     """A file that came with a message.
 
@@ -170,7 +180,7 @@ class OutImage:
     content: bytes = field(repr=False)
 
 
-Pressed: TypeAlias = RequestId | ReminderId | EntryId | InboxId
+Pressed: TypeAlias = RequestId | ReminderId | EntryId | InboxId | PersonId
 """What a button is about."""
 
 
@@ -179,7 +189,7 @@ class Buttons:
     """What a message offers to press: the id of the question, and the answers it takes.
 
     `kind` says what that is the id of: "permit" for a request, "reminder", "preference" for an entry that waits,
-    "retry" for something that arrived and was given up.
+    "retry" for something that arrived and was given up, "pairing" for a person who wants to be let in.
     """
 
     request: Pressed

@@ -311,6 +311,8 @@ def _answers(buttons: Buttons | None) -> str:
     """What is typed instead of pressing a button."""
     if buttons is not None and buttons.kind == "retry":
         return "\n" + _("`carina retry {id}` tries again.", id=buttons.request)
+    if buttons is not None and buttons.kind == "pairing":
+        return "\n" + _("`carina people allow {id}` or `carina people deny {id}` decides.", id=buttons.request)
     if buttons is None or buttons.kind != "permit":
         return ""
     return "\n" + _("Answer with /approve {id} or /deny {id}", id=buttons.request)

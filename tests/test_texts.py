@@ -160,7 +160,7 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree: app_commands.CommandTree[discord.Client] = app_commands.CommandTree(client)
         made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
-        command = made.command("permits approve", operations_of(services())["approve"])
+        command = made.command("approve", operations_of(services())["approve"])
         tree.add_command(command)
         begun = time.process_time()
         told = await command.get_translated_payload(tree, CatalogTranslator())

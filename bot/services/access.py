@@ -1,8 +1,9 @@
 """Who may talk to the agents: strangers who ask to be let in by a code; people, roles and guilds let in or shut out.
 
 A stranger who writes directly is told a code, once; nothing of what they wrote is looked at or stored, and no model is
-asked. Whoever is in charge gets the code from them by another way and enters it, which shows that this account is
-theirs. What is decided holds until it is taken back, also over restarts.
+asked. The owner is shown a card that says who asks and from where, and decides by a button. Or they get the code from
+them by another way and enter it, which shows that this account is theirs. What is decided holds until it is taken back,
+also over restarts.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Annotated, ClassVar
 import structlog
 from pydantic import Field
 
+from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Terms
 from bot.agents.permissions.policy import Action, Approver
 from bot.config import Config
@@ -22,33 +24,42 @@ from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.parameters import Arguments, Param, Role
 from bot.services.registry import Suggestions, Told, operation, suggestions
-from bot.services.results import Ink, Listing, Notice, Row
+from bot.services.results import Ink, Listing, Markdown, Notice, Row
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
-from memory.people.audience import person_audience
+from memory.people.audience import OWNER, person_audience
 from memory.queue import outbox
 from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Tx
-from memory.store.errors import StoreError
+from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
-from sources.base import Speaker
+from sources.base import Knock
 from texts import _, gettext_noop
 
 _KNOCK = commit_point("admission.knock")
 _RULE = commit_point("admission.rule")
 _REDEEM = commit_point("admission.redeem")
 _WITHDRAW = commit_point("admission.withdraw")
+_DECIDE = commit_point("admission.decide")
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """What codes are made of: digits and capital letters that are not mistaken for one another."""
 _LENGTH = 8  # 30**8 codes; only those in charge can try one
 _QUEUE = 100  # strangers who wait to be told a code; more are not told one
 _REMEMBERED = 1_000
+_SERVERS = 5  # that a card names
+PAIRING = "pairing"
+_OFFERS = ("let", "block", "ignore")
 _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
 
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
+_NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
+_NOT_OPEN = gettext_noop(
+    "This was decided before, or nobody remembers the request any more. {command} lets somebody in by name."
+)
 _CHANGES = Told(changes=True)
+_BUTTON = Told(changes=True, via=DISCORD_ONLY, offered=False)
 _LISTS = Told(file_name="people.md")
 _log = structlog.get_logger("bot.services.access")
 
@@ -171,12 +182,14 @@ class Access:
         clock: Clock,
         resume: Callable[[], None],
         configured: Mapping[str, Rule],
+        notices: Notices,
     ) -> None:
         self._database = database
         self._people, self._private = terms.people, terms.private
         self._clock = clock
         self._resume = resume
-        self._knocks: asyncio.Queue[tuple[Speaker, PlaceId]] = asyncio.Queue(_QUEUE)
+        self._notices = notices
+        self._knocks: asyncio.Queue[Knock] = asyncio.Queue(_QUEUE)
         self._told: dict[PersonId, datetime] = {}
         self.configured = configured
         """What the configuration says, by subject: shown beside what was decided since."""
@@ -191,28 +204,29 @@ class Access:
 
     # ------------------------------------------------------------------ strangers
 
-    def knocks(self, stranger: Speaker, place: PlaceId) -> None:
+    def knocks(self, knock: Knock) -> None:
         """Somebody who is not let in wrote: tell them how to be, if they were not told already."""
-        if self._told.get(stranger.id, self._clock()) > self._clock() or self._knocks.full():
+        if self._told.get(knock.stranger.id, self._clock()) > self._clock() or self._knocks.full():
             return
-        self._knocks.put_nowait((stranger, place))
+        self._knocks.put_nowait(knock)
 
     async def run(self) -> None:
         """Tell strangers their codes until cancelled."""
         while True:
-            stranger, place = await self._knocks.get()
+            knock = await self._knocks.get()
             try:
-                await self._tell_code(stranger, place)
+                await self._tell_code(knock)
             except StoreError as error:
-                _log.error("stranger_not_told", person=stranger.id, reason=str(error))
+                _log.error("stranger_not_told", person=knock.stranger.id, reason=str(error))
 
-    async def _tell_code(self, stranger: Speaker, place: PlaceId) -> None:
-        now = self._clock()
+    async def _tell_code(self, knocking: Knock) -> None:
+        now, stranger = self._clock(), knocking.stranger
 
         def work(tx: Tx) -> PairingRequest | None:
             found = access.knock(tx, stranger.id, stranger.name, new_code(), now)
             if found is not None:
-                _say(tx, f"pair/{found.person}/{to_text(now)}", place, found.person, _asked_in(found), now)
+                _say(tx, f"pair/{found.person}/{to_text(now)}", knocking.place, found.person, _asked_in(found), now)
+                self._show_owner(tx, knocking, now)
             return found
 
         knock = await self._database.write(_KNOCK, work)
@@ -222,6 +236,32 @@ class Access:
         if knock is not None:
             _log.info("stranger_asks_in", person=stranger.id, until=to_text(knock.expires_at))
             self._resume()
+
+    def _show_owner(self, tx: Tx, knocking: Knock, now: datetime) -> None:
+        """A card for each who asks, once a day."""
+        stranger, place = knocking.stranger, self._notices.place
+        key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
+        press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
+        card = outbox.NewRow(
+            key,
+            place,
+            self._notices.source,
+            _card(knocking, self._notices.source),
+            OWNER,
+            person=stranger.id,
+            detail=outbox.TextDetail(press=press),
+        )
+        outbox.add(tx, card, now)
+
+    def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
+        """The card says in one line what was decided; one that was not sent yet is not sent any more."""
+        for row in outbox.of_prefix(tx, f"{PAIRING}/{person}/"):
+            if isinstance(row.detail, outbox.EditDetail) or outbox.withdraw(tx, row.id) or not row.content:
+                continue
+            text = words.format(person=_called(person, row.source))
+            detail = outbox.EditDetail(row.key)
+            shown = outbox.NewRow(f"{row.key}/shown", row.place, row.source, text, row.audience, detail=detail)
+            outbox.add(tx, shown, now)
 
     # ------------------------------------------------------------------ those in charge
 
@@ -242,6 +282,7 @@ class Access:
             if found is not None:
                 key = f"paired/{found.person}/{to_text(now)}"
                 _say(tx, key, self._private(found.person), found.person, _(_LET_IN), now)
+                self._close_card(tx, found.person, _("✅ {person} may talk to me."), now)
             return found
 
         found = await self._database.write(_REDEEM, work, durable=True)
@@ -258,6 +299,46 @@ class Access:
         self._resume()
         text = _("{name} ({person}) is now allowed and has been told.")
         return Notice(text=text, people={"person": found.person}, words={"name": found.name})
+
+    @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
+    async def let_in(self, caller: Caller, arguments: OnePerson) -> Notice:
+        """By the button of the card; also when the code is over."""
+        await self._decide(caller, arguments.person, Rule.ALLOW, _LET_IN, _("✅ {person} may talk to me."))
+        return Notice(text=_("{person} is now allowed and has been told."), people={"person": arguments.person})
+
+    @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
+    async def block(self, caller: Caller, arguments: OnePerson) -> Notice:
+        """They are told, and nothing more afterwards."""
+        await self._decide(caller, arguments.person, Rule.DENY, _NOT_LET_IN, _("⛔ {person} is blocked."))
+        undo = caller.command("people forget")
+        text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
+        return Notice(text=text, people={"person": arguments.person})
+
+    @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
+    async def ignore(self, caller: Caller, arguments: OnePerson) -> Notice:
+        """They are told nothing, and can ask again after a day."""
+        await self._decide(caller, arguments.person, None, "", _("The request of {person} is ignored."))
+        text = _("I say nothing to {person}. They can ask again tomorrow.")
+        return Notice(text=text, people={"person": arguments.person})
+
+    async def _decide(self, caller: Caller, person: PersonId, rule: Rule | None, told: str, shown: str) -> None:
+        """The first answer counts. Raises Refused."""
+        now = self._clock()
+
+        def work(tx: Tx) -> None:
+            if access.asking(tx, person) is None:
+                raise Refused(_(_NOT_OPEN, command=caller.command("people allow")))
+            if rule is None:
+                access.ignore(tx, person)
+            else:
+                access.set_rule(tx, person, rule, caller.person, now)
+                _say(tx, f"paired/{person}/{to_text(now)}", self._private(person), person, _(told), now)
+            self._close_card(tx, person, shown, now)
+
+        await self._database.write(_DECIDE, work, durable=True)
+        if rule is not None:
+            self._hold(person, rule, caller.approver)
+        self._resume()
 
     @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, _CHANGES)
     async def revoke(self, caller: Caller, arguments: OnePerson) -> Notice:
@@ -315,9 +396,16 @@ class Access:
         return await self._database.read(lambda rows: access.waiting(rows, now))
 
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Notice:
-        now, by = self._clock(), caller.person
-        await self._database.write(_RULE, lambda tx: access.set_rule(tx, subject, rule, by, now), durable=True)
+        now = self._clock()
+        shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
+
+        def work(tx: Tx) -> None:
+            access.set_rule(tx, subject, rule, caller.person, now)
+            self._close_card(tx, subject, shown, now)
+
+        await self._database.write(_RULE, work, durable=True)
         self._hold(subject, rule, caller.approver)
+        self._resume()
         text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
         return Notice(text=text, people={"who": subject})
 
@@ -326,10 +414,12 @@ class Access:
         now = self._clock()
 
         def work(tx: Tx) -> tuple[bool, bool]:
+            self._close_card(tx, subject, _("The request of {person} is ignored."), now)
             return access.drop_rule(tx, subject), access.withdraw(tx, PersonId(subject), now)
 
         ruled, waited = await self._database.write(_WITHDRAW, work, durable=True)
         self.rules.pop(subject, None)
+        self._resume()
         if not ruled and not waited:
             hint = _(" It is in the configuration; change it there.") if subject in self.configured else ""
             raise UserError(
@@ -362,12 +452,30 @@ def _require(subject: str) -> None:
 
 def _asked_in(knock: PairingRequest) -> str:
     return _(
-        "I do not know you yet, so I have not read your message. To talk to me, send this code "
-        "to the person who runs me within an hour: `{shown_code}`\nThey enter it with `/owner pair "
-        "approve`, and I will let you know. I did not keep your message, so please send it again "
-        "then.",
+        "I do not know you yet, so I have not read your message. I asked the person who runs me whether you may "
+        "talk to me, and I will let you know. If you know them, send them this code within an hour, so that they "
+        "know it is you: `{shown_code}`\nThey can enter it with `/owner pair approve`. I did not keep your "
+        "message, so please send it again then.",
         shown_code=shown_code(knock.code),
     )
+
+
+def _card(knocking: Knock, source: str) -> str:
+    """Who asks, and where from. Names are somebody else's words: on one line, without marks."""
+    stranger, ink = knocking.stranger, Markdown()
+    wants = _("**{who}** wants to talk to me.", who=ink.text(stranger.name))
+    account = _("Account: {account}", account=_called(stranger.id, source))
+    account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
+    shared = ", ".join(map(ink.text, knocking.servers[:_SERVERS])) or _("no server with me")
+    where = _("Where: a direct message; shares {servers}", servers=shared)
+    note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")
+    return "\n".join((wants, account, where, note))
+
+
+def _called(person: str, source: str) -> str:
+    """An account in a place of that source; on Discord as a mention, which wakes nobody."""
+    home, _colon, number = person.partition(":")
+    return f"<@{number}>" if home == source == "discord" and number.isdecimal() else person
 
 
 def _say(tx: Tx, key: str, place: PlaceId, person: PersonId, text: str, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from pydantic import Field
 from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.calendar import Plan
-from bot.agents.agenda.reminders import Wanted
+from bot.agents.agenda.reminders import DayPart, Wanted
 from bot.agents.permissions.policy import Action, People
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
@@ -61,6 +61,9 @@ class OneReminder(Arguments):
 
 class SnoozeReminder(OneReminder):
     minutes: Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes")] = reminding.SNOOZE_MINUTES
+    until: Annotated[
+        DayPart | None, Param("Instead, until when", labels={"evening": "This evening", "morning": "Tomorrow morning"})
+    ] = None
 
 
 class AddEvent(Arguments):
@@ -211,12 +214,14 @@ class Agenda:
         """It is said again later."""
 
         def work(tx: Tx) -> str:
-            found = self._reminder(tx, caller, arguments.reminder)
-            at = reminding.snooze(tx, found, arguments.minutes, self.clock())
-            zone = self._zone(tx, caller)
+            found, zone, now = self._reminder(tx, caller, arguments.reminder), self._zone(tx, caller), self.clock()
+            part = arguments.until
+            after = timedelta(minutes=arguments.minutes) if part is None else reminding.until_part(part, zone, now)
+            at = reminding.snooze(tx, found, after, now).astimezone(zone_of(zone))
+            far = at.date() != now.astimezone(zone_of(zone)).date()
             return _(
                 "I will remind you again at {astimezone} ({zone}): {text}",
-                astimezone=f"{at.astimezone(zone_of(zone)):%H:%M}",
+                astimezone=f"{at:%Y-%m-%d %H:%M}" if far else f"{at:%H:%M}",
                 zone=zone,
                 text=found.text,
             )

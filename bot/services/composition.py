@@ -163,7 +163,7 @@ class ServedConstellations:
         self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
         resume = functools.partial(self.router.resume, shared.configured)
         rules = configured_rules(shared.config)
-        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules)
+        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules, owner_notices(shared.config))
         self.people = Community.of(shared.broker, (constellations, shared.folder.path), clock, guards, running)
 
     @asynccontextmanager

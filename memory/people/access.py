@@ -100,6 +100,17 @@ def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | N
     return found
 
 
+def asking(rows: Rows, person: PersonId) -> PairingRequest | None:
+    """A stranger's request that nobody has decided, for as long as it is remembered; their code may be over by then."""
+    row = rows.one("SELECT * FROM pairing_codes WHERE person_id = ? AND code IS NOT NULL", (person,))
+    return None if row is None else _knock(row)
+
+
+def ignore(tx: Tx, person: PersonId) -> None:
+    """End a person's request; they get no other code for as long as it is remembered."""
+    tx.run("UPDATE pairing_codes SET code = NULL, told = ? WHERE person_id = ?", (MOST_TOLD, person))
+
+
 def withdraw(tx: Tx, person: PersonId, now: datetime) -> bool:
     """End a person's open code; False when there was none. They get no other one before it would have been over."""
     sql = "UPDATE pairing_codes SET code = NULL WHERE person_id = ? AND code IS NOT NULL AND expires_at > ?"

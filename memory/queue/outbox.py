@@ -66,10 +66,10 @@ class CardButtons:
 
 @dataclass(frozen=True)
 class PressButtons:
-    """The buttons under a reminder, under what was inferred and waits, or under what was given up."""
+    """The buttons under a reminder, what was inferred and waits, what was given up, or who wants to be let in."""
 
     kind: str
-    id: ReminderId | EntryId | InboxId
+    id: ReminderId | EntryId | InboxId | PersonId
     offers: tuple[str, ...]
 
 

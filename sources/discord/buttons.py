@@ -6,6 +6,7 @@ from typing import Any
 import discord
 
 from sources.base import Buttons, Pressed
+from texts import _, gettext_noop
 
 _OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
 """The constellation that asks, where it is not the configured one."""
@@ -14,11 +15,24 @@ PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,
 """Matches the custom id of an answer to a question."""
 
 PRESS = re.compile(
-    r"carina:(?P<kind>reminder|retry|preference):(?P<offer>[a-z]{1,10}):(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20})" + _OF
+    r"carina:(?P<kind>reminder|retry|preference|pairing):(?P<offer>[a-z]{1,10}):"
+    r"(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20}|discord:[0-9]{1,20})" + _OF
 )
-"""Matches the id of a button that calls an operation: of a reminder, of what was given up, of what was inferred."""
+"""Matches the id of a button that calls an operation: of a reminder, of what was given up or inferred, of a person."""
 
+SNOOZE = re.compile(r"carina:snooze:(?P<id>[0-9]{1,19})" + _OF)
+"""Matches the id of the menu that puts a reminder off; what is chosen is an argument of the operation and its value."""
+
+_SNOOZES = {
+    "minutes=10": gettext_noop("10 minutes"),
+    "minutes=60": gettext_noop("1 hour"),
+    "until=evening": gettext_noop("This evening"),
+    "until=morning": gettext_noop("Tomorrow morning"),
+}
 _LOOKS = {
+    "let": ("Allow", discord.ButtonStyle.success),
+    "block": ("Deny", discord.ButtonStyle.danger),
+    "ignore": ("Ignore", discord.ButtonStyle.secondary),
     "allow": ("Use it", discord.ButtonStyle.success),
     "refuse": ("Forget it", discord.ButtonStyle.danger),
     "snooze": ("Snooze", discord.ButtonStyle.secondary),
@@ -43,6 +57,13 @@ def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> 
     return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind, of))
 
 
+def _snoozes(buttons: Buttons) -> discord.ui.Select[Any]:
+    """How long a reminder is put off; what was sent with the button before there was a choice still works."""
+    of = f":{buttons.constellation}" if buttons.constellation else ""
+    options = [discord.SelectOption(label=_(label), value=value) for value, label in _SNOOZES.items()]
+    return discord.ui.Select(custom_id=f"carina:snooze:{buttons.request}{of}", placeholder=_("Snooze"), options=options)
+
+
 def view_of(buttons: Buttons | None) -> discord.ui.View | None:
     """The row of buttons under a message; None for none, which also takes them away from a message that is edited."""
     if buttons is None:
@@ -50,6 +71,9 @@ def view_of(buttons: Buttons | None) -> discord.ui.View | None:
     view = discord.ui.View(timeout=None)
     more = ("details",) if buttons.kind == "permit" else ()
     for offer in (*buttons.offers, *more):
-        view.add_item(button(offer, buttons.request, buttons.kind, buttons.constellation))
+        snooze = offer == "snooze"
+        view.add_item(
+            _snoozes(buttons) if snooze else button(offer, buttons.request, buttons.kind, buttons.constellation)
+        )
     view.stop()  # what is pressed is heard by one handler for all cards: discord.py need not keep each view
     return view

@@ -14,7 +14,7 @@ import discord
 
 from memory.store.clock import Clock
 from memory.store.logs import Log
-from sources.base import Deliver, Notification, PlaceKind
+from sources.base import Deliver, Knock, Notification, PlaceKind
 from sources.discord import attachments, notifications
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup, Earlier
 from sources.discord.channel_queues import ChannelQueues
@@ -25,6 +25,7 @@ from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import Link
 from sources.fetch import Fetcher
 from sources.recent import Recent
+from sources.text import flatten
 
 log = Log(__name__)
 
@@ -119,7 +120,7 @@ class GatewayListener:
         heard = heard_of(message, self._link, author)
         spot, shared = await self._with.lookout.locate(message.channel, message.author.id)
         if not notifications.admitted(heard.author, spot, self._settings, shares_guild=bool(shared)):
-            self._knock(heard.author, spot)
+            self._knock(heard.author, spot, shared)
             return
         outcome = notifications.hearing(heard, spot, self._settings)
         offered = offered_of(message)
@@ -185,10 +186,13 @@ class GatewayListener:
         if line.text:
             self._give(line)
 
-    def _knock(self, author: Author, spot: Spot) -> None:
+    def _knock(self, author: Author, spot: Spot, shared: Sequence[int]) -> None:
         """Somebody who is not let in wrote: that is all that is passed on of it."""
         if notifications.may_ask_in(author, spot, self._settings) and not self._link.withheld(person_id(author.id)):
-            self._link.knocks(notifications.speaker_of(author, self._settings), direct_place(author.id))
+            guilds = [self._link.client.get_guild(one) for one in shared] if self._link.client else []
+            servers = tuple(flatten(guild.name) for guild in guilds if guild is not None)
+            stranger = notifications.speaker_of(author, self._settings)
+            self._link.knocks(Knock(stranger, direct_place(author.id), servers))
 
     def _wants_thread(self, message: discord.Message, heard: Heard, spot: Spot) -> bool:
         public = spot.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)

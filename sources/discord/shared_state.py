@@ -7,8 +7,8 @@ from typing import Any
 import aiohttp
 import discord
 
-from memory.store.ids import PersonId, PlaceId
-from sources.base import Speaker
+from memory.store.ids import PersonId
+from sources.base import Knock
 from sources.recent import Recent
 
 REFUSED = (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
@@ -26,7 +26,7 @@ class Link:
         self,
         withheld: Callable[[PersonId], bool],
         deaf: Callable[[], bool],
-        knocks: Callable[[Speaker, PlaceId], None],
+        knocks: Callable[[Knock], None],
     ) -> None:
         self.client: discord.Client | None = None
         self.usable = asyncio.Event()
@@ -41,7 +41,7 @@ class Link:
         self.deaf = deaf
         """Whether nothing that is said is heard for the time being."""
         self.knocks = knocks
-        """Told who wrote directly without being let in, and where; never what."""
+        """Told who wrote directly without being let in; never what."""
 
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 from memory.queue.gaps import Gap, Span
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
-from sources.base import Speaker
+from sources.base import Knock
 from sources.discord.client import Commands
 
 
@@ -74,7 +74,7 @@ class Wiring:
     """Tell the owner that something in a channel could not be handled, however often it was tried."""
     withheld: Callable[[PersonId], bool] = field(kw_only=True)
     """Whether a person chose that nothing they say is heard."""
-    knocks: Callable[[Speaker, PlaceId], None] = lambda _speaker, _place: None
+    knocks: Callable[[Knock], None] = lambda _knock: None
     """Told who wrote directly without being let in, and where."""
     types: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
     """Told that somebody is typing somewhere, and `spoke` that it was sent."""

@@ -52,6 +52,7 @@ EXEMPT = {
     "gaps.fill": "it was read; after a death it is read again, and the inbox knows what it has",
     "gaps.close": "a place cannot be read for good",
     "admission.knock": "somebody writes who is not let in",
+    "admission.decide": "the buttons under a card that says who wants to be let in",
     "admission.redeem": "`/owner pair approve` and `carina pair approve`",
     "admission.rule": "`/owner people allow|deny` and `carina people`",
     "admission.withdraw": "`/owner people forget`, `/owner pair revoke` and `carina people forget`",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import pause_jobs, refused, rows
+from tests.service.approvals import as_seen, pause_jobs, refused, rows
 from tests.service.live_service import Live, live_service, until
 from tests.service.test_privacy import holding
-from tests.wire.discord import Person
+from tests.wire.discord import Message, Person
 from tests.wire.model import Answer
 
 CODE = re.compile(r"`([2-9A-Z]{4}-[2-9A-Z]{4})`")
@@ -31,8 +31,9 @@ async def started(folder: Path, discord: str = PAIR) -> AsyncIterator[Live]:
 
 
 async def told(t: Live, person: Person, text: str = SECRET) -> str:
-    """Somebody writes directly and is told a code."""
+    """Somebody writes directly and is told a code, and the owner is shown their card."""
     answered = await t.ask(person, person.direct, text)
+    await t.olga.direct.wait_for_bot(lambda m: f"<@{person.id}>" in m.text)
     found = CODE.search(answered.text)
     assert found is not None, answered.text
     return found[1]
@@ -78,6 +79,42 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(tmp_path: Path
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Hello Ana."
         assert rows(t, "SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
         assert SECRET not in json.dumps([request.body for request in t.model.requests])
+
+
+async def card_of(t: Live, stranger: Person) -> Message:
+    card = await t.olga.direct.wait_for_bot(lambda m: f"<@{stranger.id}>" in m.text and bool(m.buttons))
+    assert [each["label"] for each in card.buttons] == ["Allow", "Deny", "Ignore"]
+    return card
+
+
+async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        bea, code = t.member("Bea"), await told(t, t.ana)
+        eve = t.server.person("eve", global_name="**Olga** [click](https://evil.example) @everyone")
+        t.guild.add(eve)
+        card = await card_of(t, t.ana)
+        assert "**Ana** wants to talk to me." in card.text
+        assert f"shares {t.guild.name}" in card.text
+        assert SECRET not in card.text
+        await t.service.kill()
+        await t.service.start()
+        refused(await bea.press(as_seen(card, t.general), "Allow"), "Only the owner may")
+        assert "is now allowed and has been told" in (await t.olga.press(card, "Allow")).text
+        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
+        await until(lambda: card.text == f"✅ <@{t.ana.id}> may talk to me.", what="a card of one line")
+        assert card.buttons == []
+        refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
+
+        await told(t, bea)
+        card, kept = as_seen(await card_of(t, bea)), await told(t, eve)
+        pressed = await asyncio.gather(t.olga.press(card, "Deny"), t.olga.press(card, "Allow"))
+        assert sorted("has been told" in each.text for each in pressed) == [False, True], "the first one counts"
+        flat = await card_of(t, eve)
+        assert r"**Olga\*\* (click)" in flat.text, "on one line, without marks and links"
+        assert (flat.allowed_mentions or {})["parse"] == []
+        assert "I say nothing to" in (await t.olga.press(flat, "Ignore")).text
+        refused(await t.olga.command("owner pair approve", {"code": kept}), "no open request with this code")
+        assert len(eve.direct.from_bot) == 1
 
 
 async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:

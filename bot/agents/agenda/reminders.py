@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
+from enum import StrEnum
 
 from bot.agents.notices import Notices
 from memory import jobs
@@ -30,7 +31,7 @@ from scheduler.descriptions import rule_words
 from scheduler.due import Quiet
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring
-from scheduler.zones import zone_of
+from scheduler.zones import instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
@@ -46,7 +47,15 @@ ESCALATE_MINUTES = 30
 LATE = timedelta(seconds=30)
 """From when on what is said is called late; what is due is said at once, and a busy minute is no outage."""
 _MOST_MINUTES = 60 * 24 * 31
+_NIGHT_ENDS, _MORNING, _EVENING = time(4), time(8), time(19)
 _SHOWN = 8  # of what was said of one reminder, those that are changed when it is done
+
+
+class DayPart(StrEnum):
+    """When something is put off to, on the clocks of its person."""
+
+    EVENING = "evening"
+    MORNING = "morning"
 
 
 @dataclass(frozen=True)
@@ -124,15 +133,27 @@ def quiet_of(times: Times, default_zone: str) -> Quiet | None:
     return Quiet(begin, end, times.zone or default_zone)
 
 
-def snooze(tx: Tx, reminder: Reminder, minutes: int, now: datetime) -> datetime:
-    """Say it again in so many minutes; gives when. Raises Refused when it is over already."""
+def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
+    """How long it is until this evening or tomorrow morning on somebody's clocks. Raises Refused in the evening."""
+    local = now.astimezone(zone_of(zone))
+    evening = part is DayPart.EVENING
+    # Who is up after midnight and says "tomorrow morning" means the one that comes.
+    day = local.date() if evening or local.time() < _NIGHT_ENDS else local.date() + timedelta(days=1)
+    at = instant(datetime.combine(day, _EVENING if evening else _MORNING), zone_of(zone))
+    if at <= now:
+        raise Refused(_("It is evening already. Choose another time."))
+    return at - now
+
+
+def snooze(tx: Tx, reminder: Reminder, after: timedelta, now: datetime) -> datetime:
+    """Say it again after that time; gives when. Raises Refused when it is over already."""
     if reminder.status in (Status.DONE, Status.CANCELLED):
         raise Refused(_("That reminder is already done."))
-    if not 1 <= minutes <= _MOST_MINUTES:
+    if not timedelta(0) < after <= timedelta(minutes=_MOST_MINUTES):
         raise Refused(
             _("A reminder can be snoozed for 1 to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
         )
-    at = now + timedelta(minutes=minutes)
+    at = now + after
     jobs.drop(tx, job_id(reminder.id, "again"))
     _skip(tx, reminder, at)
     jobs.put(tx, _job(reminder, at, "later"), now)

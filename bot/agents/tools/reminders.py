@@ -1,7 +1,7 @@
 """`reminders`: telling somebody something at a time."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -70,7 +70,7 @@ class RemindersTool(StoreTool[ReminderArguments]):
         reminder = reminding.meant([each.reminder for each in found], arguments.which)
         match arguments.operation:
             case "snooze":
-                at = reminding.snooze(tx, reminder, arguments.minutes, context.now)
+                at = reminding.snooze(tx, reminder, timedelta(minutes=arguments.minutes), context.now)
                 return Outcome(line(f"it comes again at {on_clocks(at, zone)}: {reminder.text}"), _data(reminder))
             case "done":
                 reminding.finish(tx, reminder, context.now)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
-from bot.interfaces.discord.forms import Buttons, hear_button
+from bot.interfaces.discord.forms import Buttons, Choices, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, answer, defer
 from bot.services.registry import Registry
 from bot.services.results import Markdown
-from sources.discord.buttons import PRESS
+from sources.discord.buttons import PRESS, SNOOZE
 from sources.discord.settings import DiscordSettings
 from texts import _
 
@@ -21,23 +21,32 @@ _CALLS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("retry", "retry"): ("retry", "message"),
     ("preference", "allow"): ("dream.allow", "entry"),
     ("preference", "refuse"): ("dream.refuse", "entry"),
+    ("pairing", "let"): ("pair.let-in", "person"),
+    ("pairing", "block"): ("pair.block", "person"),
+    ("pairing", "ignore"): ("pair.ignore", "person"),
 }
 """By what a button stands under and what it offers: the operation, and the argument that its id is."""
 
 
-def operation_buttons(registry: Registry, settings: DiscordSettings, configured: str = "") -> Buttons:
-    """Hears them; the id of a button says which operation it calls, on what, and in which constellation."""
+def operation_buttons(registry: Registry, settings: DiscordSettings, configured: str = "") -> tuple[Buttons, Choices]:
+    """Hear them; the id of a button says which operation it calls, on what, and in which constellation."""
 
-    async def called(interaction: Interaction, kind: str, offer: str, identifier: str, of: str | None) -> str:
-        if (kind, offer) not in _CALLS:
+    async def called(interaction: Interaction, named: re.Match[str], name: str, given: Mapping[str, str]) -> str:
+        if not name:
             raise UserError(_("This button no longer works."))
-        name, argument = _CALLS[kind, offer]
-        caller = replace(await caller_of(interaction, settings, "button"), constellation=of or configured)
-        result = await registry.call(name, caller, {argument: identifier})
+        caller = replace(await caller_of(interaction, settings, "button"), constellation=named["of"] or configured)
+        result = await registry.call(name, caller, given)
         return "\n".join(result.lines(Markdown()))
 
     async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
+        name, argument = _CALLS.get((named["kind"], named["offer"]), ("", ""))
         if await defer(interaction):
-            await answer(interaction, called(interaction, *named.groups()))
+            await answer(interaction, called(interaction, named, name, {argument: named["id"]}))
 
-    return hear_button(PRESS, pressed)
+    async def put_off(interaction: Interaction, named: re.Match[str], chosen: str) -> None:
+        argument, _equals, value = chosen.partition("=")
+        if await defer(interaction):
+            given = {"reminder": named["id"], argument: value}
+            await answer(interaction, called(interaction, named, "remind.snooze", given))
+
+    return hear_button(PRESS, pressed), hear_choice(SNOOZE, put_off)

@@ -21,6 +21,9 @@ Interaction: TypeAlias = discord.Interaction[Any]
 Buttons: TypeAlias = type[discord.ui.DynamicItem[discord.ui.Button[Any]]]
 Pressed: TypeAlias = Callable[[Interaction, re.Match[str]], Awaitable[None]]
 """Takes a button that was pressed: what its id says."""
+Choices: TypeAlias = type[discord.ui.DynamicItem[discord.ui.Select[Any]]]
+Chosen: TypeAlias = Callable[[Interaction, re.Match[str], str], Awaitable[None]]
+"""Takes what was chosen from a menu: what the menu's id says, and the value."""
 Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
 """Takes a form that was sent: what its id says, and what was written into each of its fields."""
 
@@ -114,3 +117,27 @@ def hear_button(pattern: re.Pattern[str], work: Pressed) -> Buttons:
             await work(interaction, self.named)
 
     return Button
+
+
+def hear_choice(pattern: re.Pattern[str], work: Chosen) -> Choices:
+    """What hears every menu with such an id, of which one thing is chosen."""
+
+    class Choice(Door, discord.ui.DynamicItem[discord.ui.Select[Any]], template=pattern):
+        """One of them."""
+
+        def __init__(self, named: re.Match[str], shown: discord.ui.Select[Any]) -> None:
+            super().__init__(shown)
+            self.named = named
+
+        @classmethod
+        async def from_custom_id(
+            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
+        ) -> "Choice":
+            if not isinstance(item, discord.ui.Select):
+                raise TypeError(f"a menu has the id {match[0]}, not {type(item).__name__}")
+            return cls(match, item)
+
+        async def pressed(self, interaction: Interaction) -> None:
+            await work(interaction, self.named, (self.item.values or [""])[0])
+
+    return Choice

@@ -85,7 +85,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         ),
         gave_up=functools.partial(_gave_up, config, services, clock),
         withheld=withheld,
-        knocks=lambda who, place: None if places.deaf("discord") else access.knocks(who, place),
+        knocks=lambda knock: None if places.deaf("discord") else access.knocks(knock),
         clock=clock,
         deaf=functools.partial(places.deaf, "discord"),
         types=front_ends.typing.types,
@@ -127,7 +127,7 @@ def _install(
     commands.install(tree)
     hear_entry_form(tree, registry, settings)
     hear_block_forms(tree, registry, settings)
-    tree.client.add_dynamic_items(operation_buttons(registry, settings, served.shared.configured))
+    tree.client.add_dynamic_items(*operation_buttons(registry, settings, served.shared.configured))
     install_why(tree, commands)
     install_talking(tree, served, settings)
 

@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Change
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.forms import LONGEST, Door, Opening, hear_form
+from bot.interfaces.discord.forms import LONGEST, Opening, hear_button, hear_choice, hear_form
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
 from bot.services.why import Correctable, Explained, MemoryRow, OneExplained
 from sources.text import one_line
@@ -51,7 +51,23 @@ def install_why(tree: Tree, commands: Commands) -> None:
             await commands.answer(interaction, "why.correct", {**named.groupdict(), "text": fields.get("text", "")})
 
     tree.add_command(app_commands.ContextMenu(name=MENU, callback=menu))
-    tree.client.add_dynamic_items(_buttons(commands), _picks(commands))
+
+    async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
+        change, which = named["change"], {"kind": named["kind"], "id": named["id"]}
+        if change == Change.CORRECT:
+            await open_form(interaction, _form(commands), {"id": which["id"]})
+        elif await defer(interaction):
+            if change in (Change.FORGET, Change.NARROW):
+                await commands.answer(interaction, f"why.{change}", which)
+            else:
+                await tell(interaction, _("This button no longer works."))
+
+    async def picked(interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
+        kind, _colon, identifier = chosen.partition(":")
+        if await defer(interaction):
+            await commands.answer(interaction, "why.memory", {"kind": kind, "id": identifier})
+
+    tree.client.add_dynamic_items(hear_button(_BUTTON, pressed), hear_choice(_PICK, picked))
     hear_form(tree, _FORM, sent)
 
 
@@ -91,51 +107,6 @@ def _view(items: Sequence[discord.ui.Item[Any]]) -> discord.ui.View | None:
         view.add_item(item)
     view.stop()  # one handler hears them all by their ids: discord.py need not keep each view
     return view
-
-
-def _buttons(commands: Commands) -> type[discord.ui.DynamicItem[discord.ui.Button[Any]]]:
-    class Press(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=_BUTTON):
-        """One way to change one memory."""
-
-        def __init__(self, named: re.Match[str], shown: discord.ui.Button[Any]) -> None:
-            super().__init__(shown)
-            self.named = named
-
-        @classmethod
-        async def from_custom_id(
-            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
-        ) -> "Press":
-            return cls(match, cast("discord.ui.Button[Any]", item))
-
-        async def pressed(self, interaction: Interaction) -> None:
-            change, which = self.named["change"], {"kind": self.named["kind"], "id": self.named["id"]}
-            if change == Change.CORRECT:
-                await open_form(interaction, _form(commands), {"id": which["id"]})
-            elif await defer(interaction):
-                if change in (Change.FORGET, Change.NARROW):
-                    await commands.answer(interaction, f"why.{change}", which)
-                else:
-                    await tell(interaction, _("This button no longer works."))
-
-    return Press
-
-
-def _picks(commands: Commands) -> type[discord.ui.DynamicItem[discord.ui.Select[Any]]]:
-    class Pick(Door, discord.ui.DynamicItem[discord.ui.Select[Any]], template=_PICK):
-        """The choice among several memories: shows the chosen one, with its buttons."""
-
-        @classmethod
-        async def from_custom_id(
-            cls, _interaction: Interaction, item: discord.ui.Item[Any], _match: re.Match[str], /
-        ) -> "Pick":
-            return cls(cast("discord.ui.Select[Any]", item))
-
-        async def pressed(self, interaction: Interaction) -> None:
-            kind, _, identifier = (self.item.values or [""])[0].partition(":")
-            if await defer(interaction):
-                await commands.answer(interaction, "why.memory", {"kind": kind, "id": identifier})
-
-    return Pick
 
 
 def _form(commands: Commands) -> Opening:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -256,7 +257,7 @@ def test_what_is_done_is_not_said_again(tx: Tx) -> None:
     says().escalate(tx, again)
     assert len([text for _place, text, _audience in out(tx) if "Still" in text]) == 0
     with pytest.raises(Refused, match="already done"):
-        reminding.snooze(tx, replace(found, status=Status.DONE), 10, NOW)
+        reminding.snooze(tx, replace(found, status=Status.DONE), timedelta(minutes=10), NOW)
 
 
 def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
@@ -265,7 +266,7 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     for _ in range(3):
         found = reminders.by_id(tx, kept.reminder.id)
         assert found is not None
-        reminding.snooze(tx, found, 10, NOW + timedelta(minutes=21))
+        reminding.snooze(tx, found, timedelta(minutes=10), NOW + timedelta(minutes=21))
     due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
     assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
     says().remind(tx, firing(tx, kept, suffix="later"))
@@ -298,8 +299,29 @@ def test_what_is_snoozed_before_it_is_due_rings_once_for_that(
     tx: Tx, when: str, snoozed: int, rings: list[str]
 ) -> None:
     kept = planned(tx, replace(wanted(when), escalate_minutes=0))
-    reminding.snooze(tx, kept.reminder, snoozed, NOW)
+    reminding.snooze(tx, kept.reminder, timedelta(minutes=snoozed), NOW)
     assert ring(tx, NOW + timedelta(hours=31)) == rings
+
+
+@pytest.mark.parametrize(
+    ("part", "now", "at"),
+    [
+        ("evening", "2026-03-02 12:00", "2026-03-02 19:00"),
+        ("morning", "2026-03-02 12:00", "2026-03-03 08:00"),
+        ("morning", "2026-03-03 01:30", "2026-03-03 08:00"),
+        ("morning", "2026-03-28 23:30", "2026-03-29 08:00"),  # clocks go forward that night
+    ],
+)
+def test_a_part_of_the_day_is_one_on_the_clocks_of_who_puts_it_off(part: str, now: str, at: str) -> None:
+    vienna = ZoneInfo("Europe/Vienna")
+    begun, wanted = (datetime.fromisoformat(each).replace(tzinfo=vienna) for each in (now, at))
+    after = reminding.until_part(reminding.DayPart(part), "Europe/Vienna", begun.astimezone(UTC))
+    assert begun.astimezone(UTC) + after == wanted.astimezone(UTC)
+
+
+def test_in_the_evening_this_evening_is_over() -> None:
+    with pytest.raises(Refused, match="evening already"):
+        reminding.until_part(reminding.DayPart.EVENING, "UTC", datetime(2026, 3, 2, 19, tzinfo=UTC))
 
 
 def test_a_paused_reminder_says_so_where_it_is_listed(tx: Tx) -> None:
