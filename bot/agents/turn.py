@@ -148,7 +148,7 @@ class TurnRunner:
 
     async def _note_ran(self, material: PromptInputs) -> None:
         """From here on the try counts, also if the process ends in it."""
-        if self._control.ran:
+        if self._control.ran or self._control.first:
             return
         self._control.ran = True
         run, now = material.turn.id if material.part is None else material.part.run, self._deps.clock()
@@ -276,9 +276,14 @@ class TurnRunner:
                 budgets.release(tx, allowed.reservation)
             if trouble:
                 self._tell_owner(tx, trouble, now)
-            return self._finished_or_standing(tx, material, step, now)
+            seen = self._finished_or_standing(tx, material, step, now)
+            if seen is not None and self._control.first:
+                attempts.note_ran(tx, turn.id, now)
+            return seen
 
         self._seen = await self._db.write(_ANSWER, work)
+        if self._control.first:
+            self._control.first, self._control.ran = False, True
         return self._seen is None
 
     def _tell_owner(self, tx: Tx, trouble: str, now: datetime) -> None:

@@ -16,7 +16,9 @@ class TurnControl:
         self.stopping = False
         """Return at the next stored step."""
         self.ran = False
-        """Whether the try came to a model call or a tool."""
+        """Whether it is stored that the try came to a model call or a tool."""
+        self.first = False
+        """Whether that is stored with the first answer."""
         self.shown = False
         """Whether people saw any word of the answer."""
         self.added = asyncio.Event() if added is None else added

@@ -323,7 +323,7 @@ class ConversationWorker:
         """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
         turn, control = begun.turn, TurnControl(self._added, streams=self._patience.streams)
         self._control, self._turn = control, turn
-        control.stopping, control.ran = self._stopping, begun.ran
+        control.stopping, control.first = self._stopping, begun.first
         self._deps.watch(events.Started(turn, self._place))
         try:
             if not await run_turn(self._db, self._deps, turn, control, begun.seen):

@@ -30,12 +30,12 @@ from memory.store.ids import TurnId
 class Begun:
     """A turn to run, and how it stands, if it was begun just now and one agent answers.
 
-    `ran`: its first try counts already, as a model is asked next.
+    `first`: nobody tried any of its rows, and a model is asked next.
     """
 
     turn: TurnId
     seen: Standing | None = None
-    ran: bool = False
+    first: bool = False
 
 
 def begin_turn(
@@ -51,7 +51,7 @@ def begin_turn(
     begun = beginning(tx, rows, found, identifier, now, near)
     request = broker.decided(tx, head)
     alone = request is None and not (begun.plan.conducted and not begun.alone)
-    ran = alone and not any(row.attempts for row in rows)
+    first = alone and not any(row.attempts for row in rows)
     scope = Scope(head.audience, frozenset(map(Audience, agents.set_group(tx, head.place, begun.team.group.id))))
     heard = messages.by_ids(tx, [row.message for row in rows if row.message is not None], scope)
     turn = Turn(
@@ -71,7 +71,7 @@ def begin_turn(
     joined = Joined(tuple((message.id, message.revision) for message in heard))
     turns.begin(tx, turn)
     turns.put_step(tx, turn, 1, joined, now)
-    attempts.begin(tx, rows, turn.id, ran=ran)
+    attempts.begin(tx, rows, turn.id, first=first)
     if request is not None:
         broker.resume(tx, turn, request, now)
     else:
@@ -84,7 +84,7 @@ def begin_turn(
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
     agent = begun.team.acting(turn.agent)
     material = prompt.inputs(tx, turn, agent, prompt.Told(claimed, heard, [Step(1, joined, now)]))
-    return Begun(turn.id, (material, next_step(material, said=False, max_steps=max_steps), False), ran)
+    return Begun(turn.id, (material, next_step(material, said=False, max_steps=max_steps), False), first)
 
 
 def _with_surroundings(

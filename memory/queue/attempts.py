@@ -1,8 +1,8 @@
 """Tries at the rows of a turn, and when they are given up.
 
-A try is counted when it begins, so that a death in it counts. From the second on, one that ended with the process
-before a model or a tool was asked is taken back when the next begins, and counted as a start. Pauses between tries
-grow, whatever ended them.
+A try is counted once it comes to a model or a tool, so that a death there counts; the first with its first answer,
+which spares a commit. One that ended with the process before that is a start. Pauses between tries grow, whatever ended
+them.
 """
 
 import json
@@ -15,14 +15,14 @@ from memory.store.database import Tx, Value
 from memory.store.ids import InboxId, TurnId
 
 
-def begin(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, ran: bool) -> None:
-    """Give rows to a new turn, whose first try begins; `ran`: it comes to a model call at once."""
+def begin(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, first: bool) -> None:
+    """Give rows to a new turn, of which a try begins; `first`: nobody tried any of them."""
     sql = """UPDATE inbox SET status = 'claimed', turn_id = :turn, attempts = attempts + 1,
-               ran = iif(:ran, 1, ran), starts = iif(:ran, 0, starts),
-               next_attempt_at = iif(:ran OR last_error IN (:over, :nobody), NULL, next_attempt_at),
+               ran = iif(:first, 0, ran),
+               next_attempt_at = iif(:first OR last_error IN (:over, :nobody), NULL, next_attempt_at),
                last_error = nullif(nullif(last_error, :over), :nobody)
              WHERE id IN (SELECT value FROM json_each(:rows))"""
-    values: dict[str, Value] = {"turn": turn, "ran": int(ran), "rows": json.dumps([row.id for row in rows])}
+    values: dict[str, Value] = {"turn": turn, "first": int(first), "rows": json.dumps([row.id for row in rows])}
     tx.run(sql, {**values, "over": OVER_LIMIT, "nobody": NOBODY})
 
 
@@ -41,7 +41,7 @@ HEALTHY = (timedelta(minutes=10), timedelta(hours=1))
 
 
 def note_ran(tx: Tx, turn: TurnId, now: datetime) -> None:
-    """The try comes to its first model call or tool: from here on it counts, and if the process ends it pauses."""
+    """The try came to its first model call or tool: from here on it counts, and if the process ends it pauses."""
     sql = """UPDATE inbox SET ran = 1, starts = 0, next_attempt_at = NULL WHERE turn_id = ? AND status = 'claimed'
              RETURNING attempts"""
     tries = max((int(row["attempts"]) for row in tx.all(sql, (turn,))), default=0)

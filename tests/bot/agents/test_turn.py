@@ -222,15 +222,18 @@ async def test_a_stored_answer_is_sent_without_asking_the_model_again(tmp_path: 
 
 
 async def test_tries_that_end_with_the_process_count_and_a_deadly_message_is_given_up(tmp_path: Path) -> None:
-    """Five tries as ever, and two more after a healthy while each, since it may have been no fault of the message."""
+    """Five tries as ever, and two more after a healthy while each, since it may have been no fault of the message.
+
+    The first life is only a start: that its try came to a model is stored with the answer.
+    """
     clock = MovableClock()
     platform = Platform(clock)
-    for life in range(7):
+    for life in range(8):
         clock.forward(7_200)
         held = Held(says("x"))
         async with running(tmp_path, Setting(ScriptedModel(held), platform=platform, clock=clock)) as service:
             service.hear(said("deadly", 1))
-            if life >= 5:
+            if life >= 6:
                 await until(lambda: put_off(service))
                 clock.forward(7_200)
                 service.resume()

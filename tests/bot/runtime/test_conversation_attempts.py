@@ -41,7 +41,7 @@ async def died(folder: Path, *tries: int) -> Platform:
 
         def work(tx: Tx) -> None:
             for row, count in zip(tx.all("SELECT id FROM inbox ORDER BY id"), tries, strict=True):
-                sql = "UPDATE inbox SET status = 'claimed', turn_id = ?, attempts = ? WHERE id = ?"
+                sql = "UPDATE inbox SET status = 'claimed', turn_id = ?, attempts = ?, ran = 1 WHERE id = ?"
                 tx.run(sql, (turns[0], count, row["id"]))
 
         await service.write(work)
@@ -120,21 +120,20 @@ async def test_a_database_that_takes_no_writes_uses_no_tries_up(
         assert await states(service) == [("done", 1, 0)]
 
 
-async def test_of_lives_that_end_before_a_model_was_asked_only_the_first_is_a_try(
+async def test_lives_that_end_before_a_model_was_asked_are_no_tries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That one counts when the turn begins, which spares a commit. The pauses between them grow all the same."""
-    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS, said("hello", 1))
+    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS - 1, said("hello", 1))
     async with running(tmp_path, Setting(ScriptedModel(says("At last.")), platform=platform)) as service:
         await service.settled()
         assert service.platform.texts() == ["At last."]
-        assert await states(service) == [("done", 2, 0)]
+        assert await states(service) == [("done", 1, 0)]
 
 
 async def test_what_ends_every_life_before_a_model_was_asked_is_given_up_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS + 1, said("hello", 1))
+    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS, said("hello", 1))
     async with running(tmp_path, Setting(ScriptedModel(says("Hello, Bob.")), platform=platform)) as service:
         await service.heard(said("hello", 2, speaker=BOB))
         assert sorted(service.platform.texts()) == sorted([GIVEN_UP, "Hello, Bob."])
