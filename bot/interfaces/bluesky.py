@@ -173,6 +173,7 @@ def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wi
         decide=functools.partial(_decide, here),
         noted=functools.partial(_noted, here),
         heard=functools.partial(_heard, here),
+        standing=functools.partial(_standing, here),
         paused=lambda: services.places.deaf(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,
@@ -247,6 +248,16 @@ async def _heard(here: _Here, uri: str) -> tuple[str, PlaceId] | None:
     """The message that a post became, and where."""
     found = await here.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
     return None if found is None or found.external_id is None else (found.external_id, found.place)
+
+
+async def _standing(here: _Here, ids: Sequence[str]) -> set[str]:
+    """Which of these posts stand in a conversation: what was heard and is not taken back, and what we said."""
+
+    def stands(rows: Rows, post: str) -> bool:
+        heard = messages.by_external(rows, NAME, post)
+        return heard.deleted_at is None if heard is not None else outbox.said_by_us(rows, NAME, post) is not None
+
+    return await here.read(lambda rows: {each for each in ids if stands(rows, each)})
 
 
 async def _noted(here: _Here, acts: Sequence[Act]) -> None:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from memory.people.audience import PUBLIC, Trust
 from memory.store.ids import PersonId
@@ -81,12 +82,12 @@ def notifications(
     thread: Thread,
     us: Us,
     settings: BlueskySettings,
-    known: Callable[[Post], bool] = lambda _post: False,
+    standing: Collection[str] = (),
 ) -> list[Notification]:
     """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all.
 
     A post is taken as the thread shows it: what we are notified of has neither quoted words nor addresses of pictures.
-    Of the thread around them what is `known` already is left out.
+    Of the thread around them is left out what stands in the conversation already: the ids of posts that are `standing`.
     """
     shown = as_shown(us, settings)
     thread = thread.changed(shown)
@@ -99,7 +100,7 @@ def notifications(
     newest = next((each for each in reversed(posts) if answers(each, us)), None)
     found = []
     for each in posts:
-        last = each is newest
+        last, parent = each is newest, each.parent.uri if each.parent is not None else ""
         found.append(
             Notification(
                 source=NAME,
@@ -113,12 +114,17 @@ def notifications(
                 answer=last,
                 quoted=_quoted(each, by_uri, us, hidden),
                 attachments=_pictures(each),
-                background=lines(around, us.did, hidden, lambda one: one in posts or known(one)) if last else (),
+                background=lines(around, us.did, hidden, partial(_comes, posts, standing, parent)) if last else (),
                 blocks=_blocks(each, by_uri.get(each.uri, each), thread, us, hidden),
                 mentioned=_mentioned(each, us),
             )
         )
     return found
+
+
+def _comes(posts: Sequence[Post], standing: Collection[str], parent: str, one: Post) -> bool:
+    """Whether a post is shown anyway: it is heard, stands in the conversation, or is quoted as what is answered."""
+    return one in posts or one.id in standing or one.uri == parent
 
 
 def deletion(message: str, place: Place, at: datetime) -> Notification:

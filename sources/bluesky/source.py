@@ -25,14 +25,14 @@ from sources.bluesky.exchange import machine
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
 from sources.bluesky.keys import person_id, thread_place
-from sources.bluesky.notifications import hidden_from, notifications
+from sources.bluesky.notifications import notifications
 from sources.bluesky.polling import Pace
-from sources.bluesky.records import Notified, Post, items, notified
+from sources.bluesky.records import Notified, items, notified
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
 from sources.bluesky.thread_reader import read_thread
-from sources.bluesky.threads import MOST_SHOWN_ABOVE, Thread, shown_siblings
+from sources.bluesky.threads import Thread
 from sources.bluesky.wiring import Held, Wiring
 from sources.recent import Recent
 from texts import _, gettext_lazy
@@ -45,8 +45,6 @@ FULLY = 30.0
 REASONS = ("mention", "reply", "quote")
 MARGIN = timedelta(minutes=5)
 """How far before the mark is read again: servers index posts late, and not in their order."""
-SHOWN_AGAIN = 300.0
-"""Seconds in which a post of a thread that was shown is not shown again."""
 _MARK = "bluesky.mark"
 MOST_TRIES = 9
 """Looks at a thread that cannot be read."""
@@ -80,7 +78,6 @@ class BlueskySource:
         self._acts = Acts(settings, self.session, lambda: self.us, wiring)
         self._pace = Pace(settings.poll_seconds)
         self._decisions = Decisions(wiring)
-        self._shown: Recent[str, float] = Recent(5_000)
         self._windows: Recent[str, float] = Recent(2_000)
         self._bots: Recent[str, tuple[float, ...]] = Recent(1_000)
         self._waiting: dict[str, _Batch] = {}
@@ -339,9 +336,13 @@ class BlueskySource:
         aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
         await self._decisions.pass_over(aside)
         heard = [each for each in found if each.id not in aside]
-        made = notifications([each.post for each in heard], seen, us, self._settings, self._known)
-        self._note(made, {each.id: each.post for each in heard}, seen)
+        await self._wiring.settled()  # what was heard there just before stands there too
+        standing = await self._wiring.standing([each.id for each in seen.posts])
+        made = notifications([each.post for each in heard], seen, us, self._settings, standing)
+        posts = {each.id: each.post for each in heard}
         for notification in made:
+            if notification.answer:
+                self._watched.add(posts[notification.external_id], notification.place)
             deliver(notification)
         return heard
 
@@ -355,20 +356,6 @@ class BlueskySource:
         if seen.post.replies_closed:
             return Why.CLOSED
         return None if involved(each.post, seen, self.us, self._settings.filters) else Why.NOT_INVOLVED
-
-    def _known(self, post: Post) -> bool:
-        """Whether it was shown a moment ago."""
-        shown = self._shown.get(post.uri)
-        return shown is not None and time.monotonic() - shown < SHOWN_AGAIN
-
-    def _note(self, made: Sequence[Notification], posts: Mapping[str, Post], seen: Thread) -> None:
-        hidden = hidden_from(self.us, self._settings)
-        for each in made:
-            if each.answer:
-                self._watched.add(posts[each.external_id], each.place)
-                beside = shown_siblings(seen, hidden, lambda one: one.id in posts or self._known(one))
-                for one in (*seen.parents[-MOST_SHOWN_ABOVE:], seen.post, *(post for _, post in beside)):
-                    self._shown.put(one.uri, time.monotonic())
 
     async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:
         """Posts were deleted: whatever was heard of them is forgotten."""

@@ -14,10 +14,6 @@ PARENTS, DEPTH = 80, 6
 _SHOWN_DEPTH, _MOST_REPLIES, _MOST_LINES = 3, 12, 50
 _MOST_SIBLINGS, _SIBLING_LENGTH = 8, 200
 """How many posts of other branches are shown, and of each so many characters."""
-_SHORT_PARENTS = 2
-"""Posts above that are shown again although they were shown a moment ago."""
-MOST_SHOWN_ABOVE = _MOST_LINES - _MOST_REPLIES - _MOST_SIBLINGS - 6
-"""So many posts above, the nearest, are always among the lines."""
 
 
 @dataclass(frozen=True)
@@ -145,17 +141,13 @@ def lines(
 ) -> tuple[str, ...]:
     """The thread around its post, a line for each other post but the `hidden`.
 
-    Posts that are `known`, since they were shown a moment ago or stand in the conversation, are left out, except the
-    last few above.
+    Posts that are `known`, since they stand in the conversation or come with the post, are left out.
     """
-    last = {each.uri for each in thread.parents[-_SHORT_PARENTS:]}
-    parents = [each for each in thread.parents if each.uri in last or hidden(each) or not known(each)]
+    parents = [each for each in thread.parents if hidden(each) or not known(each)]
     found: list[str] = []
     hid = 0
     if thread.cut and parents[:1] == [*thread.parents[:1]]:
         found.append("(earlier posts of the thread cannot be seen)")
-    if before := len(thread.parents) - len(parents):
-        found.append(f"({many(before, 'earlier post was', 'earlier posts were')} shown to you before)")
     for each in parents:
         if hidden(each):
             hid += 1
@@ -188,23 +180,15 @@ def _replies(
     return found, hid
 
 
-def shown_siblings(
-    thread: Thread, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
-) -> list[tuple[int, Post]]:
-    """The posts of other branches that `lines` shows, with their depth; branches that leave late are the nearest."""
-    found: list[tuple[int, Post]] = []
-    for branch in reversed(thread.siblings):
-        for depth, each in branch.walk():
-            if depth < _SHOWN_DEPTH and each.post is not None and not hidden(each.post) and not known(each.post):
-                found.append((depth, each.post))
-    return found[:_MOST_SIBLINGS]
-
-
 def _siblings(
     thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
 ) -> tuple[list[str], int]:
-    """Lines of other branches, each with whom it answers, and how many posts there are not shown."""
-    shown = shown_siblings(thread, hidden, known)
+    """Lines of other branches, each with whom it answers, and how many posts there are not shown; the nearest branches
+    are those that leave late."""
+    among = [(depth, each.post) for branch in reversed(thread.siblings) for depth, each in branch.walk()]
+    left = [(depth, each) for depth, each in among if each is None or hidden(each) or not known(each)]
+    near = [(depth, each) for depth, each in left if depth < _SHOWN_DEPTH and each is not None and not hidden(each)]
+    shown = near[:_MOST_SIBLINGS]
     by_uri = {each.uri: each for each in thread.posts if not hidden(each)}
     found = []
     for depth, each in shown:
@@ -212,8 +196,7 @@ def _siblings(
         whom = _who(to, us) if to is not None else "a post that is not shown"
         said = one_line(each.words, _SIBLING_LENGTH)
         found.append(f"{'  ' * depth}{_who(each, us)} (to {whom}): {said}")
-    among = [each.post for branch in thread.siblings for _, each in branch.walk()]
-    return found, sum(each is None or hidden(each) or not known(each) for each in among) - len(shown)
+    return found, len(left) - len(shown)
 
 
 def _line(each: Post, us: str) -> str:

@@ -40,6 +40,8 @@ class Wiring:
     """The posts whose words memory holds, the newest so many."""
     heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]]
     """The message that the post with this URI became, and where; None for what was not heard."""
+    standing: Callable[[Sequence[str]], Awaitable[set[str]]]
+    """Which of these posts stand in a conversation, ours and others'."""
     withdraw: Callable[[str], Awaitable[None]]
     """Take our answer to a post back, where that is wanted: the post was deleted."""
     pass_over: Callable[[Mapping[str, str]], Awaitable[None]]

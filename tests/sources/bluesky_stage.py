@@ -115,8 +115,12 @@ class Ground:
             found = [each for each in self.heard if each.external_id.startswith(f"{uri}#")]
             return (found[0].external_id, found[0].place.id) if found else None
 
+        async def standing(ids: Sequence[str]) -> set[str]:
+            return {each for each in ids if each in memory.taken}
+
         return Wiring(
             seen=seen,
+            standing=standing,
             held=self._held,
             withdraw=memory.withdraw,
             pass_over=pass_over,
