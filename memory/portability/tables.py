@@ -67,7 +67,7 @@ SETTLED: Mapping[tuple[str, str], str] = {
 }
 """Work under way, as it stands in an export and after an import: else it would be done in both places."""
 
-REGISTRY = ("users", "user_identities", "privacy_choices", "ended_privacy_choices")
+REGISTRY = ("users", "user_identities", "privacy_choices")
 """Tables of global.db that go with a constellation: accounts, which of them are one person's, and what they chose."""
 LINKS = frozenset({"users", "user_identities"})
 """Those of them that say which accounts are one person's."""
