@@ -69,7 +69,7 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory.search.vectors._CANDIDATES", 3)
     monkeypatch.setattr("memory.search.vectors._PER_HIT", 1)
     monkeypatch.setattr("memory.search.candidates._NEAR", 3)
-    monkeypatch.setattr("memory.search.candidates._LEAST", 0.0)
+    monkeypatch.setattr("memory.search.vectors._SAMPLED", 6)
 
 
 @pytest.mark.usefixtures("_narrow")

@@ -23,6 +23,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.deps import Understood
 from bot.agents.mcp.startup import NoServers, Servers
 from bot.agents.permissions.policy import Approver, People
+from bot.agents.tools.search_conditions import Where
 from bot.config.dreams import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
@@ -44,7 +45,7 @@ from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Embedder, GuardedEmbedder, Questions
-from memory.search.query import Domain, Nearness
+from memory.search.query import Nearness
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.ids import PersonId, Snowflakes
 from sources.base import Place, Speaker
@@ -148,7 +149,7 @@ class Ground:
 
 
 USUAL = Ground()
-_APART: tuple[Domain, ...] = ("activity", "facts", "tasks", "summaries")
+_APART: tuple[Where, ...] = ("activity", "facts", "tasks", "summaries")
 """What is searched by its name alone."""
 
 

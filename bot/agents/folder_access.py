@@ -163,7 +163,7 @@ class FolderAccess:
     async def search(self, text: str, places: Sequence[Located], path: str, limit: int, near: Nearness | None) -> Found:
         """The passages that a text finds, in local folders as they are now."""
         missing = [words for place in places if (words := await self._refresh(place))]
-        query = Query(text, self.turn.agent, frozenset({"files"}), path=path, limit=limit, meaning=near)
+        query = Query(text, self.turn.agent, frozenset({"files"}), path=path, limit=limit, meaning=near, guesses=True)
         results = await self.database.read(lambda rows: search(rows, query, self.turn.scope))
         return Found(tuple(results.hits), tuple(missing))
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bot.agents.deps import Understood, not_understood
 from bot.agents.permissions.policy import Action, People
-from bot.agents.tools.search_conditions import author_meant, category_meant, tags_meant
+from bot.agents.tools.search_conditions import Where, author_meant, category_meant, domains_of, tags_meant
 from bot.agents.tools.search_results import NEWEST, beside_data, nothing_searched, place_meant, why_data, why_found
 from bot.errors import UserError
 from bot.services.archive import agents_called
@@ -25,7 +25,7 @@ from memory.people.audience import Scope
 from memory.queue import inbox
 from memory.search import condition_names
 from memory.search.hybrid import search
-from memory.search.query import DOMAINS, Domain, Hit, Query, Results
+from memory.search.query import Domain, Hit, Query, Results
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
@@ -72,7 +72,7 @@ class Wanted(SearchEntries):
     text the newest that meet the conditions are wanted.
     """
 
-    domain: Annotated[Domain | None, Param("Where to search (default: entries, messages and blocks)")] = None
+    domain: Annotated[Where | None, Param("Where to search (default: entries, messages and blocks)")] = None
     author: Annotated[_Short, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
     role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
     place: Annotated[_Short, Param("Only from this channel, by name or ID", suggests="places")] = ""
@@ -94,6 +94,8 @@ class HitRow(Row):
     audience: str
     when: datetime
     why: str
+    perhaps: bool
+    """It is a guess: nothing but some nearness of meaning speaks for it."""
     matched: dict[str, Any] = Field(exclude=True)
     """Why it was found, for programs."""
     before: dict[str, Any] | None
@@ -165,7 +167,9 @@ class Found(Result):
             if self.words_alone
             else ""
         )
-        return list(filter(None, (NEWEST if self.newest and self.hits else "", why)))
+        guess = any(hit.perhaps for hit in self.hits)
+        perhaps = _("“Perhaps” marks guesses: they have none of the words and are only somewhat near in meaning.")
+        return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", why)))
 
     def lines(self, ink: Ink) -> list[str]:
         hits = [hit.line(ink) for hit in self.hits] or [self.nothing]
@@ -213,7 +217,7 @@ class Search:
     @operation("archival.search", "Search the entries you can see", Action.SEARCH, _SEARCHES)
     async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
         """The search of everything, in entries alone."""
-        return await self.search(caller, Wanted(domain="archival", **arguments.model_dump()))
+        return await self.search(caller, Wanted(domain="archival_memory", **arguments.model_dump()))
 
     @suggestions("places")
     async def places(self, caller: Caller) -> Suggestions:
@@ -240,7 +244,7 @@ class Search:
 
     def _query(self, rows: Rows, caller: Caller, wanted: Wanted) -> Query:
         """What is asked of the store. Raises UserError, ToolError."""
-        domains = DOMAINS if wanted.domain is None else frozenset({wanted.domain})
+        domains = domains_of(wanted.domain)
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
         mine = wanted.author.strip().casefold() == ME
         if mine and wanted.role == "assistant":
@@ -253,7 +257,7 @@ class Search:
             text=wanted.text,
             agent=agent,
             domains=domains,
-            talking=agent,
+            talking=None if wanted.domain == "constellation_messages" else agent,
             person=caller.person if mine else None,
             author=None if mine else author_meant(rows, wanted.author.strip(), caller.scope),
             role="user" if mine and "messages" in domains else wanted.role,
@@ -263,6 +267,7 @@ class Search:
             category=category_meant(rows, wanted.category.strip(), domains, agent, caller.scope),
             tags=tags_meant(rows, tags, domains, agent, caller.scope),
             limit=wanted.limit,
+            guesses=True,
         )
 
     async def _read(self, read: Callable[[Rows], T]) -> T:

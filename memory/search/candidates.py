@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memory.search import neighbors
 from memory.search.lookup import Lookup
 from memory.search.neighbors import Talk
-from memory.search.query import Close, Near, Nearness, Surroundings
+from memory.search.query import Close, Near, Nearness, Surroundings, Usual
 from memory.search.question import Asked
 from memory.search.ranking import (
     WIDE,
@@ -28,13 +28,16 @@ _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of
 _CANDIDATES = 40  # of a domain, at least: among them the rows with every word are looked for
 _NEAR = 40  # nearest neighbours, of each view
 _CLOSE = 40  # messages, at least, whose words are compared with those of the question one by one
-_LEAST = 0.45  # the cosine from which on a row is found without having any of the words; see docs/search.md
+_FAINT = 1.5  # spreads above the usual nearness: what does not even stand out so far is no guess
+GUESSES = 3
+"""Rows that are no nearer than chance allows and are offered all the same."""
 _NEWEST = 50  # of the rows with a word: whether it is the name of somebody who spoke there
 
 
 @dataclass
 class Scored:
-    """One row, by number; `named`: the query names the one who said it; `around`: words that only its window has."""
+    """One row, by number; `named`: the query names the one who said it; `around`: words that only its window has;
+    `perhaps`: nothing but a nearness that may be chance speaks for it."""
 
     number: int
     score: float
@@ -42,11 +45,13 @@ class Scored:
     named: bool = False
     window: Sequence[int] = ()
     around: tuple[str, ...] = ()
+    perhaps: bool = False
 
 
 @dataclass(frozen=True)
 class _Sought:
-    """A text as it is looked for in one domain: its words, whom it names, the rows that are near to what it means.
+    """A text as it is looked for in one domain: its words, whom it names, the rows that are near to what it means, and
+    how near rows usually are.
 
     `names` are words of the text that are left out because they are names of those who spoke.
     """
@@ -56,6 +61,7 @@ class _Sought:
     names: frozenset[str]
     named: str | None
     meaning: Nearness | None
+    usual: Usual | None
     near: Mapping[int, Near]
 
     def best(self, most: int) -> list[int]:
@@ -67,18 +73,28 @@ class _Sought:
 
 def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> list[Scored]:
     """The best rows for a text, in no order: `limit` of them, and those that are as good as the last."""
-    every, named = _words(find, asked), None
+    count = find.count()
+    every, named = _words(find, asked, count), None
     words = every
     if find.table.talk:
         named, words = _without_names(find, every)
     names = frozenset(word.term.word for word in every) - {word.term.word for word in words}
     meaning = None if find.table.embedded is None else meaning
-    sought = _Sought(asked, words, names, named, meaning, _nearest(find, meaning))
+    near, usual = _nearest(find, meaning, count)
+    faint = {number: excess for number, each in near.items() if usual and (excess := usual.excess(each)) < 0}
+    # What the talk around them says may speak for rows that are not near enough by themselves.
+    together = find.table.talk and asked.sentence and bool(words)
+    taken = near if together else {number: each for number, each in near.items() if number not in faint}
+    sought = _Sought(asked, words, names, named, meaning, usual, taken)
     best = sought.best(max(_CANDIDATES, 3 * limit))
     if not best:
-        return []
+        return _guesses(near, faint)
     found = _in_talk(find, sought, best, 3 * limit) if find.table.talk else _alone(find, sought, best)
+    found = [one for one in found if one.number not in faint or _has_a_word(one, words)]
+    if not found:
+        return _guesses(near, faint)
     top = max(one.score for one in found) or 1.0
+    top = top if words else top / max(nearness(each, usual) for each in taken.values())
     whole = find.having(asked.every, [one.number for one in found])
     for one in found:
         one.score = round(one.score / top + (_ALL_WORDS if one.number in whole else 0.0), 6)
@@ -86,27 +102,43 @@ def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> 
     kept = [one for one in found if one.score >= least]
     for one in kept:
         one.around = tuple(word.term.word for word in words if _only_around(one, word))
-    return kept
+    if whole:  # whoever has found what they wrote needs no guesses
+        return kept
+    known = {one.number for one in found}
+    return [*kept, *_guesses(near, {number: excess for number, excess in faint.items() if number not in known})]
+
+
+def _guesses(near: Mapping[int, Near], faint: Mapping[int, float]) -> list[Scored]:
+    """The nearest of those that may be near by chance."""
+    best = heapq.nlargest(GUESSES, faint, key=lambda number: (faint[number], number))
+    return [Scored(number, round(faint[number], 6), near[number], perhaps=True) for number in best]
+
+
+def _has_a_word(one: Scored, words: Sequence[Word]) -> bool:
+    return any(number in word.rows for word in words for number in (one.number, *one.window))
 
 
 def _only_around(one: Scored, word: Word) -> bool:
     return one.number not in word.rows and any(number in word.rows for number in one.window)
 
 
-def _words(find: Lookup, asked: Asked) -> list[Word]:
-    if not (count := find.count()):  # an agent to which nobody told anything yet: no word need be looked for
+def _words(find: Lookup, asked: Asked, count: int) -> list[Word]:
+    if not count:  # an agent to which nobody told anything yet: no word need be looked for
         return []
     held = [(term, dict(find.holding(term.match))) for term in asked.terms]
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 
-def _nearest(find: Lookup, meaning: Nearness | None) -> dict[int, Near]:
-    """Rows that are found whatever their words."""
-    if meaning is None:
-        return {}
+def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mapping[int, Near], Usual | None]:
+    """Rows that may be found whatever their words, and how near rows usually are."""
+    if meaning is None or not count:
+        return {}, None
     near = meaning.nearest(find.rows, find.among, _NEAR)
-    found = find.meeting([number for number, each in near.items() if each.best >= _LEAST])
-    return {number: near[number] for number in found}
+    if not near:
+        return {}, None
+    usual = meaning.usual(find.rows, find.among, count)
+    found = find.meeting([number for number, each in near.items() if usual.standing(each) > _FAINT])
+    return {number: near[number] for number in sorted(found)}, usual
 
 
 def _similar(find: Lookup, sought: _Sought, numbers: Iterable[int]) -> dict[int, Near]:
@@ -126,7 +158,7 @@ def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     top = max(sums.values()) or 1.0
     similar = _similar(find, sought, best)
     return [
-        Scored(number, value / top + nearness(similar.get(number)), similar.get(number))
+        Scored(number, value / top + nearness(similar.get(number), sought.usual), similar.get(number))
         for number, value in sums.items()
     ]
 

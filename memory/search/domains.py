@@ -176,6 +176,12 @@ def _of_blocks(query: Query) -> Iterator[Condition]:
         yield Condition("t.block_type <> 'log'")
 
 
+def _of_archival_blocks(query: Query) -> Iterator[Condition]:
+    yield Condition("t.block_type = 'archival'")
+    if query.person is not None:
+        yield Condition("t.person_id = ?", (query.person,))
+
+
 def _of_activity(query: Query) -> Iterator[Condition]:
     if query.person is not None:
         yield Condition("t.person_id = ?", (query.person,))
@@ -228,6 +234,20 @@ _BLOCK_TEXT = "trim(t.profile || char(10) || t.content, char(10)) AS text"
 _WHERE = """(SELECT d.name || '/' || f.name || ':' || t.start_line || '-' || t.end_line FROM folder_files f
     JOIN folders d ON d.id = f.folder_id WHERE f.id = t.file_id) AS label"""
 
+_BLOCKS = Table(
+    domain="blocks",
+    kind="block",
+    embedded="block",
+    name="memory_blocks",
+    index="block_fts",
+    number="n",
+    moment="t.updated_at",
+    columns=f"{_BLOCK_TEXT}, {_NO_TALK}",
+    can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query) or query.author is not None),
+    living=_living_blocks,
+    narrowing=_of_blocks,
+)
+
 TABLES = (
     Table(
         domain="archival",
@@ -257,19 +277,8 @@ TABLES = (
         narrowing=_of_messages,
         talk=True,
     ),
-    Table(
-        domain="blocks",
-        kind="block",
-        embedded="block",
-        name="memory_blocks",
-        index="block_fts",
-        number="n",
-        moment="t.updated_at",
-        columns=f"{_BLOCK_TEXT}, {_NO_TALK}",
-        can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query) or query.author is not None),
-        living=_living_blocks,
-        narrowing=_of_blocks,
-    ),
+    _BLOCKS,
+    replace(_BLOCKS, domain="archival_blocks", narrowing=_of_archival_blocks),
     Table(
         domain="activity",
         kind="event",

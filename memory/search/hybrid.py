@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
-from memory.search.candidates import Scored, ranked
+from memory.search.candidates import GUESSES, Scored, ranked
 from memory.search.domains import asked, narrowing, unmet
 from memory.search.lookup import Lookup
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results
@@ -33,7 +33,7 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
         found += _ranked(find, query, limit) if asks else _listed(find, limit)
     found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
     return Results(
-        hits=_completed(found[:limit], query.text),
+        hits=_completed(_with_few_guesses(found)[:limit], query.text),
         searched=tuple(find.table.domain for find in lookups),
         seen={} if found else _counted(lookups),
         unmet=unmet(query),
@@ -47,6 +47,12 @@ def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
     An entry or a file is one thing, however many passages it was cut into.
     """
     return _counted(_lookups(rows, query, scope))
+
+
+def _with_few_guesses(found: list[_Found]) -> list[_Found]:
+    """The guesses of all domains come last; a few are enough."""
+    sure = sum(not one.hit.perhaps for one in found)
+    return found[: sure + GUESSES]
 
 
 def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
@@ -67,7 +73,8 @@ def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
         signs = symbols(query.text)
         rows = find.newest_with(signs, limit) if signs else []
         return [_found(find, row, Scored(row["number"], 0.0), signs) for row in rows]
-    scored = {one.number: one for one in ranked(find, question, query.meaning, limit)}
+    best = ranked(find, question, query.meaning, limit)
+    scored = {one.number: one for one in best if query.guesses or not one.perhaps}
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
 
 
@@ -86,6 +93,7 @@ def _found(find: Lookup, row: Row, scored: Scored, matched: tuple[str, ...] = ()
         score=scored.score,
         distance=None if scored.near is None else scored.near.distance,
         named=scored.named,
+        perhaps=scored.perhaps,
         around=scored.around,
         matched=matched,
     )

@@ -10,14 +10,16 @@ from memory.queue.messages import Message, Role
 from memory.store.database import Rows, Value
 from memory.store.ids import AgentId, PersonId, PlaceId
 
-Domain: TypeAlias = Literal["archival", "messages", "blocks", "activity", "files", "facts", "tasks", "summaries"]
+Domain: TypeAlias = Literal[
+    "archival", "archival_blocks", "messages", "blocks", "activity", "files", "facts", "tasks", "summaries"
+]
 Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage", "fact", "task", "summary"]
 Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""
 
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
 """What is searched when nothing is said. Activity, facts, tasks and summaries are searched by name alone, as they
-repeat what stands elsewhere, and files where they are asked for."""
+repeat what stands elsewhere, and files where they are asked for. Archival blocks are among the blocks."""
 MAX_HITS = 100
 
 
@@ -39,6 +41,23 @@ class Near(NamedTuple):
     def distance(self) -> float:
         """1 minus the best cosine: 0 to 2."""
         return 1 - self.best
+
+
+class Usual(NamedTuple):
+    """How near the rows of a corpus usually are to what is asked, as a sample of `own` cosines tells: the mean, the
+    spread, and how far above the mean, in spreads, the best of so many rows would be by mere chance (`bar`)."""
+
+    mean: float
+    spread: float
+    bar: float
+
+    def standing(self, near: Near) -> float:
+        """How far a row stands out of the usual, in spreads."""
+        return ((-1.0 if near.own is None else near.own) - self.mean) / self.spread
+
+    def excess(self, near: Near) -> float:
+        """The same above the bar: below 0 it may be chance."""
+        return self.standing(near) - self.bar
 
 
 class Close(NamedTuple):
@@ -86,6 +105,10 @@ class Nearness(Protocol):
         """How near these rows are, as far as they have vectors."""
         ...
 
+    def usual(self, rows: Rows, among: Among, count: int) -> Usual:
+        """How near rows usually are, as far as there are any to tell, when there are so many."""
+        ...
+
     def close(
         self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
     ) -> Mapping[int, Close]:
@@ -107,7 +130,8 @@ class Query:
     (said by, said to, about); `author` a speaker's name, or a person or an agent (by name too) that a row is by.
     `since` is included, `until` is not. A category stands for those below it too; an entry must have all the tags.
     `path` is a folder, or a file or directory in one, and for files alone. A condition that a domain cannot meet leaves
-    that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide.
+    that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide. With `guesses` the nearest
+    rows that do not stand out enough to be taken for an answer follow the others, as `Hit.perhaps`.
     """
 
     text: str
@@ -125,6 +149,7 @@ class Query:
     path: str = ""
     limit: int = 8
     meaning: Nearness | None = None
+    guesses: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,7 +163,8 @@ class Hit:
 
     Why it was found: `score` (0 in a listing); `matched`, the words of the query that the row has; `around`, those
     that only what was said around it has; `distance`, 1 minus the cosine of the nearer view, 0 to 2; `named`,
-    whether the query names the one who said it.
+    whether the query names the one who said it. `perhaps`: it is a guess, among the nearest and no nearer than chance
+    allows; its `score` is below 0.
     """
 
     kind: Kind
@@ -156,6 +182,7 @@ class Hit:
     around: tuple[str, ...] = ()
     distance: float | None = None
     named: bool = False
+    perhaps: bool = False
     before: Message | None = None
     after: Message | None = None
 

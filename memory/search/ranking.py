@@ -9,7 +9,7 @@ from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from memory.search.neighbors import Stretch, Talk
-from memory.search.query import Close, Near
+from memory.search.query import Close, Near, Usual
 from memory.search.question import Asked
 from memory.store.fulltext import Term
 
@@ -22,6 +22,7 @@ WIDE = 6  # rows to each side that tell what the talk is about, the nearer the m
 _ECHO = 0.6  # of the weight of a query's words, from which on a question is the same one
 _LAST = 100.0  # how much of a question an echo is: it stands below all that states anything
 
+_FAR = 12.0  # spreads above the usual nearness, at which meaning counts as much as the best words
 _DECAY = [1 - abs(distance) / (WIDE + 1) for distance in range(-WIDE, WIDE + 1)]
 
 
@@ -162,9 +163,9 @@ def total_close(signs: Signs, close: Close) -> float:
     return max(sum(parts), 0.0)
 
 
-def nearness(near: Near | None) -> float:
+def nearness(near: Near | None, usual: Usual | None) -> float:
     """What meaning counts for a row that is understood alone, beside 1 for the best words: 0 to 1."""
-    return 0.0 if near is None else min(max((near.best - 0.2) / 0.6, 0.0), 1.0)
+    return 0.0 if near is None or usual is None else min(max(usual.standing(near) / _FAR, 0.0), 1.0)
 
 
 def _usual(near: Mapping[int, Near]) -> Near:

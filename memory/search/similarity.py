@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log, sqrt
 
 from memory.search import vectors
 from memory.search.embedding.base import Tokens, Vector, signs
 from memory.search.embedding.late_interaction import interact
-from memory.search.query import Among, Close, Near, Surroundings
+from memory.search.query import Among, Close, Near, Surroundings, Usual
 from memory.search.vector_texts import View
 from memory.store.database import Rows
 from memory.store.distances import cosine_distance
@@ -38,6 +39,9 @@ class Meaning:
         window = self._similar(rows, among, numbers, "window") if among.kind == "message" else {}
         return {number: Near(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
 
+    def usual(self, rows: Rows, among: Among, count: int) -> Usual:
+        return usual_of(vectors.sample(rows, self._question(among, "own", _SAMPLE), among.kind, among.scope), count)
+
     def close(
         self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
     ) -> Mapping[int, Close]:
@@ -68,4 +72,18 @@ class Meaning:
         )
 
 
+def usual_of(cosines: Sequence[float], count: int) -> Usual:
+    """What a sample tells of `count` rows. The nearest are left out, since they may be what is looked for; where there
+    are few, what is common of sentence embedders counts too."""
+    others = sorted(cosines)[: len(cosines) * 98 // 100 - 1] if len(cosines) > 1 else []
+    known, total = len(others) + _FEW, sum(others)
+    middle = total / max(len(others), 1)
+    spread = sum((each - middle) ** 2 for each in others) + _FEW * _SPREAD**2
+    return Usual((total + _FEW * _MEAN) / known, sqrt(spread / known), sqrt(2 * log(count + _UNSEEN)) + _MARGIN)
+
+
+_SAMPLE = 250
+_MEAN, _SPREAD, _FEW = 0.1, 0.06, 8  # of the cosines of unlike texts, which counts as so many of the sample
+_UNSEEN = 10  # rows more than there are: two rows may both be what is looked for
+_MARGIN = 1.0  # above what the best of so many numbers of a normal distribution has: docs/search.md has what it brings
 _VIEWS: tuple[View, ...] = ("own", "window")

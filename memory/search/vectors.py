@@ -24,6 +24,7 @@ MOST_FAILURES = 3
 
 _CANDIDATES = 400  # at least; below that many the search is exact
 _PER_HIT = 8  # candidates for each hit that is wanted
+_SAMPLED = 4_000  # vectors, of one space after the other, as the index has them
 
 _TOKEN_PARTS = 4  # of a message, each about 200 tokens: what comes after is found by its words and its vectors
 
@@ -106,6 +107,23 @@ def similarities(rows: Rows, question: Question, kind: Kind, numbers: Iterable[i
         (question.vector, *parameters, json.dumps(list(numbers))),
     )
     return {row[0]: 1.0 - row[1] for row in found}
+
+
+def sample(rows: Rows, question: Question, kind: Kind, scope: Scope) -> list[float]:
+    """How near some rows are that were chosen whatever they mean: up to `limit`, evenly among the newest thousands.
+
+    Their order alone chooses them, so they are the same whatever there is that the scope may not know.
+    """
+    within, parameters = _allowed(question, kind, scope)
+    newest = f"WHERE {within} ORDER BY v.space_id DESC, v.row DESC, v.part DESC LIMIT {_SAMPLED}"
+    ids = [row[0] for row in rows.all(f"SELECT v.id FROM vectors v {newest}", parameters)]
+    chosen = ids[:: -(-len(ids) // max(question.limit, 1)) or 1]
+    cosine = sqlite.distances.cosine.format("v.vector", "?")
+    found = rows.all(
+        f"SELECT 1.0 - {cosine} FROM vectors v WHERE v.id IN (SELECT value FROM json_each(?))",
+        (question.vector, json.dumps(chosen)),
+    )
+    return [row[0] for row in found]
 
 
 def tokens_of(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, bytes]:

@@ -24,6 +24,7 @@ BENCHMARKS = {
     "search": "searching",
     "locomo": "recalls",
     "echo": "echo",
+    "short_queries": "short_queries",
     "embedding": "embedding",
     "prompt": "prompts",
     "jobs": "jobs",

@@ -1,5 +1,6 @@
 """A store with rows to be found, for the tests of search."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +11,11 @@ from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import Heard, Said
+from memory.search import vectors
+from memory.search.embedding import Embedding, to_vector
 from memory.search.hybrid import search
 from memory.search.query import Query, Results
+from memory.search.vectors import Embedded
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
@@ -25,6 +29,8 @@ ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
 HALL, ATTIC = PlaceId("discord:hall"), PlaceId("discord:attic")
 GUILD = Audience("guild:1")
 HERE = Scope(GUILD)
+MODEL = "test:plane"
+"""The embedder of `embed`: vectors of two numbers."""
 
 
 class World:
@@ -79,3 +85,19 @@ def look(world: World, text: str, scope: Scope = HERE, **more: Any) -> Results:
 
 def ids(results: Results) -> list[str]:
     return [hit.id for hit in results.hits]
+
+
+def embed(tx: Tx, means: Mapping[str, tuple[float, float]]) -> None:
+    """Give every row in which one of these words stands its vector, in all views; others get none."""
+    vectors.choose(tx, MODEL, 2)
+    waiting = vectors.missing(tx, 1_000)
+    for each in waiting:
+        made = [_vector(text.text, means) for text in each.texts]
+        if all(vector is not None for vector in made):
+            vectors.store(
+                tx, MODEL, [Embedded(each, tuple(Embedding(vector) for vector in made if vector is not None))]
+            )
+
+
+def _vector(text: str, means: Mapping[str, tuple[float, float]]) -> bytes | None:
+    return next((to_vector(vector) for word, vector in means.items() if word in text), None)

@@ -48,6 +48,13 @@ def test_each_domain_is_found_by_its_words(world: World) -> None:
     assert results.seen == {}
 
 
+def test_archival_blocks_can_be_searched_by_themselves(world: World) -> None:
+    kept, other = world.block("a hamster"), world.block("a hamster")
+    world.tx.run("UPDATE memory_blocks SET block_type = 'archival' WHERE id = ?", (kept,))
+    assert ids(look(world, "hamster", domains=frozenset({"archival_blocks"}))) == [kept]
+    assert sorted(ids(look(world, "hamster"))) == sorted([kept, other])
+
+
 def test_a_hit_says_what_it_is(world: World) -> None:
     entry = world.keep("a hamster", label="pets")
     message = world.hear("a hamster", at=NOON + timedelta(minutes=1))

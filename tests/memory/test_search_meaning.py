@@ -12,15 +12,12 @@ from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.queue import messages
-from memory.search import vectors
-from memory.search.embedding import Embedding, to_vector
-from memory.search.query import Among, Close, Near, Surroundings
+from memory.search.embedding import to_vector
+from memory.search.query import Among, Close, Near, Surroundings, Usual
 from memory.search.similarity import Meaning
-from memory.search.vectors import Embedded
 from memory.store.database import Rows
-from tests.memory.search_world import ANN, ATTIC, BOB, HERE, MOON, NOON, World, ids, look, opened
+from tests.memory.search_world import ANN, ATTIC, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look, opened
 
-MODEL = "test:plane"
 ABROAD = Audience("guild:2")
 DOGS, WEATHER = (1.0, 0.0), (0.0, 1.0)
 HALF = (0.55, 0.835)
@@ -31,22 +28,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     made, raw = opened(tmp_path / "carina.db")
     yield made
     raw.close()
-
-
-def embed(world: World, means: Mapping[str, tuple[float, float]]) -> None:
-    """Give every row in which one of these words stands its vector, in all views; others get none."""
-    vectors.choose(world.tx, MODEL, 2)
-    waiting = vectors.missing(world.tx, 1_000)
-    for each in waiting:
-        made = [_vector(text.text, means) for text in each.texts]
-        if all(vector is not None for vector in made):
-            vectors.store(
-                world.tx, MODEL, [Embedded(each, tuple(Embedding(vector) for vector in made if vector is not None))]
-            )
-
-
-def _vector(text: str, means: Mapping[str, tuple[float, float]]) -> bytes | None:
-    return next((to_vector(vector) for word, vector in means.items() if word in text), None)
 
 
 ABOUT_DOGS = Meaning(MODEL, to_vector(DOGS))
@@ -66,6 +47,9 @@ class Liar:
     def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
         return {number: Near(0.9, 0.9) for number in numbers}
 
+    def usual(self, rows: Rows, among: Among, count: int) -> Usual:
+        return Usual(0.0, 0.1, 3.0)
+
     def close(self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: Any) -> Mapping[int, Close]:
         return {number: Close(0.9, 0.9, 0.9) for number in around}
 
@@ -75,7 +59,7 @@ def test_rows_of_every_domain_are_found_by_what_they_mean(world: World) -> None:
     world.hear("it rains", place=ATTIC)
     world.keep("it rains")
     world.block("it rains")
-    embed(world, {"puppy": DOGS, "rains": WEATHER})
+    embed(world.tx, {"puppy": DOGS, "rains": WEATHER})
     results = look(world, "hounds", meaning=ABOUT_DOGS)
     assert sorted(ids(results)) == sorted(expected)
     assert [hit.matched for hit in results.hits] == [()] * 3
@@ -91,7 +75,7 @@ def test_tasks_are_found_by_what_they_mean_where_they_may_be_known_and_only_by_n
     walk = task(world, "walk the puppy")
     task(world, "puppy food", audience=ABROAD)
     task(world, "mend the gate when it rains")
-    embed(world, {"puppy": DOGS, "rains": WEATHER})
+    embed(world.tx, {"puppy": DOGS, "rains": WEATHER})
     found = look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"tasks"}))
     assert [(hit.kind, hit.id, hit.text, hit.label) for hit in found.hits] == [
         ("task", str(walk.id), "walk the puppy\nat noon", "pending")
@@ -106,24 +90,53 @@ def test_tasks_are_found_by_what_they_mean_where_they_may_be_known_and_only_by_n
 
 def test_what_is_not_near_enough_is_not_found_without_a_word(world: World) -> None:
     world.hear("the cat purrs")
-    embed(world, {"cat": (0.4, 0.917)})
+    embed(world.tx, {"cat": (0.25, 0.968)})
     assert look(world, "hounds", meaning=ABOUT_DOGS).hits == []
-    (hit,) = look(world, "cat", meaning=ABOUT_DOGS).hits
-    assert hit.distance == pytest.approx(0.6, abs=5e-3), "a vector is kept in bytes"
+    (guess,) = look(world, "hounds", meaning=ABOUT_DOGS, guesses=True).hits
+    assert (guess.perhaps, guess.matched) == (True, ())
+    (hit,) = look(world, "cat", meaning=ABOUT_DOGS, guesses=True).hits
+    assert not hit.perhaps
+    assert hit.distance == pytest.approx(0.75, abs=5e-3), "a vector is kept in bytes"
+
+
+def test_what_stands_out_of_the_usual_is_found_however_far_it_is(world: World) -> None:
+    cats = world.keep("Minka purrs")
+    for number in range(30):
+        world.keep(f"it rains on day {number}")
+    embed(world.tx, {"purrs": (0.3, 0.954), "rains": (-0.05, 0.999)})
+    (hit,) = look(world, "pets", meaning=ABOUT_DOGS).hits
+    assert (hit.id, hit.perhaps) == (cats, False)
+
+
+def test_guesses_come_last_and_are_few_and_only_for_those_who_want_them(world: World) -> None:
+    found = world.keep("hounds and cats")
+    for number in range(4):
+        world.keep(f"it rains on day {number}")
+        world.hear(f"it snows on day {number}")
+    for number in range(20):
+        world.keep(f"nothing happened on day {number}")
+        world.hear(f"nothing happened on day {number}")
+    embed(world.tx, {"hounds": WEATHER, "rains": (0.2, 0.98), "snows": (0.19, 0.982), "nothing": WEATHER})
+    assert ids(look(world, "hounds barking", meaning=ABOUT_DOGS, limit=20)) == [found]
+    hits = look(world, "hounds barking", meaning=ABOUT_DOGS, limit=20, guesses=True).hits
+    assert [hit.perhaps for hit in hits] == [False, True, True, True]
+    assert look(world, "barking", meaning=ABOUT_DOGS).hits == []
+    whole = look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"archival"}), guesses=True).hits
+    assert [hit.perhaps for hit in whole] == [False], "who finds what they wrote needs no guess"
 
 
 def test_words_and_meaning_add_up(world: World) -> None:
     words = world.keep("hounds, they say, and much else that was said there")
     meaning = world.keep("the puppy barks")
     both = world.keep("hounds are puppies, they say, and much else")
-    embed(world, {"pupp": DOGS, "hounds": WEATHER})
+    embed(world.tx, {"pupp": DOGS, "hounds": WEATHER})
     assert ids(look(world, "hounds", meaning=ABOUT_DOGS))[0] == both
     assert sorted(ids(look(world, "hounds", meaning=ABOUT_DOGS))) == sorted([words, meaning, both])
 
 
 def test_a_message_without_a_vector_is_not_put_behind_for_that(world: World) -> None:
     old = world.hear("hounds everywhere", at=NOON - timedelta(days=3))
-    embed(world, {"hounds": HALF})
+    embed(world.tx, {"hounds": HALF})
     new = world.hear("hounds everywhere", at=NOON)
     assert ids(look(world, "hounds", meaning=ABOUT_DOGS)) == [new, old]
 
@@ -149,7 +162,7 @@ def test_conditions_hold_for_what_is_found_by_meaning(
     }
     world.hear("puppy", audience=ABROAD)
     world.keep("puppy", agent=MOON)
-    embed(world, {"puppy": DOGS})
+    embed(world.tx, {"puppy": DOGS})
     found = look(world, "hounds", meaning=ABOUT_DOGS, limit=50, domains=frozenset({"messages"}), **conditions)
     assert {names[hit.id] for hit in found.hits} == expected
     assert look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"archival"})).hits == []
@@ -166,7 +179,7 @@ def test_what_others_were_told_changes_neither_what_is_found_nor_how_well(world:
             if everything or scope.may_use(audience):
                 text = f"{'puppy' if number % 3 else 'hounds'} {number}"
                 world.hear(text, audience=audience, at=NOON + timedelta(minutes=number), place=f"place:{audience}")
-        embed(world, {"puppy": DOGS, "hounds": HALF})
+        embed(world.tx, {"puppy": DOGS, "hounds": HALF})
         hits = look(world, "what about the hounds?", scope, meaning=ABOUT_DOGS, limit=50).hits
         shown.append([(hit.text, hit.score, hit.distance, hit.matched, hit.around) for hit in hits])
     assert shown[0] == shown[1] != []

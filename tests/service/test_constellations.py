@@ -76,9 +76,9 @@ async def test_a_button_in_the_owners_messages_answers_the_constellation_that_as
         await t.olga.press(card, "Once")
         await made.deck.wait_for_bot(lambda m: m.text == "It is kept now.")
         assert "llowed once" in await final(t, card)
-        found = await made.run("search", "leaks", "--domain", "archival", "--constellation", "boat")
+        found = await made.run("search", "leaks", "--domain", "archival_memory", "--constellation", "boat")
         assert [hit["text"] for hit in found["hits"]] == ["The boat leaks."]
-        assert (await made.run("search", "leaks", "--domain", "archival"))["hits"] == []
+        assert (await made.run("search", "leaks", "--domain", "archival_memory"))["hits"] == []
 
 
 async def test_what_waits_in_an_idle_constellation_is_answered_after_a_kill_and_a_start(tmp_path: Path) -> None:

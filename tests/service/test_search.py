@@ -51,15 +51,15 @@ async def test_the_terminal_finds_what_meets_every_condition(tmp_path: Path) -> 
     async with birds(tmp_path) as t:
         assert await searched(t, "stork", "--place", "pond", "--role", "user") == ["the stork of the pond"]
         assert await searched(t, "stork", "--author", "bea") == ["the stork of the pond"]
-        assert await searched(t, "--author", "Bea", "--domain", "messages") == ["the stork of the pond"], (
+        assert await searched(t, "--author", "Bea", "--domain", "conversations") == ["the stork of the pond"], (
             "without words"
         )
         assert set(await searched(t, "--place", "pond")) == {"the stork of the pond", "I see."}
         assert await searched(t, "--place", "pond", "--role", "assistant", "--limit", "1") == ["I see."]
-        for given in (("--category", "birds"), ("--tag", "nest", "--tag", "ROOF"), ("--domain", "archival")):
+        for given in (("--category", "birds"), ("--tag", "nest", "--tag", "ROOF"), ("--domain", "archival_memory")):
             assert await searched(t, *given) == ["The stork nests."]
         assert await searched(t, "--tag", "nest, ROOF") == ["The stork nests."]
-        assert await searched(t, "stork", "--author", "Carina", "--domain", "archival") == ["The stork nests."]
+        assert await searched(t, "stork", "--author", "Carina", "--domain", "archival_memory") == ["The stork nests."]
         today, far = f"{utc_now():%Y-%m-%d}", f"{utc_now() + timedelta(days=2):%Y-%m-%d}"
         for since, found in (
             ("1h", 3),
@@ -145,9 +145,9 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
         (place,) = [each.value for each in await cid.autocomplete("search", "place", "pond", t.general)]
         text = await found(cid, t.general, place=place, role="user")
         assert ("the stork of the pond" in text, "general" in text) == (True, False)
-        assert "The stork nests." in await found(cid, t.general, tag="nest, roof", domain="archival")
+        assert "The stork nests." in await found(cid, t.general, tag="nest, roof", domain="archival_memory")
         assert "the stork of general" in await found(cid, t.general, text="stork", author="annie", since="1h")
-        assert "direct message" in await found(t.ana, t.ana.direct, author="me", domain="messages", limit=20)
+        assert "direct message" in await found(t.ana, t.ana.direct, author="me", domain="conversations", limit=20)
         assert "direct message" not in await found(cid, t.general, author="annie", limit=20)
         assert await offered(cid, "category", "", t.general) == ["birds/nests"]
         assert await offered(t.ana, "category", "", secret) == ["birds/nests", "secrets"]

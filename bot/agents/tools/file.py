@@ -16,6 +16,7 @@ from bot.agents.context.quotes import Quoted, indented, joined, line, quotation,
 from bot.agents.folder_access import FolderAccess, Located, Matches, Shown
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
+from bot.agents.tools.search_results import GUESSES
 from memory.folders.paths import clean
 from memory.folders.windows import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
@@ -87,8 +88,11 @@ class FileTool(OutsideTool[FileArguments]):
                     say("- {label}:\n    {text}", label=hit.label, text=indented(hit.text[:_PASSAGE]))
                     for hit in found.hits
                 ]
+                sure = sum(not hit.perhaps for hit in found.hits)
+                if sure < len(lines):
+                    lines.insert(sure, say(GUESSES))
                 told = [*found.missing, "" if lines else "Nothing was found."]
-                hits = [{"path": hit.label, "text": hit.text[:_PASSAGE]} for hit in found.hits]
+                hits = [{"path": hit.label, "text": hit.text[:_PASSAGE], "perhaps": hit.perhaps} for hit in found.hits]
                 text = _told(told, joined(lines), "your folders")
                 local = all(each.attached.folder.kind == "local" for each in places)
                 held = [Trust.APPROVED if local else hit.trust for hit in found.hits]

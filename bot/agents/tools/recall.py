@@ -225,6 +225,7 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         tags=arguments.tags,
         limit=arguments.limit,
         meaning=context.meaning,
+        guesses=True,
     )
     asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
     hits = [hit for hit in search(rows, query, turn.scope).hits if hit.id not in asking]
@@ -235,6 +236,7 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
             "speaker": hit.speaker or "",
             **place_data(rows, hit.place),
             "text": hit.text[:_SHOWN],
+            "perhaps": hit.perhaps,
         }
         for hit in hits
     ]

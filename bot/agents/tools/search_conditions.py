@@ -3,17 +3,46 @@
 Only what the scope may know is told.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, get_args
 
 from bot.errors import ToolError
 from memory import agents
 from memory.people.audience import Scope
 from memory.search import condition_names
-from memory.search.query import Domain
+from memory.search.query import DOMAINS, Domain
 from memory.store.database import Rows
 from memory.store.ids import AgentId
 
+Where: TypeAlias = Literal[
+    "archival_memory",
+    "conversations",
+    "constellation_messages",
+    "blocks",
+    "activity",
+    "facts",
+    "tasks",
+    "summaries",
+    "files",
+    "all",
+]
+"""The domains by the names that agents and people give them."""
+
+_WHERE: Mapping[Where, frozenset[Domain]] = {
+    "archival_memory": frozenset(("archival", "archival_blocks")),
+    "conversations": frozenset(("messages",)),
+    "constellation_messages": frozenset(("messages",)),
+    "all": frozenset(get_args(Domain)) - {"archival_blocks"},  # blocks has them
+}
+
 _NAMED = 20  # names that an error gives
+
+
+def domains_of(where: Where | None) -> frozenset[Domain]:
+    """What is searched under a name; without one what an answer is usually found in."""
+    if where is None:
+        return DOMAINS
+    return _WHERE.get(where) or frozenset(name for name in get_args(Domain) if name == where)
 
 
 def author_meant(rows: Rows, name: str, scope: Scope) -> str | None:

@@ -23,9 +23,14 @@ _KEPT = 300  # of an entry's label, category, tags and metadata
 _PLACES = 10  # named in an error
 
 
+GUESSES = "Perhaps these, which have none of the words and are only somewhat near in meaning:"
+"""What guesses are told with, so that none of them passes for what was found."""
+
+
 def why_found(hit: Hit) -> str:
     """Why a hit was found, in a few words; empty for one of a listing."""
     parts = [
+        "perhaps" if hit.perhaps else "",
         f"has {', '.join(hit.matched)}" if hit.matched else "",
         f"around it {', '.join(hit.around)}" if hit.around else "",
         "its speaker is named" if hit.named else "",
@@ -35,9 +40,10 @@ def why_found(hit: Hit) -> str:
 
 
 def why_data(hit: Hit) -> dict[str, Any]:
-    """The same as plain data; `distance` is 1 minus the cosine, None without vectors."""
+    """The same as plain data; `distance` is 1 minus the cosine, None without vectors; `perhaps`: it is a guess."""
     distance = None if hit.distance is None else round(hit.distance, 4)
-    return {"matched": list(hit.matched), "around": list(hit.around), "named": hit.named, "distance": distance}
+    told = {"matched": list(hit.matched), "around": list(hit.around), "named": hit.named, "distance": distance}
+    return {**told, "perhaps": hit.perhaps}
 
 
 _WHOSE = {
@@ -104,9 +110,13 @@ def place_data(rows: Rows, place: PlaceId | None) -> dict[str, str]:
 
 def lines_of(found: Iterable[Mapping[str, Any]]) -> Quoted:
     """One quoted line for each row: id, when, who, where, words; then what an entry is kept with, what was said beside
-    a message, and why it was found."""
-    lines = []
+    a message, and why it was found. Guesses come last, and are said to be some."""
+    lines: list[Quoted] = []
+    guessing = False
     for row in found:
+        if row.get("perhaps") and not guessing:
+            lines.append(say(GUESSES))
+            guessing = True
         who = display_name(row.get("speaker", ""))
         where = say("in {place}", place=_place(row)) if row.get("place") else NOTHING
         when = joined([say("{at} UTC", at=row["at"][:16].replace("T", " ")), joined([who, where], " ")], ", ")

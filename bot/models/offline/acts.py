@@ -66,13 +66,13 @@ def _list_known(_intent: Intent, context: Context) -> Lines:
     searched = data.get("searched") if isinstance(data, dict) else None
     looked = searched if isinstance(searched, list) else []
     counts = [number_of(row, "rows") for row in looked if text_of(row, "domain") == "archival"]
-    entries = [entry for entry in records if entry.id not in context.turn.gone]
+    entries = [one for one in records if one.kind == "entry" and one.id not in context.turn.gone]
     own = [entry for entry in entries if entry.told_by(context.speaker)]
     lines = [f"- {context.language.shown(entry.text, 300)}{context.source(entry)}" for entry in own[:_MOST_LISTED]]
     counted = {
         "known_more": len(own) - _MOST_LISTED,
         "known_others": len(entries) - len(own),
-        "known_older": sum(counts) - len(records),
+        "known_older": sum(counts) - sum(one.kind == "entry" for one in records),
     }
     more = [say(phrase, count=count) for phrase, count in counted.items() if count > 0]
     return Lines("\n".join([say("known" if own else "known_none"), *lines, *more]))

@@ -181,8 +181,9 @@ class Context:
         return rows
 
     def records(self, data: object) -> tuple[Record, ...]:
-        """What a search found."""
-        return tuple(record for row in self.rows(data, "hits") if (record := read_record(row)))
+        """What a search found, without its guesses."""
+        rows = [row for row in self.rows(data, "hits") if not (isinstance(row, dict) and row.get("perhaps"))]
+        return tuple(record for row in rows if (record := read_record(row)))
 
     # ------------------------------------------------------------------------------------------------- its words
 

@@ -6,18 +6,22 @@ from typing import Any
 
 import pytest
 
+from bot.agents.deps import Understood
 from bot.agents.permissions.policy import People
-from bot.agents.tools.search_results import NEWEST
+from bot.agents.tools.search_results import GUESSES, NEWEST
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown
 from bot.services.search import Found, Search
 from memory.people import quiet_hours
+from memory.search.embedding import to_vector
+from memory.search.similarity import Meaning
 from memory.store.database import Tx
 from sources.terminal import PERSON
 from tests.bot.agents.groups.parts import Cast
 from tests.bot.parts import BOB, call, channel, private, results, said, says
 from tests.bot.stage import Service, Setting, running
+from tests.memory.search_world import MODEL, embed
 from tests.services.calling import registry
 
 TABLES = "".join(
@@ -139,6 +143,62 @@ async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(tm
         assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "has ferry", None, False)
         assert hit["before"]["by"] == "Carina"
         assert hit["after"]["text"] == "Yes."
+
+
+async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mind_by_itself(tmp_path: Path) -> None:
+    about = Meaning(MODEL, to_vector((1.0, 0.0)))
+
+    async def meaning(_text: str) -> Meaning:
+        return about
+
+    async def understood(_text: str) -> Understood:
+        return Understood(about)
+
+    async with running(tmp_path, Setting(meaning=meaning)) as service:
+        service.model.replies.extend(
+            [looking("recall", operation="insert", content="Minka purrs", category="animals"), says("Kept.")]
+        )
+        await service.heard(said("note it", 1))
+        await service.write(lambda tx: embed(tx, {"Minka": (0.25, 0.968), "": (0.0, 1.0)}))
+        for tool, arguments in (
+            ("search", {"query": "pets", "domain": "archival_memory"}),
+            ("recall", {"operation": "query", "query": "pets", "category": "animals"}),
+        ):
+            service.model.replies.extend([looking(tool, **arguments), says("No.")])
+            await service.heard(said("pets?", len(service.model.requests) + 10))
+            assert "Minka" not in service.model.requests[-2].messages[-1].text, "it is not recalled"
+            ((told, _ok),) = results(service.model.requests[-1])[-1:]
+            assert told.startswith(f"{GUESSES}\n- ent_")
+            assert "Minka purrs" in told
+        people = replace(desk(service), understood=understood)
+        shown = await found(people, "pets", domain="archival_memory")
+        (hit,) = shown.data()["hits"]
+        assert hit["perhaps"]
+        for text in (on_discord(shown), shown.terminal(Markdown(), None)):
+            assert "perhaps; distance 0.75" in text
+            assert "“Perhaps” marks guesses" in text
+
+
+@pytest.mark.parametrize(
+    ("domain", "searched"),
+    [
+        ("archival_memory", {"archival", "archival_blocks"}),
+        ("constellation_messages", {"messages"}),
+        ("all", {"archival", "messages", "blocks", "activity", "facts", "tasks", "summaries", "files"}),
+        (None, {"archival", "messages", "blocks"}),
+    ],
+)
+async def test_agents_and_people_name_what_they_search_alike(
+    tmp_path: Path, domain: str | None, searched: set[str]
+) -> None:
+    async with running(tmp_path) as service:
+        named = {} if domain is None else {"domain": domain}
+        assert set((await found(desk(service), "mango", **named)).searched) == searched
+        service.model.replies.extend([looking("search", query="mango", **named), says("No.")])
+        await service.heard(said("look", 1))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
+        assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
 
 
 async def test_people_are_shown_it_on_discord_too(tmp_path: Path) -> None:
