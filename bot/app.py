@@ -23,6 +23,7 @@ from bot.services.composition import ServedConstellations, Services
 from bot.services.restart import Restart
 from bot.services.served_registry import ServedRegistry
 from bot.services.sharing import open_shared
+from bot.services.web_requests import OnceRequests
 from memory import agents
 from memory.store.clock import Clock, utc_now
 from memory.store.database import Database
@@ -138,9 +139,11 @@ async def build(
         router, pulse = served.router, Pulse(services.database)
         talk, access = Talk(services, router, web.source), served.shared.web_access
         requests = GroupRequests(services, router)
-        server = WebServer(
-            config, web, access, talk, services, clock, pulse, requests, served.shared.audience.other_audiences
+        once, others = (
+            OnceRequests(served.shared.constellations.registry, clock),
+            served.shared.audience.other_audiences,
         )
+        server = WebServer(config, web, access, talk, services, clock, pulse, requests, once, others)
         yield App(served, services, connected, server)
 
 

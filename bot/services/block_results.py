@@ -54,6 +54,11 @@ class BlockList(Listing[BlockRow]):
     empty: str = Field(default=gettext_noop("There are no blocks that you can see here."), exclude=True)
 
 
+def state_of(block: str, version: int) -> str:
+    """What a block and its version are called together."""
+    return f"{block}.{version}"
+
+
 class ShownBlock(Result):
     """A block at a version; `text` is its content then."""
 
@@ -62,6 +67,11 @@ class ShownBlock(Result):
     newest: int
     text: str
     profile: str
+
+    @property
+    def state(self) -> str:
+        """Of the version that is shown."""
+        return state_of(self.row.id, self.version)
 
     def lines(self, ink: Ink) -> list[str]:
         row = self.row

@@ -38,6 +38,7 @@ from bot.services.block_results import (
     ShownBlock,
     WentBack,
     Writable,
+    state_of,
 )
 from bot.services.block_sharing import OneBlock, hand_of
 from bot.services.caller import Caller, Via
@@ -55,7 +56,7 @@ from memory.blocks.rows import version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.errors import BlockCorrupt
+from memory.store.errors import BlockChanged, BlockCorrupt
 from memory.store.faults import commit_point
 from memory.store.ids import BlockId
 from texts import _, ngettext
@@ -98,6 +99,11 @@ class EditBlock(OneBlock):
         int | None,
         Param("Version you edited; later changes by others are kept", via=_TERMINAL),
     ] = None
+    only_at: Annotated[
+        str,
+        Field(max_length=60),
+        Param("Change nothing unless this is still its state: ID.VERSION, as `--json` gives them", via=_TERMINAL),
+    ] = ""
 
 
 class AppendToBlock(OneBlock):
@@ -231,7 +237,13 @@ class Blocks:
         text, field, seen = arguments.text, arguments.field, arguments.seen
         if text is None:
             raise UserError(_("The new text is missing. An empty text empties the block."))
-        return await self._edited(caller, arguments.label, text, seen, lambda _block: field)
+
+        def unchanged(block: Block) -> str:
+            if arguments.only_at not in ("", state_of(block.id, block.version)):
+                raise BlockChanged(_("Block {block} was changed since, so it stays as it is.", block=block.label))
+            return field
+
+        return await self._edited(caller, arguments.label, text, seen, unchanged)
 
     @operation(
         "memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN,

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.caller import Caller
+from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
@@ -39,6 +39,7 @@ Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
 class ListInbox(Arguments):
     dead: Annotated[bool, Param("Show only failed messages")] = False
     limit: Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")] = 20
+    before: Annotated[int | None, Field(ge=1), Param("Only those before this number", via=TERMINAL_ONLY)] = None
 
 
 class OneRow(Arguments):
@@ -163,7 +164,10 @@ class Inbox:
         wanted = Status.DEAD if arguments.dead else None
 
         def read(rows: Rows) -> list[InboxRow]:
-            return [InboxRow.of(rows, row, caller.scope) for row in inbox.listing(rows, wanted, arguments.limit)]
+            return [
+                InboxRow.of(rows, row, caller.scope)
+                for row in inbox.listing(rows, wanted, arguments.limit, arguments.before)
+            ]
 
         return await self.database.read(read)
 

@@ -391,10 +391,11 @@ def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:
     return _row.first(rows, "SELECT * FROM inbox WHERE source = ? AND external_id = ?", (source, external_id))
 
 
-def listing(rows: Rows, status: Status | None, limit: int) -> list[InRow]:
-    """The newest rows, for the owner's `carina inbox list`; numbers and states, no text."""
-    sql = "SELECT * FROM inbox WHERE (:status IS NULL OR status = :status) ORDER BY id DESC LIMIT :limit"
-    return [_row(row) for row in rows.all(sql, {"status": status, "limit": limit})]
+def listing(rows: Rows, status: Status | None, limit: int, before: int | None = None) -> list[InRow]:
+    """The newest rows, or those before one, for the owner's `carina inbox list`; numbers and states, no text."""
+    sql = """SELECT * FROM inbox WHERE (:status IS NULL OR status = :status) AND id < coalesce(:before, id + 1)
+             ORDER BY id DESC LIMIT :limit"""
+    return [_row(row) for row in rows.all(sql, {"status": status, "limit": limit, "before": before})]
 
 
 def counts(rows: Rows) -> dict[str, int]:

@@ -172,6 +172,8 @@ EXEMPT = {
     "web.add_key": "a key for the API",
     "web.drop_key": "the same",
     "web.use_key": "a request to the API",
+    "web.begin_request": "the same",
+    "web.end_request": "the same",
     # A job that looks at feeds and calendars; what one look brought is known by its own id when it is looked at again.
     "sources.fail": "a look that failed",
     "sources.see": "what a look brought",

@@ -231,7 +231,7 @@ index_queue vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = """
 constellations cursors ended_privacy_choices erasures former_places job_wakes link_codes migration_checksums places
-privacy_choices user_identities users web_keys
+privacy_choices user_identities users web_keys web_requests
 """
 
 

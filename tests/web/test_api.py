@@ -1,5 +1,6 @@
 """Programs: OpenAI's own client, the operations as JSON, tools over MCP, deliveries of others."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -191,6 +192,72 @@ async def test_an_operation_is_done_refused_and_asked_about(tmp_path: Path) -> N
         for body in (b"[1]", b"[" * 200_000):
             assert (await program.post("/api/v1/tasks.add", content=body)).status_code == 400
             assert (await program.post("/v1/chat/completions", content=body)).status_code == 400
+
+
+async def test_a_request_with_a_key_is_done_once(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program, other = await s.program("admin"), await s.program("admin")
+        keyed, task = {"Idempotency-Key": "once"}, {"title": "water the plants"}
+        first, again = [await program.post("/api/v1/tasks.add", json=task, headers=keyed) for _ in range(2)]
+        assert (first.status_code, first.content) == (again.status_code, again.content)
+        assert again.headers["Idempotent-Replayed"] == "true"
+        changed = await program.post("/api/v1/tasks.add", json={"title": "other"}, headers=keyed)
+        assert changed.status_code == 422
+        assert (await other.post("/api/v1/tasks.add", json=task, headers=keyed)).status_code == 200
+        assert len(await s.call("tasks.list")) == 2
+        wrong, asks = {"Idempotency-Key": "wrong"}, {"Idempotency-Key": "asks"}
+        assert (await program.post("/api/v1/tasks.add", json={}, headers=wrong)).status_code == 400
+        assert (await program.post("/api/v1/tasks.add", json=task, headers=wrong)).status_code == 200
+        for _ in range(2):
+            assert (await program.post("/api/v1/privacy.erase", json={}, headers=asks)).status_code == 409
+        answers = await asyncio.gather(
+            *(program.post("/api/v1/tasks.add", json=task, headers={"Idempotency-Key": "both"}) for _ in range(2))
+        )
+        assert {each.status_code for each in answers} <= {200, 409}
+        assert len(await s.call("tasks.list")) == 4
+        token = program.headers["Authorization"]
+    async with site(tmp_path) as s:  # what it was answered is held in memory alone
+        headers = {**keyed, "Authorization": token}
+        late = await s.browser.post("/api/v1/tasks.add", json=task, headers=headers)
+        assert (late.status_code, "done already" in late.json()["detail"]) == (409, True)
+        assert len(await s.call("tasks.list")) == 4
+
+
+async def test_a_block_is_changed_only_as_it_was_read(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program = await s.program("admin")
+        read = await program.get("/api/v1/memory.show?label=persona")
+        assert read.status_code == 200, read.text
+        seen = {"If-Match": read.headers["ETag"]}
+        unchanged = await program.get("/api/v1/memory.show?label=persona", headers={"If-None-Match": seen["If-Match"]})
+        assert (unchanged.status_code, unchanged.content) == (304, b"")
+        texts = [{"label": "persona", "text": f"Likes {each}"} for each in ("tea", "coffee")]
+        answers = [await program.post("/api/v1/memory.edit", json=each, headers=seen) for each in texts]
+        assert [each.status_code for each in answers] == [200, 412]
+        assert (await s.call("memory.show", label="persona"))["text"] == "Likes tea"
+        assert (await program.get("/api/v1/memory.show?label=persona")).headers["ETag"] != seen["If-Match"]
+        assert (await program.post("/api/v1/tasks.add", json={"title": "x"}, headers=seen)).status_code == 400
+
+
+async def test_a_list_is_read_in_parts(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        chat, reader = await s.program("chat"), await s.program("read")
+        for text in ("one", "two", "three"):
+            await asked(chat, text)
+        found, path = list[str](), "/api/v1/inbox.list?limit=2"
+        while path:
+            page = await reader.get(path)
+            found += [each["id"] for each in page.json()]
+            path = page.links["next"]["url"] if "next" in page.links else ""
+        assert found == [each["id"] for each in await s.call("inbox.list")]
+        assert len(found) == 3
+        for text in ("a", "b", "c"):
+            await s.call("memory.edit", label="persona", text=text)
+        history = await reader.get("/api/v1/memory.history?label=persona&limit=2")
+        rest = await reader.get(history.links["next"]["url"])
+        versions = [each["version"] for part in (history, rest) for each in part.json()["changes"]]
+        assert versions == sorted(versions, reverse=True)
+        assert len(set(versions)) == len(versions) > 2
 
 
 async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Operations as JSON over HTTP, and their description (OpenAPI 3.1), both made from the registry."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from starlette.responses import JSONResponse, Response
@@ -11,14 +13,49 @@ from bot.interfaces.cli.version import version
 from bot.interfaces.web.actions import fields_of, offered
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.security import Refusal, problem
+from bot.services.block_results import History, ShownBlock
 from bot.services.caller import Unconfirmed
 from bot.services.registry import Operation
+from bot.services.results import Listing, Result
+from bot.services.web_requests import Answered, OnceRequest
+from memory.people.web_requests import Known
+from memory.store.errors import BlockChanged
 
 _CONFIRM = "x-confirm"
+_ASKS = (_CONFIRM, "if-match")
+"""What of a request, beside its address and its body, says what is asked for."""
+_KNOWN = {
+    Known.DONE: "This was done already under this Idempotency-Key. Its answer is not kept any more.",
+    Known.OPEN: "This is under way under this Idempotency-Key, or ended without an answer. Look whether it was done.",
+    Known.OTHER: "This Idempotency-Key was used for another request.",
+}
 
 
 async def operate(ctx: Context) -> Response:
-    """Do an operation: GET where it only looks, POST with a JSON object of its arguments."""
+    """Do an operation: GET where it only looks, POST with a JSON object of its arguments.
+
+    A POST with an `Idempotency-Key` is done once, however often it is sent.
+    """
+    name, given = ctx.request.path_params["name"], ctx.request.headers.get("idempotency-key", "")
+    if not given or ctx.request.method != "POST" or ctx.key is None:
+        return await _operate(ctx)
+    asks = "\n".join([name, *(ctx.request.headers.get(each, "") for each in _ASKS)]).encode()
+    once = OnceRequest.of(ctx.key.id, given, asks + b"\n" + await ctx.request.body())
+    match await ctx.web.once.begin(once):
+        case Answered(status, body):
+            kind = "application/json" if status < 400 else "application/problem+json"
+            return Response(body, status, {"Idempotent-Replayed": "true"}, kind)
+        case Known.NEW:
+            pass
+        case known:
+            return problem(422 if known is Known.OTHER else 409, _KNOWN[known], "Not done again")
+    answer = await _operate(ctx)
+    final = answer.status_code not in (400, 405, 409)  # what asks first, or was asked wrongly, did nothing
+    await ctx.web.once.end(once, (answer.status_code, bytes(answer.body)) if final else None)
+    return answer
+
+
+async def _operate(ctx: Context) -> Response:
     name, method = ctx.request.path_params["name"], ctx.request.method
     declared = offered(ctx).get(name)
     if declared is None:
@@ -32,8 +69,34 @@ async def operate(ctx: Context) -> Response:
     except Unconfirmed as question:
         return problem(409, f"{question} Send it again with the header X-Confirm: yes.")
     except FAILURES as error:
+        if isinstance(error.__cause__, BlockChanged):
+            return problem(412, str(error), "Changed meanwhile")
         return problem(422 if isinstance(error, UserError) else 400, str(error), "Not done")
-    return JSONResponse(results[-1].data() if results else None)
+    result = results[-1] if results else None
+    headers = _headers(ctx, result, declared, given)
+    if "ETag" in headers and ctx.request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return JSONResponse(None if result is None else result.data(), headers=headers)
+
+
+def _headers(ctx: Context, result: Result | None, declared: Operation, given: Mapping[str, Any]) -> dict[str, str]:
+    """The state of a block that is read, and where the next part of a list is."""
+    if isinstance(result, ShownBlock):
+        return {"ETag": f'"{result.state}"'}
+    takes = {each.name: each.default for each in declared.parameters}
+    last: int | str | None = None
+    if isinstance(result, History):
+        last = result.changes[-1].version if len(result.changes) == _limit(given, takes) else None
+    elif isinstance(result, Listing) and len(result.rows) == _limit(given, takes):
+        last = getattr(result.rows[-1], "id", None)
+    if last is None or "before" not in takes:
+        return {}
+    query = urlencode({**given, "before": str(last)}, doseq=True)
+    return {"Link": f'<{ctx.request.url.path}?{query}>; rel="next"'}
+
+
+def _limit(given: Mapping[str, Any], takes: Mapping[str, Any]) -> int:
+    return int(given.get("limit", takes.get("limit") or 0))
 
 
 async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
@@ -51,6 +114,10 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
         given = None
     if not isinstance(given, dict):
         raise Refusal(400, "The body is not a JSON object.")
+    if state := ctx.request.headers.get("if-match", ""):
+        if "only_at" not in {each.name for each in declared.parameters}:
+            raise Refusal(400, f"{declared.name} does not take If-Match; memory.edit does.")
+        given = {**given, "only_at": state.strip('"')}
     return given
 
 

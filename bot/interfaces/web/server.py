@@ -20,6 +20,7 @@ from bot.interfaces.web.pulse import Pulse
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
 from bot.services.web_access import WebAccess
+from bot.services.web_requests import OnceRequests
 from memory.people.audience import Audience
 from memory.store.clock import Clock
 from memory.store.ids import PersonId
@@ -72,6 +73,7 @@ class WebServer:
     clock: Clock
     pulse: Pulse
     requests: GroupRequests
+    once: OnceRequests
     other_audiences: Callable[[PersonId], tuple[Audience, ...]]
     """What was said alone to the other accounts of a person."""
 
