@@ -58,33 +58,6 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     assert leaked(t, "plover") == []
 
 
-async def test_deny_is_a_no(asking: Live) -> None:
-    t, content = asking, "The weasel is brown."
-    channel = t.guild.text_channel("deny")
-    card = await waiting(t, t.ana, channel, content, "Olga said no.")
-    (choice,) = await t.olga.autocomplete("permits deny", "request", "")
-    answered = await t.olga.command("permits deny", {"request": choice.value})
-    assert decided(t.olga, "Denied").match(answered.text)
-    await finished(t, card, channel, "Olga said no.")
-    assert times_kept(t, content) == 0
-
-
-@pytest.mark.parametrize("command", ["approve", "deny"])
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("1", "no such request"),
-        ("99999999999999999999", "no such request"),
-        ("٣", "no such request"),
-        ("that one", "Give the number that"),
-        ("-1", "Give the number that"),
-        ("²", "Give the number that"),
-    ],
-)
-async def test_a_number_that_names_nothing_is_said_to(asking: Live, command: str, typed: str, said: str) -> None:
-    refused(await asking.olga.command(f"permits {command}", {"request": typed}), said)
-
-
 async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     t, content = asking, "The tern is on the pier."
     channel = t.guild.text_channel("grants")
@@ -225,18 +198,3 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert not [entry for entry in t.olga.direct.log if "emu" in entry.content]
     assert record_of(t, request) == ["asked", "refused", "answered"]
     assert record_of(t, request_of(t, words)) == ["asked", "refused", "answered", "used"]
-
-
-async def test_who_said_the_words_may_keep_them(asking: Live) -> None:
-    t, words = asking, "Dora has a secret rhea."
-    dora, channel = t.member("Dora"), t.guild.text_channel("foyer")
-    t.model.script(Answer("Hello."), Calls(carry(channel, words)), Answer(WAITS), Answer("It stays here."))
-    await t.ask(dora, channel, "<@bot> hello")
-    await dora.dm("tell them about the rhea")
-    await dora.direct.wait_for_bot(lambda m: m.text == WAITS)
-    card = await card_of(t, words, dora.direct)
-    await dora.press(card, "Deny")
-    await finished(t, card, dora.direct, "It stays here.")
-    assert decided(dora, "Denied").search(card.text)
-    assert said_in(channel) == ["Hello."]
-    assert "rhea" not in "".join(said_in(t.olga.direct))

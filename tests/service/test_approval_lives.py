@@ -11,20 +11,15 @@ from tests.service.approvals import (
     DONE,
     QUESTION,
     WAITS,
-    as_seen,
     asking_service,
-    change,
     decided,
     expired,
     final,
     finished,
     keep,
-    record_of,
-    refused,
     request_of,
     rows,
     said_in,
-    status_of,
     times_kept,
     waiting,
 )
@@ -69,52 +64,7 @@ async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(
         assert said_in(t.general) == [WAITS, DONE]
 
 
-async def test_a_card_whose_request_is_gone_does_nothing(tmp_path: Path) -> None:
-    async with asking_service(tmp_path) as t:
-        content = "The rook is black."
-        card = await waiting(t, t.ana, t.general, content)
-        request = request_of(t, content)
-        await t.service.stop()
-        assert change(t, "DELETE FROM permission_requests WHERE id = ?", request) == 1
-        await t.service.start()
-        for label in ("Once", "Deny", "Always for this"):
-            refused(await t.olga.press(card, label), "no such request")
-        refused(await t.olga.press(card, "Details"), "no such request")
-        refused(await t.olga.command("permits approve", {"request": str(request)}), "no such request")
-        assert await t.olga.autocomplete("permits approve", "request", "") == []
-        t.model.script(Answer("Here I am."))
-        await t.ask(t.ana, t.general, "<@bot> are you there?")
-        assert said_in(t.general) == [WAITS, "Here I am."]
-        assert times_kept(t, content) == 0
-
-
 # --------------------------------------------------------------------------------------------------------- expiry
-
-
-async def test_pressed_after_its_end_it_is_not_run(tmp_path: Path) -> None:
-    async with asking_service(tmp_path, toml=SOON_OVER) as t:
-        content = "The swan is late."
-        card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
-        request, before = request_of(t, content), as_seen(card)
-        await expired(t, request)
-        refused(await t.olga.press(before, "Once"), "has expired")
-        await finished(t, card, t.general, "Nobody answered in time.")
-        assert "Expired without an answer" in await final(t, card)
-        refused(await t.olga.press(before, "Always for this"), "has expired")
-        assert "Expired without an answer" in t.model.requests[-1].last_user
-        assert status_of(t, request) == "expired"
-        assert times_kept(t, content) == 0
-        assert record_of(t, request) == ["asked", "expired", "refused", "refused"]
-
-
-async def test_what_nobody_answers_is_closed_and_told_by_itself(tmp_path: Path) -> None:
-    async with asking_service(tmp_path, toml=SOON_OVER) as t:
-        content = "The coot is late."
-        card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
-        await t.general.wait_for_bot(lambda m: m.text == "Nobody answered in time.")
-        assert "Expired without an answer" in await final(t, card)
-        assert record_of(t, request_of(t, content)) == ["asked", "expired"]
-        assert times_kept(t, content) == 0
 
 
 async def test_what_ends_while_nobody_runs_is_told_at_the_next_start(tmp_path: Path) -> None:

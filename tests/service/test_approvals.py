@@ -1,7 +1,6 @@
 """A call that needs a yes, over real sockets: asked, pressed, run once; and presses that must do nothing."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -10,7 +9,6 @@ from tests.service.approvals import (
     LABELS,
     WAITS,
     as_seen,
-    change,
     decided,
     final,
     finished,
@@ -26,8 +24,7 @@ from tests.service.approvals import (
     times_kept,
     waiting,
 )
-from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, until
-from tests.wire.model import Answer, Held
+from tests.service.live_service import ANSWER_SECONDS, Live, answered_within
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -58,15 +55,7 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert t.model.requests[-1].results[-1].startswith("stored")
 
 
-async def test_without_others_words_in_between_the_answer_stands_below_the_question(asking: Live) -> None:
-    t = asking
-    channel = t.guild.text_channel("quiet")
-    card = await waiting(t, t.ana, channel, "The ibis is awake.", DONE)
-    await t.olga.press(card, "Once")
-    assert (await finished(t, card, channel)).reply_to is None
-
-
-@pytest.mark.parametrize("verdict", ["Once", "Deny", "Always for this", "Details"])
+@pytest.mark.parametrize("verdict", ["Once", "Details"])
 async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdict: str) -> None:
     t, content = asking, f"The narwhal is out ({verdict})."
     channel, mallory = t.guild.text_channel("strangers"), t.member("Mallory")
@@ -91,17 +80,11 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdi
     ("custom_id", "said"),
     [
         ("carina:permit:once:1", "no such request"),
-        ("carina:permit:once:9223372036854775807", "no such request"),
         ("carina:permit:once:9999999999999999999", "no such request"),
         ("carina:permit:details:1", "no such request for you to answer"),
-        ("carina:permit:details:9999999999999999999", "no such request for you to answer"),
         ("carina:permit:maybe:{}", "This button no longer works"),
-        ("carina:permit:used:{}", "This button no longer works"),
-        ("carina:permit:once:1234567890123456789012345", None),
         ("carina:permit:once:-1", None),
-        ("carina:permit:ONCE:{}", None),
         ("carina:permit:once:{}; --", None),
-        ("carina:permit:once:", None),
     ],
 )
 async def test_a_made_up_button_does_nothing(asking: Live, custom_id: str, said: str | None) -> None:
@@ -133,38 +116,12 @@ async def test_pressed_twice_in_the_same_moment_it_runs_once(asking: Live) -> No
     assert said_in(channel) == [WAITS, DONE]
 
 
-async def test_no_is_no(asking: Live) -> None:
-    t, content = asking, "The stoat is white."
-    channel = t.guild.text_channel("denied")
-    card = await waiting(t, t.ana, channel, content, "Olga said no.")
-    await t.olga.press(card, "Deny")
-    await channel.wait_for_bot(lambda m: m.text == "Olga said no.")
-    assert decided(t.olga, "Denied").search(await final(t, card))
-    assert "Denied by" in t.model.requests[-1].last_user
-    assert t.model.requests[-1].results == []
-    assert times_kept(t, content) == 0
-
-
-async def test_a_question_is_taken_back_with_the_message_it_came_from(asking: Live) -> None:
-    t, content = asking, "The dunlin is shy."
-    channel = t.guild.text_channel("deleted")
-    card = await waiting(t, t.ana, channel, content)
-    request, before = request_of(t, content), as_seen(card)
-    await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
-    assert "Withdrawn: the message that this came from was deleted" in await final(t, card)
-    refused(await t.olga.press(before, "Once"), "This request was withdrawn")
-    assert status_of(t, request) == "withdrawn"
-    assert times_kept(t, content) == 0
-    assert said_in(channel) == [WAITS]
-
-
-@pytest.mark.parametrize("long", [False, True])
-async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Live, long: bool) -> None:
-    t, content = asking, "The whimbrel hides." + " It hides well." * (100 if long else 0)
-    bea, channel = t.member(f"Bea{long}"), t.guild.text_channel(f"erased-{long}".lower())
+async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Live) -> None:
+    t, content = asking, "The whimbrel hides." + " It hides well." * 100
+    bea, channel = t.member("Bea erased"), t.guild.text_channel("erased")
     card = await waiting(t, bea, channel, content)
     before = as_seen(card)
-    assert len(card.attachments) == long
+    assert len(card.attachments) == 1
     asked = await bea.command("privacy erase", channel=channel)
     assert asked.message is not None
     assert (await bea.press(asked.message, "Yes, do it")).text.startswith("Erased")
@@ -178,24 +135,12 @@ async def test_what_is_taken_back_leaves_no_file_with_it(asking: Live) -> None:
     t, content = asking, "The godwit is far." + " Very far." * 150
     channel = t.guild.text_channel("file")
     card = await waiting(t, t.ana, channel, content)
+    before = as_seen(card)
     assert len(card.attachments) == 1
     await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
     await t.server.until(lambda: card.deleted, what="the card's end")
+    refused(await t.olga.press(before, "Once"), "This request was withdrawn")
     assert times_kept(t, content) == 0
-
-
-async def test_arguments_that_changed_since_they_were_shown_are_not_run(asking: Live) -> None:
-    t, shown, changed = asking, "Lend Ana the ladder.", "Give Ana the house."
-    channel = t.guild.text_channel("changed")
-    card = await waiting(t, t.ana, channel, shown, "Something is wrong there.")
-    arguments = json.dumps({"operation": "insert", "content": changed})
-    assert change(t, "UPDATE permission_requests SET arguments = ? WHERE id = ?", arguments, request_of(t, shown)) == 1
-    await t.olga.press(card, "Once")
-    await channel.wait_for_bot(lambda m: m.text == "Something is wrong there.")
-    (result,) = t.model.requests[-1].results
-    assert "What was approved is not this call; nothing was done." in result
-    assert times_kept(t, shown) == times_kept(t, changed) == 0
-    await final(t, card)
 
 
 async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next_one_works(asking: Live) -> None:
@@ -266,27 +211,3 @@ async def test_a_card_is_edited_at_last_when_discord_fails_at_it(asking: Live) -
     assert decided(t.olga, "Allowed once").search(await final(t, card))
     assert times_kept(t, content) == 1
     assert said_in(channel) == [WAITS, DONE]
-
-
-async def test_a_decision_keeps_its_place_among_other_messages(asking: Live) -> None:
-    t, content = asking, "The swift is gone."
-    channel = t.guild.text_channel("order")
-    cy, dan, eli = t.member("Cy"), t.member("Dan"), t.member("Eli")
-    card = await waiting(t, t.ana, channel, content)
-    asked = next(message for message in channel.messages if message.author is t.ana)
-    heard = "SELECT 1 FROM messages WHERE instr(content, 'hello from me too')"
-    t.model.script(
-        Held(lambda: rows(t, heard), Answer("Hello Cy.")), Answer("Hello Dan."), Answer(DONE), Answer("Hello Eli.")
-    )
-    await cy.say(channel, "<@bot> hello")
-    await t.asked(lambda request: "hello" in request.last_user and "Cy" in request.last_user)
-    before = await dan.say(channel, "<@bot> hello from me")
-    await until(lambda: rows(t, "SELECT 1 FROM inbox WHERE external_id = ?", str(before.id)))
-    await t.olga.press(card, "Once")
-    await eli.say(channel, "<@bot> hello from me too")
-    await channel.wait_for_bot(lambda m: m.text == "Hello Eli.")
-    assert said_in(channel) == [WAITS, "Hello Cy.", "Hello Dan.", DONE, "Hello Eli."]
-    answer = next(message for message in channel.from_bot if message.text == DONE)
-    assert answer.reply_to is asked
-    assert times_kept(t, content) == 1
-    await final(t, card)

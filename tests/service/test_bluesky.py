@@ -8,8 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.service.bluesky import Skies, skies
+from tests.wire.bluesky import Post
 from tests.wire.model import Answer, Call, Calls, Fail, Slow
 
+CREATE, LIST = "com.atproto.repo.createRecord", "app.bsky.notification.listNotifications"
+THREAD, POSTS = "app.bsky.feed.getPostThread", "app.bsky.feed.getPosts"
 SAID = "SELECT 1 FROM messages WHERE instr(content, ?)"
 
 
@@ -182,21 +185,6 @@ async def test_a_flood_and_two_bots_are_held_by_the_caps_in_silence(tmp_path: Pa
         assert len(sky.bot.posts) == 4
 
 
-async def test_a_paused_bluesky_hears_nothing_until_it_is_resumed(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        await sky.start()
-        code, _, _ = await sky.service.run("source", "pause", "bluesky")
-        assert code == 0
-        sky.mention("anybody there?")
-        await sky.service.logged("bluesky_passed_over", reasons=["paused"])
-        assert (await sky.service.run("source", "resume", "bluesky"))[0] == 0
-        sky.model.script(Answer("Yes."))
-        heard = sky.mention("and now?")
-        answer = await sky.server.wait_for_post(sky.bot)
-        await sky.service.stop()
-        assert (answer.parent, len(sky.bot.posts)) == (heard.uri, 1)
-
-
 async def test_the_owner_talks_and_answers_questions_in_direct_messages(tmp_path: Path) -> None:
     async with skies(tmp_path) as sky:
         sky.configure(f'owner = "{sky.ana.did}"')
@@ -269,23 +257,6 @@ async def test_what_a_followed_person_posts_is_found_later_and_answered_by_nobod
         assert "the ferry leaves at noon" in sky.model.requests[1].results[0]
         assert "dawn" not in str(sky.model.requests[1].messages)
         assert len(sky.bot.posts) == 1
-
-
-async def test_a_like_is_among_what_happened_and_answered_by_nobody(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.script(Answer("Hello."))
-        await sky.start()
-        sky.mention("hi")
-        answer = await sky.server.wait_for_post(sky.bot)
-        await sky.until(lambda: found(sky, "SELECT 1 FROM outbox WHERE status = ?", "sent"))
-        sky.ana.like(answer)
-        await sky.until(lambda: found(sky, "SELECT 1 FROM activity_events WHERE instr(words, ?)", "liked your post"))
-        await sky.looked(10)
-        code, out, _ = await sky.service.run("activity", "--json")
-        await sky.service.stop()
-        assert code == 0
-        assert f"Ana (@ana.test), liked your post {answer.uri}" in out
-        assert len(sky.model.requests) == 1
 
 
 async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses_turn(tmp_path: Path) -> None:
@@ -428,24 +399,6 @@ async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once
             assert [post.text for post in sky.bot.posts] == said
 
 
-async def test_the_owner_has_something_posted_after_a_yes_and_taken_back(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        post = Call("bluesky", {"operation": "post", "text": "Good morning, everybody."})
-        sky.model.script(Calls(post), Answer("It waits."), Answer("Done."))
-        await sky.start()
-        await sky.service.run("chat", "--once", "say good morning on Bluesky")
-        assert sky.bot.posts == []
-        _, out, _ = await sky.service.run("permits", "list", "--json")
-        (request,) = json.loads(out)["requests"]
-        await sky.service.run("approve", str(request["id"]))
-        said = await sky.server.wait_for_post(sky.bot)
-        assert (said.text, "reply" in said.record) == ("Good morning, everybody.", False)
-        sky.model.script(Calls(Call("bluesky", {"operation": "delete", "target": said.uri})), Answer("Gone."))
-        await sky.service.run("chat", "--once", "delete that post")
-        await sky.until(lambda: not sky.bot.posts)
-        await sky.service.stop()
-
-
 async def test_an_answer_comes_within_seconds_on_the_settings_as_they_are_shipped(tmp_path: Path) -> None:
     async with skies(tmp_path) as sky:
         del sky.service.environment["BLUESKY_POLL_SECONDS"]
@@ -464,14 +417,42 @@ async def test_an_answer_comes_within_seconds_on_the_settings_as_they_are_shippe
         assert max(waits) < 3, waits
 
 
-async def test_a_picture_is_handed_to_the_model_with_all_that_describes_it(tmp_path: Path) -> None:
+async def test_an_account_that_was_taken_down_is_told_so_and_no_password_is_blamed(tmp_path: Path) -> None:
     async with skies(tmp_path) as sky:
-        sky.model.script(Answer("A red house."))
+        sky.bot.taken_down = True
+        code, _, error = await sky.service.run("run")
+        assert code == 2
+        assert "taken down" in error
+        assert "app password" not in error
+
+
+async def answered(sky: Skies, said: str, question: str = "hi") -> Post:
+    """The last post of the answer to a new mention."""
+    before = len(sky.bot.posts)
+    sky.model.script(Answer(said))
+    sky.mention(question)
+    return await sky.server.wait_for_post(sky.bot, before)
+
+
+async def test_through_errors_limits_and_an_outage_each_mention_is_answered_once(tmp_path: Path) -> None:
+    async with skies(tmp_path) as sky:
+        server = sky.server
         await sky.start()
-        described = f"{'a red house beside the sea ' * 70}END"
-        sky.mention("what is this?", alts=(described,))
-        await sky.server.wait_for_post(sky.bot)
-        shown = json.dumps(sky.model.requests[0].messages)
+        server.fail(LIST, 502, 500)
+        server.fail(THREAD, 502)
+        server.fail(POSTS, 500)
+        server.fail(CREATE, 502, "after")
+        assert (await answered(sky, "one", "first")).text == "one"
+        server.fail(CREATE, 429, headers={"ratelimit-reset": str(int(time.time()) + 2)})
+        server.fail(LIST, 429, headers={"ratelimit-reset": str(int(time.time()) + 2)})
+        assert (await answered(sky, "two", "second")).text == "two"
+        before = len(sky.service.logged_events("bluesky_unreachable"))
+        await server.down()
+        sky.model.script(Answer("three"))
+        sky.mention("while you were away")
+        await sky.service.logged("bluesky_unreachable", count=before + 1)
+        await server.up()
+        await server.wait_for_post(sky.bot, 2, within=60)
+        await sky.looked(3)
         await sky.service.stop()
-        assert described in shown
-        assert "[image that you cannot see: 1]" in shown  # another server than the provider's own may not see
+        assert [post.text for post in sky.bot.posts] == ["one", "two", "three"]

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from tests.service.approvals import refused, rows
-from tests.service.live_service import Live, live_service, until
-from tests.wire.model import CONTEXT_OVERFLOW, Answer, Call, Calls
+from tests.service.live_service import Live, live_service
+from tests.wire.model import Answer, Call, Calls
 
 AGENTS = """
 [[agents]]
@@ -90,35 +90,3 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         assert {what for what, rows in json.loads(out).items() if rows} == {"agents", "handoffs", "notes"}
     code, out, _ = await t.service.run("coord", "note", "said without a service", "--importance", "low")
     assert (code, "Noted for all" in out) == (0, True)
-
-
-async def test_earlier_talk_in_short_is_shown_to_the_model_and_by_command(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        t.model.default = lambda request: (
-            Answer("They counted.") if "You tell an agent in short" in str(request.messages[0]) else Answer("Yes.")
-        )
-        for number in range(1, 4):
-            await t.ask(t.ana, t.general, f"<@bot> number {number}", within=45)
-        await until(lambda: rows(t, "SELECT 1 FROM items WHERE kind = 'conversation'"), what="a summary")
-        await t.ask(t.ana, t.general, "<@bot> and now?")
-        newest = next(request for request in t.model.requests if "and now?" in str(request.messages[-1]))
-        assert "They counted." in str(newest.messages[1]["content"])
-        assert "number 1" not in str(newest.messages)
-        assert "They counted." in (await t.ana.command("summary conversation", None, t.general)).text
-        assert "They counted." not in (await t.ana.command("summary conversation")).text
-
-
-async def test_a_prompt_that_is_too_long_for_the_provider_is_compacted_and_sent_again(tmp_path: Path) -> None:
-    async with started(tmp_path, "") as t:
-        t.model.default = lambda _request: Answer("Yes.")
-        for number in range(1, 5):
-            await t.ask(t.ana, t.general, f"<@bot> number {number}", within=45)
-        t.model.script(CONTEXT_OVERFLOW, Answer("That fits."))
-        answer = await t.ask(t.ana, t.general, "<@bot> number 5")
-        assert answer.content == "That fits."
-        whole, half = t.model.requests[-2:]
-        assert "number 1" in str(whole.messages)
-        assert "number 1" not in str(half.messages)
-        assert "number 5" in str(half.messages)
-        made = "SELECT json_extract(detail, '$.strategy'), text FROM items WHERE kind = 'conversation'"
-        assert rows(t, made) == [("truncate", "")]

@@ -16,18 +16,6 @@ shared = pytest.mark.asyncio(loop_scope="module")
 MESSAGES = "/channels/{}/messages"
 
 
-@pytest.mark.parametrize("everywhere", [False, True])
-@shared
-async def test_a_rate_limit_is_waited_for(scripted: Live, everywhere: bool) -> None:
-    channel = scripted.guild.text_channel(f"limited-{everywhere}")
-    scripted.model.script(Answer("patience"))
-    path = MESSAGES.format(channel.id)
-    rule = scripted.server.faults.rate_limit("POST", path, 0.6, everywhere=everywhere)
-    await scripted.ask(scripted.ana, channel, "<@bot> hello")
-    assert rule.hits == 1
-    await said_once(scripted, channel, "patience")
-
-
 @shared
 async def test_a_long_rate_limit_is_left_to_the_outbox(scripted: Live) -> None:
     channel = scripted.guild.text_channel("banned")
@@ -36,17 +24,6 @@ async def test_a_long_rate_limit_is_left_to_the_outbox(scripted: Live) -> None:
     await scripted.ask(scripted.ana, channel, "<@bot> hello")
     assert rule.hits == 2
     await said_once(scripted, channel, "later")
-
-
-@pytest.mark.parametrize("status", [500, 502, 503])
-@shared
-async def test_an_error_of_the_server_is_tried_again(scripted: Live, status: int) -> None:
-    channel = scripted.guild.text_channel(f"error-{status}")
-    scripted.model.script(Answer("here"))
-    rule = scripted.server.faults.fail("POST", MESSAGES.format(channel.id), status)
-    await scripted.ask(scripted.ana, channel, "<@bot> hello")
-    assert rule.hits == 1
-    await said_once(scripted, channel, "here")
 
 
 @pytest.mark.parametrize("applied", [False, True])
@@ -80,29 +57,6 @@ async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_
     assert "[this answer did not reach them: failed: the bot has no permission" in shown
     assert [message.text for message in channel.from_bot] == ["again"]
     assert len([m for m in scripted.olga.direct.from_bot if str(channel.id) in m.text]) == 1
-
-
-@shared
-async def test_an_answer_for_a_channel_that_is_gone_is_given_up(scripted: Live) -> None:
-    channel = scripted.guild.text_channel("vanishing")
-    scripted.model.script(Slow(0.7, Answer("nobody hears this")))
-    await scripted.ana.say(channel, "<@bot> a question")
-    await scripted.model.wait_for(1)
-    channel.delete()
-    notice = await scripted.olga.direct.wait_for_bot(lambda m: str(channel.id) in m.text)
-    assert "the channel does not exist any more, or the bot cannot see it" in notice.text
-    assert channel.from_bot == []
-
-
-@shared
-async def test_a_person_who_takes_no_dms_any_more_is_no_endless_loop(scripted: Live) -> None:
-    kai = scripted.member("Kai")
-    scripted.model.script(Slow(0.7, Answer("psst")))
-    await kai.dm("a question")
-    await scripted.model.wait_for(1)
-    kai.accepts_dms = False
-    notice = await scripted.olga.direct.wait_for_bot(lambda m: str(kai.direct.id) in m.text)
-    assert "this person does not take direct messages from the bot" in notice.text
 
 
 # ---------------------------------------------------------------------- outages

@@ -1,10 +1,12 @@
-"""How turns follow what people do while and after they run, with a scripted model."""
+"""How turns follow what people do while they run, and what is seen of an answer, with a scripted model."""
+
+import itertools
 
 import pytest
 
 from tests.service.approvals import rows
 from tests.service.live_service import Live, until
-from tests.wire.discord import Message
+from tests.wire.discord import Message, Upload
 from tests.wire.model import Answer, Held, Request, Slow, text_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -38,18 +40,6 @@ async def test_what_the_same_person_says_meanwhile_joins_the_turn(scripted: Live
     assert "only the first" not in both
 
 
-async def test_another_persons_words_wait_for_the_turn_and_are_answered_in_order(scripted: Live) -> None:
-    channel, bob = scripted.guild.text_channel("waiting"), scripted.member("Bob")
-    scripted.model.script(after_hearing(scripted, "question of Bob", "for Annie"), Answer("for Bob"))
-    await scripted.ana.say(channel, "<@bot> question of Annie")
-    await scripted.model.wait_for(1)
-    said = await bob.say(channel, "<@bot> question of Bob")
-    await channel.wait_for_bot(lambda m: m.text == "for Bob", after=said)
-    assert texts(channel.from_bot) == ["for Annie", "for Bob"]
-    assert "question of Bob" not in shown(scripted.model.requests[0])
-    assert "question of Bob" in scripted.model.requests[1].last_user
-
-
 async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Live) -> None:
     channel = scripted.guild.text_channel("edit-before")
     scripted.model.script(Slow(20, Answer("blue it is")), Answer("green it is"))
@@ -60,19 +50,6 @@ async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Live) -
     assert texts(channel.from_bot) == ["green it is"]
     assert "blue" not in shown(scripted.model.requests[1])
     await until(lambda: scripted.model.requests[0].abandoned)
-
-
-async def test_an_edit_after_the_answer_is_in_the_transcript(scripted: Live) -> None:
-    channel = scripted.guild.text_channel("edit-after")
-    scripted.model.script(Answer("noted"), Answer("of course"))
-    said = await scripted.ana.say(channel, "<@bot> the meeting is on Monday")
-    await channel.wait_for_bot(after=said)
-    await scripted.ana.edit(said, "<@bot> the meeting is on Tuesday")
-    await scripted.ask(scripted.ana, channel, "<@bot> did you see?")
-    transcript = shown(scripted.model.requests[1])
-    assert "Monday" not in transcript
-    assert "the meeting is on Tuesday" in transcript
-    assert "edited" in transcript
 
 
 async def test_a_deleted_question_is_not_answered_and_leaves_the_transcript(scripted: Live) -> None:
@@ -87,28 +64,47 @@ async def test_a_deleted_question_is_not_answered_and_leaves_the_transcript(scri
     assert "4711" not in shown(scripted.model.requests[1])
 
 
-async def test_a_reaction_to_an_answer_is_in_the_transcript_and_is_not_answered_by_itself(
+async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_whole_of_it(
     scripted: Live,
 ) -> None:
-    channel = scripted.guild.text_channel("reactions")
-    scripted.model.script(Answer("I would take the blue one"), Answer("you liked it"))
-    answer = await scripted.ask(scripted.ana, channel, "<@bot> which one?")
-    await scripted.ana.react(answer, "👍")
-    await scripted.ask(scripted.ana, channel, "<@bot> and?")
-    assert "👍" in shown(scripted.model.requests[1])
-    assert len(scripted.model.requests) == 2
+    channel = scripted.guild.text_channel("previews")
+    text = "The quick brown fox jumps over the lazy dog, again and again, until the evening comes."
+    scripted.model.script(Answer(text, chunks=28, pace=0.25))
+    said = await scripted.ana.say(channel, "<@bot> tell me slowly")
+    answer = await channel.wait_for_bot(lambda m: m.content == text, after=said)
+    history = [entry for entry in channel.log if entry.from_bot]
+    assert [entry.what for entry in history[:2]] == ["create", "edit"]
+    assert {entry.message_id for entry in history} == {answer.id}, "one message, edited"
+    assert len({entry.content for entry in history}) == len(history), "nothing is shown twice"
+    shown = [entry.content.removesuffix("…").strip() for entry in history]
+    assert all(text.startswith(part) and part for part in shown)
+    assert shown == sorted(shown, key=len), "it only grows"
+    previews = history[:-1]
+    pauses = [later.clock - earlier.clock for earlier, later in itertools.pairwise(previews)]
+    assert all(pause >= 1 for pause in pauses)
 
 
-async def test_an_answer_to_an_old_question_refers_to_it_when_the_channel_has_moved_on(scripted: Live) -> None:
-    channel, bob = scripted.guild.text_channel("moved-on"), scripted.member("Bodo")
-    scripted.model.script(after_hearing(scripted, "talking of something else", "late"), Answer("to Bodo"))
-    said = await scripted.ana.say(channel, "<@bot> a question")
-    await scripted.model.wait_for(1)
-    await bob.say(channel, "<@bot> talking of something else")
-    answer = await channel.wait_for_bot(lambda m: m.text == "late", after=said)
-    assert answer.reply_to is said
-    assert answer.mentions == []
-    await channel.wait_for_bot(lambda m: m.text == "to Bodo")
+async def test_a_preview_wakes_nobody_and_neither_does_its_last_edit(scripted: Live) -> None:
+    channel, bob = scripted.guild.text_channel("mentions-preview"), scripted.member("Berta")
+    text = f"@everyone {bob.mention} listen: " + "la " * 30 + "end"
+    scripted.model.script(Answer(text, chunks=28, pace=0.25))  # the last half of it only after a preview was due
+    said = await scripted.ana.say(channel, "<@bot> sing")
+    answer = await channel.wait_for_bot(lambda m: m.content == text, after=said)
+    assert (answer.mentions, answer.mention_roles, answer.mention_everyone) == ([], [], False)
+    changes = [r for r in scripted.server.requests if f"/channels/{channel.id}/messages" in r.path and r.body]
+    assert {change.method for change in changes} == {"POST", "PATCH"}
+    assert all(change.body["allowed_mentions"]["parse"] == [] for change in changes)
+
+
+async def test_a_file_without_a_word_is_a_message_and_a_bare_mention_too(scripted: Live) -> None:
+    ana = scripted.ana
+    scripted.model.script(Answer("a poem"), Answer("yes?"))
+    said = await ana.dm("", attachments=[Upload("poem.txt", b"Roses are red", "text/plain")])
+    await ana.direct.wait_for_bot(after=said)
+    assert "Roses are red" in scripted.model.requests[0].last_user
+    channel = scripted.guild.text_channel("bare-mention")
+    answer = await scripted.ask(ana, channel, "<@bot>")
+    assert answer.text == "yes?"
 
 
 def texts(messages: list[Message]) -> list[str]:

@@ -1,7 +1,6 @@
 """`/facts` over the wire and `carina facts` at the terminal: learned, seen, added, confirmed, corrected, forgotten."""
 
 import contextlib
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -55,26 +54,3 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(tmp_
             (f"person:discord:{t.ana.id}",)
         ]
         refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent 'Moon'")
-
-
-async def test_the_owner_does_the_same_at_the_terminal(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        code, out, _ = await t.service.run("facts", "add", "prefers a dark theme", "--json")
-        kept = json.loads(out)
-        assert (code, kept["text"], kept["sessions"], kept["audience"]) == (0, "prefers a dark theme", 1, "owner")
-        _, out, _ = await t.service.run("facts", "add", "Prefers a DARK theme", "--json")
-        assert json.loads(out)["id"] == kept["id"]
-        _, out, _ = await t.service.run("facts", "confirm", kept["id"], "--json")
-        assert json.loads(out)["sessions"] == 1  # said once, in one session
-        _, out, _ = await t.service.run("facts", "correct", kept["id"], "prefers a light theme", "--json")
-        light = json.loads(out)
-        _, out, _ = await t.service.run("facts", "list", "--json")
-        assert [fact["text"] for fact in json.loads(out)] == ["prefers a light theme"]
-        _, out, _ = await t.service.run("facts", "forget", light["id"])
-        assert "Forgotten: prefers a light theme" in out
-        code, _, error = await t.service.run("facts", "forget", light["id"])
-        assert (code, "There is no fact" in error) == (1, True)
-        code, _, error = await t.service.run("facts", "add", "a b c", "--category", "moon")
-        assert (code, "'moon' is not one of" in error) == (2, True)
-        _, out, _ = await t.service.run("facts", "list")
-        assert "There are no facts that I can show you here." in out

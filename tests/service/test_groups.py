@@ -6,7 +6,6 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from tests.service.approvals import refused
 from tests.service.live_service import NO_MERGING, Live, live_service, until
 from tests.wire.discord import GuildChannel, Message
 from tests.wire.model import Answer, Call, Calls, Held, Reply, Request, text_of
@@ -92,42 +91,6 @@ async def test_members_of_a_round_speak_in_turn_also_after_a_kill(
     assert [speaker(message) for message in spoken] == ["Ant", "Bee", "Cat", "Ant"]
 
 
-async def test_the_one_who_knows_answers_and_a_name_wins(grouped: tuple[Live, dict[str, GuildChannel]]) -> None:
-    made, rooms = grouped
-    asked = ["my plant is dry", "an invoice came", "Bee: an invoice came"]
-    spoken = [await made.ask(made.ana, rooms["dynamic"], text) for text in asked]
-    assert [speaker(message) for message in spoken] == ["Bee", "Ant", "Bee"]
-
-
-async def test_the_last_stage_speaks_with_what_the_first_gave(
-    grouped: tuple[Live, dict[str, GuildChannel]],
-) -> None:
-    made, rooms = grouped
-    message = await made.ask(made.ana, rooms["pipeline"], "write something")
-    assert (speaker(message), message.content) == ("Bee", "Bee got the draft: True")
-    assert len(rooms["pipeline"].from_bot) == 1
-
-
-async def test_ballots_and_tally_are_shown(grouped: tuple[Live, dict[str, GuildChannel]]) -> None:
-    made, rooms = grouped
-    message = await made.ask(made.ana, rooms["voting"], "shall we go?")
-    assert message.content.splitlines() == [
-        "Decision: yes (the most votes).",
-        "Votes: yes 2, no 1",
-        "- Ant — yes: says Ant",
-        "- Bee — yes: says Bee",
-        "- Cat — no: says Cat",
-    ]
-    assert speaker(message) == "voting"
-
-
-async def test_a_leader_gets_back_what_it_gave_away(grouped: tuple[Live, dict[str, GuildChannel]]) -> None:
-    made, rooms = grouped
-    message = await made.ask(made.ana, rooms["led"], "how many newts?")
-    assert (speaker(message), message.content) == ("Ant", "Ant was told: seven newts, True")
-    assert len(rooms["led"].from_bot) == 1
-
-
 async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answer(
     grouped: tuple[Live, dict[str, GuildChannel]],
 ) -> None:
@@ -144,34 +107,3 @@ async def test_what_takes_long_is_shown_in_one_message_that_goes_after_the_answe
         ["create", "edit", "create", "delete"],
     ), "the second stage may be over before the message changes"
     assert len([each for each in room.from_bot if each.id > said.id]) == 1
-
-
-async def test_who_says_how_they_are_is_answered_by_the_group_for_that_until_they_take_it_back(
-    grouped: tuple[Live, dict[str, GuildChannel]],
-) -> None:
-    made, rooms = grouped
-    room = rooms["dynamic"]
-    done = await made.ana.command("my state", {"state": "overwhelmed"}, room)
-    assert done.ephemeral
-    assert "The group that responds to it answers what you say here" in done.text
-    assert (await made.ask(made.ana, room, "my plant is dry")).content == "Cat speaking"
-    assert (await made.ask(made.olga, room, "my plant is dry")).content == "Bee speaking"
-    await made.service.kill()
-    await made.service.start()
-    assert (await made.ask(made.ana, room, "an invoice came")).content == "Cat speaking"
-    assert "Cleared" in (await made.ana.command("my state", {"state": "none"}, room)).text
-    assert (await made.ask(made.ana, room, "an invoice came")).content == "Ant speaking"
-
-
-async def test_who_is_let_sleep_is_asked_nothing_until_it_is_woken(
-    grouped: tuple[Live, dict[str, GuildChannel]],
-) -> None:
-    made, rooms = grouped
-    room = rooms["voting"]
-    refused(await made.ana.command("admin agent hibernate", {"agent": "Cat"}), "Only an admin may")
-    done = await made.olga.command("admin agent hibernate", {"agent": "cat"}, room)
-    assert done.text.startswith("agent Cat: hibernated")
-    assert "(hibernated)" in (await made.olga.command("admin agent list", None, room)).text
-    assert "Votes: yes 2, no 0" in (await made.ask(made.ana, room, "shall we go?")).content
-    assert (await made.olga.command("admin agent wake", {"agent": "Cat"}, room)).text == "agent Cat: awake"
-    assert "Votes: yes 2, no 1" in (await made.ask(made.ana, room, "shall we go?")).content

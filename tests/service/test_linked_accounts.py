@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import re
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
@@ -186,36 +185,3 @@ async def test_an_erasure_of_two_accounts_that_dies_is_ended_for_both(tmp_path: 
         await t.service.start()
         assert holding(t, SECRET) == []
         await t.service.stop()
-
-
-async def test_the_owner_is_one_person_at_the_terminal_and_on_discord(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        run, otto = t.service.run, t.member("Otto")
-        _, out, _ = await run("link", "list")
-        assert out.split() == ["account", "terminal:owner", f"discord:{t.olga.id}"]
-        refused(await t.olga.command("my link remove"), "DISCORD_OWNER_ID")
-        t.model.script(Answer("Good morning."), Answer("Good evening."))
-        await run("chat", "--once", "good morning from the terminal")
-        await t.ask(t.olga, t.olga.direct, "good evening from Discord")
-        seen = await t.olga.command("privacy see")
-        assert "terminal:owner" in seen.text
-        exported = (await t.olga.command("privacy export")).message
-        assert exported is not None
-        data = t.server.world.files[exported.attachments[0].id].data.decode()
-        assert "good morning from the terminal" in data
-        assert "good evening from Discord" in data
-
-        await told(t, otto, f"my llama is {SECRET}")
-        assert not await found(t, t.olga, t.olga.direct)
-        _, out, _ = await run("link", "start")
-        asked = await otto.command("my link say", {"code": code_in(out)})
-        code, out, _ = await run("link", "say", code_in(asked.text))
-        assert (code, "Done" in out) == (0, True)
-        assert await found(t, t.olga, t.olga.direct), "the owner's other account is theirs"
-        refused(await otto.command("owner people list"), "Only the owner may")
-        await told(t, t.olga, "the key lies under the Brontosaurus")
-        t.model.script(Calls(Call("search", {"query": "Brontosaurus"})), Answer("I looked."))
-        await t.ask(otto, otto.direct, "look")
-        assert not re.search(r"key lies", json.dumps(t.model.requests[-1].body)), "but has none of the owner's rights"
-        assert "is unlinked" in (await otto.command("my link remove")).text
-        assert not rows(t, "SELECT 1 FROM places WHERE within LIKE '%person:%'")

@@ -93,14 +93,6 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
         assert files_holding(t.service.home, KEY) == []
 
 
-async def test_a_no_leads_to_none(tmp_path: Path, small: Small) -> None:
-    async with weather_town(tmp_path, small) as t:
-        card = await waiting(t, "Then not.")
-        await t.olga.press(card, "Deny")
-        await finished(t, card, t.general, "Then not.")
-        assert small.called == []
-
-
 @pytest.mark.parametrize(
     ("fault", "calls", "told"),
     [

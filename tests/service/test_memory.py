@@ -100,37 +100,6 @@ async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_
     assert "Undone: changes " in reverted.text
 
 
-async def test_sharing_is_the_owners(offline_service: Live) -> None:
-    t = offline_service
-    for act, options in (
-        ("share", {"label": "persona", "agent": "Carina"}),
-        ("unshare", {"label": "persona", "agent": "x"}),
-    ):
-        refused = (await t.ana.command(f"admin memory {act}", options)).text
-        assert "Only the owner may share a block" in refused
-    share = "admin memory share"
-    assert "is not shared with anyone" in (await t.olga.command(share, {"label": "persona"}, t.general)).text
-    given = {"label": "persona", "agent": "Carina", "at": "append"}
-    own = (await t.olga.command(share, given, t.general)).text
-    assert "is that agent's own" in own
-
-
-async def test_only_what_one_said_alone_can_be_made_known_more_widely(offline_service: Live) -> None:
-    t = offline_service
-    for person in (t.olga, t.ana):
-        refused = (await memory(person, "widen", t.general, label="persona", to="public")).text
-        assert "may hold words of several people" in refused
-
-
-async def test_a_long_history_comes_as_a_file(offline_service: Live) -> None:
-    t = offline_service
-    for number in range(16):
-        await edited(t.olga, t.general, "persona", f"{number} " + f"word {number} is long enough " * 20)
-    said = await memory(t.olga, "history", t.general, label="persona")
-    assert said.message is not None
-    assert [file.filename for file in said.message.attachments] == ["memory.md"]
-
-
 async def test_a_form_that_is_refused_gives_back_what_was_written(offline_service: Live) -> None:
     t = offline_service
     assert "is now at version" in await edited(t.olga, t.general, "persona", "one\n")

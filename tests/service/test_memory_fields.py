@@ -65,18 +65,6 @@ async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
         assert "12.5" in await shown(t)
 
 
-async def test_a_field_that_somebody_changed_meanwhile_stays(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        t.configure(toml=TOML)
-        await t.service.start()
-        first, second = await opened(t, "notes"), await opened(t, "notes")
-        await t.olga.submit_modal(first, {"text": "Dig on Monday."})
-        late = await t.olga.submit_modal(second, {"text": "Dig on Sunday."})
-        assert "was changed since you saw it" in late.text
-        assert "says now:\nDig on Monday.\n\nThis is what you wrote:\nDig on Sunday." in late.text
-        assert "Dig on Monday." in await shown(t)
-
-
 async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
         t.configure(toml=TOML)

@@ -76,26 +76,6 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> No
         refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
 
 
-async def test_the_narrower_place_wins_whoever_said_it(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        side = t.guild.text_channel("side")
-        t.configure(f'{NO_MERGING}\nmodes = {{ "{side.id}" = "listen" }}')
-        await t.service.start()
-        done = await t.olga.command("admin mode channel", {"mode": "off", "reach": "server"}, t.general)
-        assert "**off**" in done.text
-        listening = await t.olga.command("admin mode channel", None, side)
-        assert "**listen**" in listening.text
-        assert "in the configuration" in listening.text
-        refused(
-            await t.olga.command("admin mode channel", {"mode": "off", "reach": "category"}, side), "has no category"
-        )
-        await t.ana.say(t.general, "<@bot> hello?")
-        t.model.script(Answer("Here."))
-        assert (await t.ask(t.ana, side, "<@bot> hello?")).text == "Here."
-        assert t.general.from_bot == []
-        await t.service.stop()
-
-
 async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> None:
     async with started(tmp_path, toml=TWO) as t:
         side = t.guild.text_channel("side")

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.service.approvals import refused, rows
+from tests.service.approvals import refused
 from tests.service.test_archive import started
 from tests.wire.model import Answer
 
@@ -38,19 +38,3 @@ async def test_a_project_is_done_rated_and_shown_to_the_agent_in_later_turns(tmp
         )
         code, out, _ = await t.service.run("project", "forget", counted["id"])
         assert (code, "Forgotten: No test" in out) == (0, True)
-
-
-async def test_the_owner_does_the_same_at_the_terminal_and_strangers_do_not(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        refused(await t.ana.command("memory project prefer", {"text": "three.js"}), "Only approved people")
-        _, out, _ = await t.service.run("project", "list")
-        assert "There are no lessons from projects that you can see here." in out
-        await t.service.run("project", "prefer", "dark colours")
-        await t.service.run("project", "done", "A clock", "--tech", "Python")
-        _, out, _ = await t.service.run("project", "rate", "--engagement", "4", "--json")
-        assert json.loads(out)[0]["ratings"] == {"engagement": 4}
-        code, _, error = await t.service.run("project", "rate")
-        assert (code, "Rate with 1 to 5" in error) == (1, True)
-        _, out, _ = await t.service.run("project", "list", "--json")
-        assert [each["what"] for each in json.loads(out)] == ["dark colours", "A clock"]
-        assert rows(t, "SELECT DISTINCT audience FROM items") == [("owner",)]

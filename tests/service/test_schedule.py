@@ -64,36 +64,6 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         await t.service.stop()
 
 
-async def test_what_its_channel_does_not_take_any_more_is_said_to_its_person_alone(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
-        gone = t.guild.text_channel("gone")
-        await t.ask(t.ana, gone, "<@bot> remind me in 1 hour to stretch")
-        gone.delete()
-        ((job,),) = rows(t, "SELECT id FROM jobs WHERE kind = 'reminder'")
-        code, _out, error = await t.service.run("jobs", "run", job)
-        assert code == 0, error
-        said = await t.ana.direct.wait_for_bot()
-        assert said.text == "⏰ stretch (I can no longer reach the place where you set this)"
-        assert (await t.ana.press(said, "Done")).text == "Done: stretch"
-        await eventually(lambda: said.buttons == [], "what was said shows that it is done")
-        assert [each.text for each in t.olga.direct.from_bot] == [], "its person knows: nobody else is told"
-        assert rows(t, "SELECT id FROM outbox WHERE status = 'failed'") == []
-        await t.service.stop()
-
-
-async def test_in_a_channel_it_names_its_person_and_is_theirs_alone(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
-        await t.ana.say(t.general, "<@bot> remind me in 1 second to stretch")
-        said = await t.general.wait_for_bot(lambda m: "⏰" in m.text)  # which may come before the answer
-        assert said.text == f"<@{t.ana.id}> ⏰ stretch"
-        refused = await t.olga.press(said, "Done")
-        assert "You have no such reminder" in refused.text
-        assert statuses(t) == ["told"]
-        await t.service.stop()
-
-
 @pytest.mark.parametrize(
     "fault", ["job.queue:before", "job.queue:after", "outbox.sending:after:2", "outbox.sent:after:2"]
 )
@@ -128,24 +98,6 @@ async def test_what_is_written_down_by_command_is_trusted_as_what_its_person_say
             ]
         assert trusted[t.ana] == [{Trust.STRANGER}] * 4
         assert trusted[t.olga] == [{Trust.OWNER}] * 4
-        await t.service.stop()
-
-
-async def test_who_opted_out_is_told_nothing_and_who_was_erased_neither(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
-        await t.ask(t.ana, t.ana.direct, "remind me in 1 hour to call mum")
-        ((job,),) = rows(t, "SELECT id FROM jobs WHERE kind = 'reminder'")
-        await t.ana.command("privacy optout")
-        code, _out, error = await t.service.run("jobs", "run", job)
-        assert code == 0, error
-        await eventually(lambda: statuses(t) == ["cancelled"], "the reminder is cancelled")
-        await t.ana.command("privacy resume")
-        await t.ask(t.ana, t.ana.direct, "remind me in 1 hour to call dad")
-        code, _out, error = await t.service.run("privacy", "erase", f"discord:{t.ana.id}", "--yes")
-        assert code == 0, error
-        assert rows(t, "SELECT id FROM reminders") == rows(t, "SELECT id FROM jobs WHERE person_id NOT NULL") == []
-        assert not [each for each in t.ana.direct.from_bot if "⏰" in each.text]
         await t.service.stop()
 
 

@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
-from memory.people.audience import Audience, Scope
 from memory.queue import messages
 from memory.store.clock import utc_now
 from memory.store.database import Tx
-from memory.store.ids import AgentId, MessageId
-from memory.store.sqlite import connect
-from tests.service.approvals import keep, rows, store
+from memory.store.ids import AgentId
+from tests.service.approvals import keep
 from tests.service.live_service import Live, live_service
 from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Calls
@@ -77,54 +75,6 @@ async def test_the_terminal_finds_what_meets_every_condition(tmp_path: Path) -> 
             assert (code, "these are the newest" in out) == (0, newest)
 
 
-async def test_the_terminal_is_told_what_a_condition_can_name(tmp_path: Path) -> None:
-    async with birds(tmp_path) as t:
-
-        async def refused(*words: str) -> tuple[int, str]:
-            code, out, error = await t.service.run("search", *words)
-            assert out == ""
-            return code, " ".join(error.split())
-
-        wrong: list[tuple[tuple[str, ...], str]] = [
-            (("--place", "lake"), "No place 'lake' is known that may be spoken of here. There are: '#general"),
-            (("--author", "Cid"), "Nobody called 'Cid' said anything that you may know here; there are: Carina, "),
-            (("--category", "fish"), "There is no category 'fish' that you may know here; there are: birds/nests."),
-            (
-                ("--tag", "roof", "--tag", "door"),
-                "There is no tag 'door' that you may know here; there are: nest, roof.",
-            ),
-            (
-                ("--since", "soon"),
-                "'soon' is not a time. Use a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age",
-            ),
-            (("--until", "2026-02-30"), "'2026-02-30' is not a time. Use a day such as"),
-            (
-                ("--since", "2026-05-02", "--until", "2026-05-01"),
-                "Nothing can be after 2026-05-02 and before the end of 2026-05-01.",
-            ),
-            (("--author", "me", "--role", "assistant"), "Leave the role out, or name an agent."),
-            (("--agent", "Moon"), "no agent 'Moon'"),
-        ]
-        for words, told in wrong:
-            code, error = await refused(*words)
-            assert (code, told in error) == (1, True), error
-        for words in (("--domain", "everywhere"), ("--role", "tool"), ("--limit", "0")):
-            code, error = await refused(*words)
-            assert (code, "Invalid value" in error) == (2, True), error
-        for words, told in (
-            (
-                ("--role", "user", "--tag", "roof"),
-                "role is of messages alone, tags are of entries alone: nothing has all",
-            ),
-            (("stork", "--domain", "blocks", "--place", "pond"), "place is of messages, activity and summaries alone."),
-        ):
-            code, out, _ = await t.service.run("search", *words)
-            assert (code, out.splitlines()[0].startswith("Nothing was searched: ")) == (0, True)
-            assert told in out
-        _, out, _ = await t.service.run("search", "tortoise", "--author", "Bea")
-        assert "Nothing was found. Searched: " in out
-
-
 async def offered(person: Person, option: str, typed: str, channel: Channel) -> list[str]:
     return [choice.name for choice in await person.autocomplete("search", option, typed, channel)]
 
@@ -168,26 +118,6 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
             ({"tag": "nest", "role": "user"}, "Nothing was searched: role is of messages alone, tags are of entries"),
         ):
             assert told in await found(cid, t.general, **options)
-
-
-async def test_summaries_are_found_at_both_doors_by_those_who_may_know_them(tmp_path: Path) -> None:
-    async with birds(tmp_path) as t:
-        with closing(connect(store(t))) as raw:
-            tx = Tx(raw)
-            for row in tx.all(
-                "SELECT id, audience FROM messages WHERE role = 'user' AND content LIKE '%the stork of%'"
-            ):
-                short(tx, messages.by_ids(tx, [MessageId(row["id"])], Scope(Audience(row["audience"])))[0])
-        assert len(rows(t, "SELECT 1 FROM items WHERE kind = 'conversation'")) == 3
-        assert set(await searched(t, "stork", "--domain", "summaries")) == {
-            "in short: the stork of general", "in short: the stork of the pond"
-        }  # fmt: skip
-        assert "in short" not in str(await searched(t, "stork", "--limit", "100"))
-        told = await t.ana.command("search", {"text": "stork", "domain": "summaries"}, t.general)
-        assert "of general" in told.text
-        assert "-# summary conversation by Carina, " in told.text
-        bea = await t.olga.command("search", {"text": "stork", "domain": "summaries"}, t.general)
-        assert "direct message" not in bea.text
 
 
 def short(tx: Tx, heard: messages.Message) -> None:

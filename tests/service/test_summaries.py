@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.check_in_group import check_in
-from tests.service.approvals import minutes_in, pause_jobs, refused, rows
+from tests.service.approvals import pause_jobs, refused, rows
 from tests.service.live_service import Live, live_service, one_day, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
@@ -157,75 +156,3 @@ async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(tmp_path
     async with started(tmp_path) as t:
         await dies_and_goes_on(t, IDLE, AGENTS_JOB, fault)
         assert rows(t, "SELECT text FROM items WHERE kind = 'agent'") == [("They spoke of the fence.",)]
-
-
-@pytest.mark.parametrize("fault", ["", "night.undo:before", "night.undo:after"])
-async def test_a_night_is_told_and_undone_by_command(tmp_path: Path, fault: str) -> None:
-    async with started(tmp_path) as t:
-        await ran(t, "sleeptime")  # the first look only notes the time
-        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
-        await t.service.stop()
-        edit(t, "UPDATE group_states SET state = json_set(state, '$.checked', '2026-01-01T00:00:00.000Z')")
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        assert await ran(t, "sleeptime") == "fired: Night: sync"
-        written = "SELECT content FROM memory_blocks WHERE label = 'notes'"
-        await until(lambda: "fence matters" in str(rows(t, written)), 30, what="what the agent writes")
-        unwatched = "SELECT status FROM turns WHERE person_id IS NULL"
-        await until(lambda: rows(t, unwatched) == [("done",)], what="the end of its turn")
-        ((date,),) = rows(t, "SELECT substr(started_at, 1, 13) FROM turns WHERE person_id IS NULL")
-        hour, day = int(str(date)[11:13]), str(date)[:10]
-        nights = rows(t, f"SELECT date('{day}', '{-1 if hour < 12 else 0} days')")
-        night = str(nights[0][0])
-        _, out, _ = await t.service.run("summary", "night", night, "--json")
-        (turn,) = json.loads(out)
-        assert turn["wrote"] == ["in block notes (1 change): The fence matters."]
-        assert turn["why"] == ["sync (medium priority): 1 message since the last run"]
-        assert "The fence matters" not in (await t.ana.command("summary night", {"night": night}, t.general)).text
-        refused(await t.ana.command("admin summary undo-night", {"night": night}), "Only an admin may undo")
-        code, out, _ = await t.service.run("summary", "undo-night", night, "--json")
-        if fault:
-            await t.service.ended()
-            del t.service.environment["CARINA_FAULT"]
-            await t.service.start()
-            code, out, _ = await t.service.run("summary", "undo-night", night, "--json")
-        assert code == 0
-        assert [item["state"] for item in json.loads(out)] == ["left" if fault.endswith("after") else "undone"]
-        assert "fence matters" not in str(rows(t, written))
-
-
-FOCUS = '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Momentum"\n'
-
-
-SPREAD = """
-UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (2 + 12 * (
-  SELECT count(*) FROM messages later WHERE later.role = 'user' AND later.id > messages.id)) || ' minutes')
-WHERE role = 'user'
-"""
-"""As if what people said had been said twelve minutes apart, the last of it two minutes ago."""
-
-
-async def test_who_has_had_no_break_for_ninety_minutes_is_spoken_to_once(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure(toml=FOCUS + check_in("Carina", "Momentum", f"discord:{t.general.id}"))
-        t.model.default = lambda request: Answer("Water?" if "You look after" in str(request.messages) else "Yes.")
-        await t.service.start()
-        pause_jobs(t)
-        for number in range(9):
-            await t.ask(t.ana, t.general, f"<@bot> line {number}", within=45)
-        assert await ran(t, "sleeptime") == "nothing called for a turn"  # the first look only notes the time
-        await t.service.stop()
-        earlier = "UPDATE group_states SET state = json_set(state, '$.checked', '2026-01-01T00:00:00.000Z')"
-        edit(t, SPREAD, earlier)
-        await t.service.start()
-        assert await ran(t, "sleeptime") == "fired: Check-in: hyperfocus"
-        await t.general.wait_for_bot(lambda message: "Water?" in message.text)
-        woken = next(request for request in t.model.requests if "You look after" in str(request.messages[-1]))
-        assert "Annie has been here for" in str(woken.messages[-1]["content"])
-        assert 98 <= minutes_in(str(woken.messages[-1]["content"])) < 102  # and what the start took
-        await t.service.stop()
-        edit(t, earlier)
-        await t.service.start()
-        assert await ran(t, "sleeptime") == "nothing called for a turn"
-        assert len([message for message in t.general.from_bot if "Water?" in message.text]) == 1
-        await t.service.stop()

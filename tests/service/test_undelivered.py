@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.service.approvals import change, refused
+from tests.service.approvals import refused
 from tests.service.live_service import Live, live_service
 from tests.wire.discord import GuildChannel
 from tests.wire.model import Answer, Slow
@@ -110,48 +110,3 @@ async def test_killed_while_it_is_sent_again_it_is_said_once(t: Live) -> None:
     del t.service.environment["CARINA_FAULT"]
     await t.service.start()
     await said_once(t, channel)
-
-
-async def test_dropped_nothing_of_it_is_left(t: Live) -> None:
-    channel = t.guild.text_channel("closing")
-    row = await given_up(t, channel)
-    code, out, _error = await t.service.run("outbox", "drop", row)
-    assert (code, out) == (0, f"Message {row} is discarded.\n")
-    assert await listed(t) == []
-    code, _out, error = await t.service.run("outbox", "drop", row)
-    assert (code, f"There is no undelivered message {row}." in error) == (1, True)
-
-
-async def test_what_may_have_been_said_has_to_be_confirmed(t: Live) -> None:
-    """A webhook's answer got lost, and the history could not be read."""
-    channel = t.guild.text_channel("silent")
-    path = f"/channels/{channel.id}/messages"
-    t.server.faults.hang("POST", path, applied=True)
-    t.model.script(Answer("once"))
-    await t.ana.say(channel, "<@bot> a question")
-    await channel.wait_for_bot(lambda m: m.text == "once")
-    await t.service.kill()
-    t.server.faults.clear()
-    await _make_unknown(t)
-    await t.service.start()
-    (row,) = await listed(t)
-    assert row["status"] == "unknown"
-    assert "1 perhaps delivered" in (await t.olga.command("admin status")).text
-    code, _out, error = await t.service.run("outbox", "retry", row["id"])
-    assert (code, "may appear twice" in error, "--yes" in error) == (2, True, True)
-    asked = await t.olga.command("owner outbox retry", {"row": row["id"]})
-    assert "may appear twice" in asked.text
-    message = asked.message
-    assert message is not None
-    pressed = await t.olga.press(message, "Yes, do it")
-    assert "is sent again" in pressed.text
-    t.model.script(Answer("next"))
-    await t.ask(t.ana, channel, "<@bot> well?")
-    assert [message.text for message in channel.from_bot] == ["once", "next"]  # it was looked for, and found
-    assert await listed(t) == []
-
-
-async def _make_unknown(t: Live) -> None:
-    """As the delivery leaves it after eight looks into a history that it may not read."""
-    old = "2026-01-01T00:00:00.000000Z"
-    assert change(t, "UPDATE outbox SET status = 'unknown', sending_at = ? WHERE status = 'sending'", old) == 1

@@ -7,46 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import refused, rows
+from tests.service.approvals import rows
 from tests.service.live_service import Live
 from tests.service.test_archive import kept, started
 from tests.service.test_schedule import eventually
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
-TWICE = ("Tom, the stork, is back", "Tom the stork is back")
 ALONE = ("My llama, Quetzalcoatl, sleeps", "My llama Quetzalcoatl sleeps")
-
-
-async def test_what_was_tidied_is_told_to_whom_it_may_be_and_taken_back(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        for words in TWICE:
-            await kept(t, t.ana, t.general, words)
-        refused(await t.ana.command("admin dream run"), "may")
-        t.model.script(*[Answer("{}")] * 4)
-        code, out, error = await t.service.run("dream", "run", "--json")
-        assert (code, error) == (0, "")
-        assert json.loads(out)["text"] == "2 entries retired, 1 made."
-        assert "stork" in (await t.olga.command("memory dream report")).text
-        assert "stork" in (await t.ana.command("memory dream report", None, t.general)).text
-        refused(await t.ana.command("admin dream undo"), "may")
-        assert "is undone" in (await t.olga.command("admin dream undo")).text
-        standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL"
-        assert {row[0] for row in rows(t, standing)} == set(TWICE)
-
-
-async def test_what_was_tidied_of_a_direct_message_is_told_there_alone(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        for words in ALONE:
-            await kept(t, t.ana, t.ana.direct, words)
-        t.model.script(*[Answer("{}")] * 4)
-        assert "2 entries retired" in (await t.olga.command("admin dream run")).text
-        owners = (await t.olga.command("memory dream report")).text
-        assert "llama" not in owners
-        assert "3 more changes that you cannot see." in owners
-        assert "llama" in (await t.ana.command("memory dream report")).text
-        assert "not been cleaned up" in (await t.member("Bea").command("memory dream report", None, t.general)).text
-        assert "Nothing awaits your approval." in (await t.ana.command("memory dream waiting")).text
-        refused(await t.ana.command("memory dream allow", {"entry": "ent_1"}), "Nothing of yours awaits approval")
 
 
 NEAR = ("Tom the stork came back in spring", "In spring Tom the stork came back again")

@@ -95,59 +95,12 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     assert rows(t, "SELECT id FROM archival_entries WHERE id = ?", entry) == []
 
 
-async def test_others_see_it_and_can_do_nothing(scripted: Live) -> None:
-    t, content = scripted, "Ana keeps an okapi."
-    channel, bea = t.guild.text_channel("okapi"), t.member("Bea")
-    _told, answer = await answered(t, t.ana, channel, content, "okapi")
-    mine = shown_in(await t.ana.menu(MENU, answer))
-    theirs = shown_in(await bea.menu(MENU, answer))
-    assert content in theirs.text
-    assert theirs.buttons == []
-    for label, words in (
-        ("Forget", "You cannot have this forgotten"),
-        ("Correct", "You cannot correct this"),
-        ("Only in DM", "Only the person"),
-    ):
-        pressed = await bea.press(as_seen(mine), label)
-        assert pressed.ephemeral
-        assert words in pressed.text
-        assert pressed.modal is None
-    form = await t.ana.press(mine, "Correct")
-    assert "You cannot correct this" in (await bea.submit_modal(form, {"text": "Bea keeps it."})).text
-    assert rows(t, "SELECT content FROM archival_entries WHERE content = ?", content) == [(content,)]
-
-
-async def test_among_several_memories_one_is_chosen(scripted: Live) -> None:
-    t = scripted
-    channel = t.guild.text_channel("several")
-    for number in ("one", "two"):
-        t.model.script(
-            Calls(Call("recall", {"operation": "insert", "content": f"The ibis number {number}."})), Answer("Kept.")
-        )
-        await t.ask(t.ana, channel, "<@bot> keep that")
-    t.model.script(Calls(Call("search", {"query": "ibis", "domain": "archival_memory"})), Answer("Two."))
-    answer = await t.ask(t.ana, channel, "<@bot> how many?")
-    shown = shown_in(await t.ana.menu(MENU, answer))
-    assert shown.buttons == []
-    chosen = shown_in(await t.ana.select(shown, PICK, "The ibis number two."))
-    assert "The ibis number two." in chosen.text
-    assert (await t.ana.press(chosen, "Forget")).text.startswith("Forgotten.")
-    assert rows(t, "SELECT content FROM archival_entries WHERE content LIKE 'The ibis%'") == [("The ibis number one.",)]
-    again = await t.ana.select(shown, PICK, "The ibis number two.")
-    assert "It may already be forgotten." in again.text
-
-
 @pytest.mark.parametrize(
     ("custom_id", "said"),
     [
         ("carina:why:forget:entry:ent_nothing", "You cannot see this memory here."),
-        ("carina:why:forget:message:1", "You cannot see this memory here."),
-        ("carina:why:forget:message:{entry}", "You cannot see this memory here."),
-        ("carina:why:correct:message:1", "You cannot see this memory here."),
-        ("carina:why:narrow:entry:{theirs}", "You cannot see this memory here."),
         ("carina:why:forget:entry:{theirs}", "You cannot see this memory here."),
         ("carina:why:erase:entry:{entry}", "This button no longer works."),
-        ("carina:why:forget:block:{entry}", None),
         ("carina:why:forget:entry:{entry}'; --", None),
     ],
 )
@@ -170,27 +123,6 @@ async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, sai
     assert said is None or said in pressed.text
     assert entry_with(t, content)
     assert entry_with(t, secret)
-
-
-async def test_what_is_no_answer_here_is_said_to_be_none(scripted: Live) -> None:
-    t = scripted
-    channel = t.guild.text_channel("none")
-    assert "I have not given an answer here" in (await t.ana.command("why", channel=channel)).text
-    said = await t.ana.say(channel, "I said this myself")
-    assert "no answer of mine" in (await t.ana.menu(MENU, said)).text
-    _told, private = await answered(t, t.ana, t.ana.direct, "Ana keeps a heron.", "heron")
-    here = (await t.ana.command("why")).text  # with what her server knows, it may be so much that a file has the rest
-    assert "from the conversation here and from these memories" in here
-    for asker in (t.ana, t.olga):
-        refused = await asker.command("why", {"message": str(private.id)}, channel)
-        assert refused.ephemeral
-        assert "no answer of mine with this message here" in refused.text
-    assert "by its link" in (await t.ana.command("why", {"message": "the last one"}, channel)).text
-    t.model.script(Answer("Hello."))
-    plain = await t.ask(t.ana, channel, "<@bot> hello")
-    text = (await t.ana.menu(MENU, plain)).text
-    assert "Tools used:" not in text
-    assert "heron" not in text  # what came to mind is told, but never what may not be known here
 
 
 @pytest.mark.asyncio(loop_scope="function")
