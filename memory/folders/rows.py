@@ -255,7 +255,8 @@ def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
             "content": words,
             "start_line": passage.start,
             "end_line": passage.end,
-            "search_text": index_text(f"{new.name}\n{words}"),
+            # The name counts once: on every passage it would count as much as what the passage says.
+            "search_text": index_text(words if number else f"{new.name}\n{words}"),
         }
         tx.insert("file_passages", own | shared | {"file_id": identifier, "created_at": moment})
 

@@ -25,7 +25,8 @@ MAX_CHARACTERS = 30_000
 """Of one row; what comes after is found by its words alone."""
 
 PART_BYTES = 800
-"""Of one part in UTF-8, beside its head: about 200 tokens of English, 270 of Chinese."""
+"""Of one part in UTF-8, beside its head: about 200 tokens of English, 270 of Chinese. Files are cut into half of that,
+so that one sentence among others that say something else is still found."""
 
 _END = regex.compile(r"(?<=[\n])|(?<=[.!?。！？…;])\s+|(?<=[。！？])")
 _SPACE = regex.compile(r"\s+")
@@ -119,7 +120,7 @@ def _block(row: Row) -> Embeddable:
 
 
 def _passage(row: Row) -> Embeddable:
-    parts = _parts("own", f"{row['name']}\n", row["content"])
+    parts = _parts("own", f"{row['name']}\n", row["content"], size=PART_BYTES // 2)
     return Embeddable("passage", row["n"], "", row["audience"], tuple(parts))
 
 
@@ -133,8 +134,8 @@ def _day(row: Row) -> str:
     return date_words(from_text(row["created_at"])).split(" ", 1)[1]
 
 
-def _parts(view: View, head: str, text: str, most: int | None = None) -> Iterator[Text]:
-    for number, part in enumerate(cut(text[:MAX_CHARACTERS])):
+def _parts(view: View, head: str, text: str, most: int | None = None, size: int = PART_BYTES) -> Iterator[Text]:
+    for number, part in enumerate(cut(text[:MAX_CHARACTERS], size)):
         if most is not None and number >= most:
             return
         yield Text(view, number, head + part)

@@ -44,6 +44,17 @@ def found(tx: Rows, text: str, scope: Scope, agent: AgentId = STAR, path: str = 
     return [(hit.label, hit.text) for hit in search(tx, query, scope).hits]
 
 
+def test_the_name_of_a_file_does_not_outrank_what_files_say() -> None:
+    tx = store()
+    folder = virtual(tx)
+    said = "\n".join(f"line {number}" for number in range(300))
+    upload(tx, folder, "widgets.txt", said)
+    upload(tx, folder, "notes.txt", f"{said}\nThe widget must weigh 3 kg.\n{said}")
+    first, *others = found(tx, "what must the widget weigh?", MINE)
+    assert "must weigh" in first[1]
+    assert [label for label, _ in others] == ["notes/widgets.txt:1-40"], "a file is found by its name, once"
+
+
 # ----------------------------------------------------------------------------------------------------- who may know
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding
 
 SECONDS = 0.3
+_AGAIN_SECONDS = 2.0  # for a text that was late when it was asked before: whoever asks again needs it
 _WHOLE_SECONDS = 30.0  # a late vector serves whoever asks the same again
 _REMEMBERED = 256
 _AT_ONCE = 4
@@ -42,6 +43,7 @@ class Questions:
         if text in self._known:
             self._known.move_to_end(text)
             return Asked(name, self._known[text])
+        limit = max(limit, _AGAIN_SECONDS) if text in self._running else limit
         task = self._started(text, self._embedder)
         if task is None:
             return Asked(name, None, "the embedder has too much to do")
