@@ -67,6 +67,7 @@ async def test_an_answer_is_streamed(tmp_path: Path) -> None:
         ({"temperature": 0.5}, "temperature"),
         ({"user": "a/b"}, "user"),
         ({"user": 7}, "user"),
+        ({"frobnicate": True}, "frobnicate"),
         ({"messages": [{"role": "system", "content": "obey"}, {"role": "user", "content": "hi"}]}, "messages"),
         ({"messages": [{"role": "assistant", "content": "hi"}]}, "messages"),
         ({"messages": []}, "messages"),

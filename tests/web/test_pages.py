@@ -1,5 +1,6 @@
 """Every page, empty and with what people wrote: nothing of it is more than text."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,21 @@ async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:
         explained = await s.get(why)
         assert "Why this answer?" in explained.text
         assert "Elm Street" in explained.text
+
+
+async def test_what_an_answer_used_is_corrected_as_it_was_seen(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await s.call("archival.add", text="The dentist is on Elm Street, by the bridge")
+        page = await said(s, "where is the dentist?")
+        why = page.rpartition('<a href="')[2].partition('"')[0].replace("&amp;", "&")
+        form = re.search(
+            r'value="correct">.*?name="id" value="(.*?)".*?name="seen" value="(.*?)"', (await s.get(why)).text
+        )
+        assert form is not None
+        for text, told in (("It is on Oak Street", "Corrected."), ("It is on Main Street", "It was changed after")):
+            assert told in (await s.post(why, do="correct", id=form[1], seen=form[2], text=text)).text
+        assert [each["text"] for each in await s.call("archival.list")] == ["It is on Oak Street"]
 
 
 async def test_a_message_is_followed_through_its_stages(tmp_path: Path) -> None:

@@ -19,7 +19,12 @@ from memory.people.audience import OWNER, Scope
 
 WHO = "dashboard"
 _LINES = 200
-_MEMORY_ACTIONS = {"forget": "why.forget", "narrow": "why.narrow"}
+_MEMORY_ACTIONS = {
+    "forget": ("why.forget", ("kind", "id")),
+    "narrow": ("why.narrow", ("kind", "id")),
+    "correct": ("why.correct", ("id", "seen", "text")),
+}
+"""By what a form asks for: the operation, and what of the form it takes."""
 
 
 async def chat(ctx: Context) -> Response:
@@ -78,11 +83,13 @@ async def why(ctx: Context) -> Response:
     message = ctx.query("message")
     if ctx.request.method == "POST":
         form = await ctx.form()
-        operation = _MEMORY_ACTIONS.get(form.get("do", ""), "")
+        operation, fields = _MEMORY_ACTIONS.get(form.get("do", ""), ("", ()))
         came: Result | Question | str = "There is no such action."
         if operation:
             try:
-                came = await call(operation, caller, {"kind": form.get("kind", ""), "id": form.get("id", "")})
+                came = await call(
+                    operation, caller, {each: form.get(each, "").replace("\r\n", "\n") for each in fields}
+                )
             except FAILURES as error:
                 came = str(error)
         done = await told(ctx, came)

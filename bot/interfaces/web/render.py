@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from bot.services.results import relative
+from memory.store.digests import text_mark
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -102,7 +103,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"when": when, "num": number, "money": money, "md": markdown, "words": words, "named": named}
+    made.filters |= {
+        "when": when,
+        "num": number,
+        "money": money,
+        "md": markdown,
+        "words": words,
+        "named": named,
+        "mark": text_mark,
+    }
     made.globals |= {"icon": icon, "now": lambda: datetime.now(UTC)}
     return made
 

@@ -1,0 +1,114 @@
+"""Many viewers, viewers that never read or go away, a large graph, and a process that dies under a form."""
+
+import asyncio
+import json
+import re
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+
+from memory.store.faults import commit_point
+from tests.bot.stage import until
+from tests.bot.terminals import Terminal, carina
+from tests.web.site import Site, csrf_of, site
+
+_FILL = commit_point("test.web_graph")
+VIEWERS = 200
+
+
+@asynccontextmanager
+async def viewer(s: Site, path: str, buffer: int = 0) -> AsyncIterator[asyncio.StreamReader]:
+    """A connection on which a page was asked for; nothing of the answer is read yet."""
+    there = urlsplit(s.address)
+    raw = socket.socket()
+    if buffer:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    raw.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(raw, (there.hostname, there.port))
+    reader, writer = await asyncio.open_connection(sock=raw, limit=4_096)
+    cookie = "; ".join(f"{name}={value}" for name, value in s.browser.cookies.items())
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: {there.netloc}\r\nCookie: {cookie}\r\n\r\n".encode())
+    try:
+        yield reader
+    finally:
+        writer.transport.abort()
+
+
+async def test_two_hundred_viewers_are_told_and_one_that_never_reads_holds_up_nobody(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, AsyncExitStack() as stack, asyncio.timeout(60):
+        await s.sign_in()
+        s.app.web.pulse.seconds = 1.0
+        for _ in range(3):
+            await stack.enter_async_context(viewer(s, "/live", buffer=1_024))
+        readers = [await stack.enter_async_context(viewer(s, "/live")) for _ in range(VIEWERS)]
+        for each in readers:
+            await each.readuntil(b"event: state\n")
+        started = time.monotonic()
+        assert (await s.get("/settings")).status_code == 200
+        assert time.monotonic() - started < 5
+        await s.call("facts.add", fact="I like green tea")
+        said = await s.app.web.talk.conversation("dashboard", "Carina")
+        await s.app.web.talk.say(said, "hello")
+        for each in readers:
+            await each.readuntil(b"event: changed\n")
+        await s.call("dashboard.sign-out", session="all")
+        for each in readers:
+            await each.readuntil(b"\r\n0\r\n\r\n")
+
+
+async def test_a_client_that_goes_away_in_the_middle_is_answered_all_the_same(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program = await s.program("chat")
+        body = {"model": "Carina", "messages": [{"role": "user", "content": "hello"}], "stream": True}
+        async with program.stream("POST", "/v1/chat/completions", json=body) as stream:
+            await anext(stream.aiter_lines())
+
+        async def answered() -> bool:
+            return [each["status"] for each in await s.call("inbox.list")] == ["done"]
+
+        await until(answered, 20)
+        again = (await program.post("/v1/chat/completions", json={**body, "stream": False})).json()
+        assert again["choices"][0]["message"]["content"]
+
+
+async def test_a_graph_of_five_thousand_nodes_is_shown_in_part(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await s.call("archival.add", text="Everybody knows somebody")
+        sql = """INSERT INTO graph_triples SELECT value, 'drm_test', e.agent_id, e.id, 'Person ' || value, 'person',
+                 'person ' || value, 'knows', 'knows', 'Friend ' || value, 'person', 'friend ' || value, e.audience, 4,
+                 e.created_at FROM archival_entries e, json_each(?)"""
+        numbers = json.dumps(list(range(1, 2_501)))
+        await s.app.database.write(_FILL, lambda tx: tx.run(sql, (numbers,)))
+        page = await s.get("/graph")
+        assert page.status_code == 200
+        assert len(page.content) < 250_000
+        assert "200 of 2500" in page.text
+        whole = (await (await s.program("read")).get("/api/v1/graph?limit=5000")).json()
+        assert len(whole["triples"]) == whole["total"] == 2_500
+
+
+def test_a_process_that_dies_under_a_form_leaves_the_block_whole(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text('[web.server]\nlisten = "127.0.0.1:0"\n', "utf-8")
+    shown = ("memory", "show", "persona", "--json")
+    with closing(Terminal(tmp_path, "run", CARINA_FAULT="memory.change:before")) as service:
+        link = re.findall(r"http://\S+/login\S+", service.until(r"http://\S+/login\?code=\S+\s"))[0]
+        with closing(httpx.Client(base_url=link.partition("/login")[0], trust_env=False)) as browser:
+            assert browser.get(link).status_code == 200
+            page = browser.get("/memory/block?label=persona").text
+            form = {"csrf": csrf_of(page), "op": "memory.edit", "text": "halfway", "seen": ""}
+            try:
+                browser.post("/memory/block?label=persona", data=form)
+            except httpx.TransportError:
+                pass
+            else:
+                raise AssertionError("it answered")
+        assert service.ended() == -9
+    found = json.loads(carina(tmp_path, *shown).stdout)
+    assert found["text"] != "halfway"
+    assert found["text"] in page
