@@ -36,8 +36,8 @@ _FORGERS = str.maketrans(
         "\u2800": " ",
         **dict.fromkeys("<＜﹤〈⟨❮˂", "‹"),
         **dict.fromkeys(">＞﹥〉⟩❯˃", "›"),
-        **dict.fromkeys("[［【〔〖〚⟦❲⁅⦋﹝", "("),
-        **dict.fromkeys("]］】〕〗〛⟧❳⁆⦌﹞", ")"),
+        **dict.fromkeys("[［【〔〖〚⟦❲⁅⦋﹝⸢⸤﹇︗︹︻⦍⦏⟬⌈⌊⎡⎣", "("),
+        **dict.fromkeys("]］】〕〗〛⟧❳⁆⦌﹞⸣⸥﹈︘︺︼⦎⦐⟭⌉⌋⎤⎦", ")"),
         **dict.fromkeys(":：﹕︓꞉∶ː˸։׃܃܄፡⁚ꓽ᛬", "-"),
     }
 )
