@@ -25,7 +25,6 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
-from memory.store.late_indexes import index_waiting
 from memory.store.row_mapper import RowMapper
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
@@ -104,7 +103,6 @@ def note(tx: Tx, event: NewEvent, now: datetime) -> None:
     values |= {"at": to_text(now)}
     values["search_text"] = index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}")
     tx.insert("activity_events", values)
-    tx.later(index_waiting)
 
 
 def take_back(

@@ -17,7 +17,6 @@ from memory.blocks.changes import SYSTEM, Change, person_writer
 from memory.blocks.containers import parts_of
 from memory.blocks.history import Past
 from memory.blocks.revert import Hand
-from memory.blocks.rows import WarmBlocks
 from memory.blocks.schemas import ListSchema, TextSchema
 from memory.blocks.store import open_block
 from memory.blocks.targets import SAVED
@@ -69,7 +68,6 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> B
         block.pinned, block.about, content=content, schema=block.schema, values=values,
     )  # fmt: skip
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(hand.now), block.id))
-    tx.kept(WarmBlocks).take(block.id)
     made = create_block(tx, new, person_writer(hand.person), hand.now)
     tx.run("UPDATE shared_block_agents SET block_id = ? WHERE block_id = ?", (made.id, block.id))
     words, details = f"let more people know the block {block.label}", {"label": block.label, "change": "widen"}

@@ -158,7 +158,7 @@ class Caller:
             await self._hand(lambda tx: tool.hand(tx, about, call, arguments), use, about)
             return
         if isinstance(tool, ReadTool):
-            outcome = await self._db.read(lambda rows: tool.read(rows, about, arguments), indexed=True)
+            outcome = await self._db.read(lambda rows: tool.read(rows, about, arguments))
             await self._store(outcome, use, about, effect=False, spend=True)
             return
         if use.begun and not tool.idempotent:

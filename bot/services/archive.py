@@ -363,7 +363,7 @@ class Archive:
         return [(row.id, f"{row.name or row.id}: {one_line(row.text, _SHOWN)}") for row in found.rows]
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.database.read(read, indexed=True)
+        return await self.database.read(read)
 
 
 def whole_text(entry: Entry) -> str:

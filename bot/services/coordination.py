@@ -295,7 +295,7 @@ class Coordination:
             raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.database.read(read, indexed=True)
+        return await self.database.read(read)
 
 
 def _open_tasks(rows: Rows, scope: Scope) -> list[OpenTask]:

@@ -271,7 +271,7 @@ class Search:
         )
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.database.read(read, indexed=True)
+        return await self.database.read(read)
 
 
 def _same(names: Iterable[str]) -> Suggestions:

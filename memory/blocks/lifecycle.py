@@ -13,7 +13,6 @@ from memory.blocks.guard import require_fits, require_yes, standing_block, tell_
 from memory.blocks.lookup import block_by_id, own_block, own_blocks
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock
 from memory.blocks.rights import Operation
-from memory.blocks.rows import WarmBlocks
 from memory.blocks.schemas import TEXT, TextSchema, Viewport, dump_schema, outline, require_storable
 from memory.blocks.store import open_block, save_change
 from memory.blocks.targets import PLAIN
@@ -21,8 +20,8 @@ from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
+from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, BlockId, new_id
-from memory.store.late_indexes import block_words
 from memory.store.plurals import many
 
 _MOST_LABEL = 100
@@ -45,7 +44,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
     row: dict[str, Value] = {"id": block, "agent_id": new.owner, "label": new.label, "description": new.description}
     row |= {"block_type": new.type, "permission": new.permission, "audience": new.audience, "person_id": new.about}
     row |= {"char_limit": new.limit, "pinned": int(new.pinned), "trust": int(new.trust), "profile": new.profile}
-    row |= {"created_at": moment, "updated_at": moment, "search_text": block_words(new.label, new.description, "")}
+    row |= {"created_at": moment, "updated_at": moment, "search_text": index_text(f"{new.label} {new.description}")}
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
     if not tx.insert("memory_blocks", row, ignore=True):
@@ -69,7 +68,7 @@ def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block
     if (found.profile, found.description) == (spec.profile, spec.description):
         return found
     _require_sound(replace(spec, content=""))
-    search = block_words(spec.label, spec.description, found.content)
+    search = index_text(f"{spec.label} {spec.description} {found.content}")
     tx.run(
         "UPDATE memory_blocks SET profile = ?, description = ?, search_text = ?, updated_at = ? WHERE id = ?",
         (spec.profile, spec.description, search, to_text(now), found.id),
@@ -163,7 +162,6 @@ def remove_block(tx: Tx, block: Block, now: datetime) -> None:
     if needed := _needed_by(tx, block):
         raise Refused(f"block {block.label} cannot be deleted: {'; '.join(needed)}")
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(now), block.id))
-    tx.kept(WarmBlocks).take(block.id)
 
 
 def _needed_by(rows: Rows, block: Block) -> list[str]:
@@ -203,7 +201,7 @@ def restore_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: d
         raise BlockNotFound(f"no deleted block {label[:_MOST_LABEL]!r} here")
     if own_block(tx, owner, label, audience) is not None:
         raise BlockExists(f"there is a block {label!r} again; rename it, then restore the deleted one")
-    search = block_words(label, row["description"], row["content"])
+    search = index_text(f"{label} {row['description']} {row['content']}")
     values = (search, to_text(now), row["id"])
     tx.run("UPDATE memory_blocks SET deleted_at = NULL, search_text = ?, updated_at = ? WHERE id = ?", values)
     return block_by_id(tx, owner, BlockId(row["id"]))
@@ -260,7 +258,7 @@ def settle_block(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block
         limit,
         kind,
         int(pinned),
-        block_words(label, description, block.content),
+        index_text(f"{label} {description} {block.content}"),
         to_text(now),
     )
     tx.run(
@@ -268,7 +266,6 @@ def settle_block(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block
         " search_text = ?, updated_at = ? WHERE id = ?",
         (*values, block.id),
     )
-    tx.kept(WarmBlocks).take(block.id)
     return block_by_id(tx, block.owner, block.id)
 
 

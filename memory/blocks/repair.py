@@ -11,11 +11,11 @@ from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Stamp,
 from memory.blocks.history import Archive, open_archive
 from memory.blocks.rows import (
     OpenBlock,
-    WarmBlocks,
     archives_of,
     checkpoint_of,
     checkpoints,
     head_of,
+    heading_of,
     insert_checkpoint,
     insert_update,
     load_block,
@@ -46,7 +46,6 @@ def repair_block(tx: Tx, block: BlockId, now: datetime) -> tuple[str, ...]:
     What was found is noted for the owner. Raises BlockCorrupt, and changes nothing, when no checkpoint and no first
     update is sound.
     """
-    tx.kept(WarmBlocks).take(block)  # it may hold changes that are lost
     findings = [*_repair_document(tx, block, now), *_repair_archives(tx, block, now)]
     if findings:
         note_damage(tx, block, findings, "repaired", now)
@@ -179,8 +178,7 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
         tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
     else:
         stamp = Stamp(SYSTEM, None, head["next_seq"] - 1, now)
-    heading = (head["label"], head["description"])
-    opened = OpenBlock(block, heading, head["audience"], stamp.seq + 1, document, 0, 0, now, 0)
+    opened = OpenBlock(block, heading_of(head), head["audience"], stamp.seq + 1, document, 0, 0, now)
     insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)
 
 

@@ -19,7 +19,7 @@ from memory.blocks.history import Past, past_of
 from memory.blocks.lookup import block_by_id
 from memory.blocks.repair import repair_block
 from memory.blocks.revert import Edit, past_of_block, take_back
-from memory.blocks.rows import EVERYBODY, WarmBlocks, archives_of, insert_checkpoint
+from memory.blocks.rows import EVERYBODY, archives_of, insert_checkpoint
 from memory.blocks.schemas import LogSchema
 from memory.blocks.store import open_block, save_change
 from memory.blocks.targets import PLAIN, target_of
@@ -246,7 +246,6 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
         data, base = opened.document.shallow(past.version), Base(past.version, text)
     _drop(tx, block)
     insert_checkpoint(tx, opened, Stamp(SYSTEM, None, past.version, at), data, base)
-    tx.kept(WarmBlocks).take(block)
 
 
 def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
@@ -284,7 +283,6 @@ def wipe(tx: Tx, block: BlockId, at: datetime) -> None:
         "UPDATE memory_blocks SET content = '', profile = '', search_text = '', updated_at = ? WHERE id = ?",
         (to_text(at), block),
     )
-    tx.kept(WarmBlocks).take(block)
 
 
 def _drop(tx: Tx, block: BlockId) -> None:

@@ -1,12 +1,4 @@
-"""The rows in which a block's document lies: updates, checkpoints, archives, the numbers of its writers; and a cache.
-
-Documents stay loaded from one edit to the next. Loading is most of what an edit costs: each update since the last
-checkpoint is imported by itself. A document that was just saved is as the database is, so the next edit may go on with
-it, if the block's row still says the same. It does so until a checkpoint is due; then it is loaded again.
-
-Measured with Loro 1.17: a loaded document takes about 45 kB of memory, 3.5 kB more for each thousand characters and
-1.2 times its stored bytes; the usual block of 2,000 characters 50 to 90 kB.
-"""
+"""The rows in which a block's document lies: updates, checkpoints, archives, the numbers of its writers."""
 
 import secrets
 from dataclasses import dataclass
@@ -17,14 +9,12 @@ from memory.blocks.history import Archive
 from memory.store.clock import from_text, to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockNotFound
+from memory.store.fulltext import index_text
 from memory.store.ids import BlockId
 
 EVERYBODY = Writer("*")
 """Stands for all who wrote in a block since it got long."""
 _PEER_BITS = 63  # SQLite's integers are signed
-MOST_DOCUMENTS = 8
-MOST_WEIGHT = 250_000
-"""Characters and stored bytes of all warm documents together: about a megabyte of memory for each open file."""
 
 
 @dataclass
@@ -32,7 +22,7 @@ class OpenBlock:
     """A document loaded for one edit inside a unit of work."""
 
     id: BlockId
-    heading: tuple[str, str]
+    heading: str
     """Label and description, which are searched with the text."""
     audience: str
     next_seq: int
@@ -41,46 +31,12 @@ class OpenBlock:
     """Updates since the newest checkpoint, and below their bytes."""
     pending_bytes: int
     checkpointed_at: datetime
-    checkpoint_bytes: int
-    writer: Writer | None = None
-    """Whose edits the document takes; None as long as nobody's."""
 
     def saved(self, size: int) -> None:
         """The last edit was stored, as an update of so many bytes."""
         self.next_seq += 1
         self.pending += 1
         self.pending_bytes += size
-
-
-class WarmBlocks:
-    """The documents that were edited last; `Tx.kept` gives those of a file, and lets them go at any rollback.
-
-    A document is taken out while it is edited and put back when it is saved, so that an edit which fails, also one
-    whose error the unit of work goes on after, leaves none behind that is ahead of what is stored.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[BlockId, tuple[OpenBlock, int]] = {}
-        """With their weights; the one that was put first comes first."""
-
-    def take(self, block: BlockId) -> OpenBlock | None:
-        """The block's document, which is in here no longer; None when there is none."""
-        opened, _ = self._kept.pop(block, (None, 0))
-        return opened
-
-    def put(self, opened: OpenBlock, characters: int) -> None:
-        """Keep a document, of a text of that length, that is just as it is stored; the oldest make room."""
-        self.take(opened.id)
-        weight = characters + opened.checkpoint_bytes + opened.pending_bytes
-        if weight > MOST_WEIGHT:
-            return
-        self._kept[opened.id] = opened, weight
-        while len(self._kept) > MOST_DOCUMENTS or sum(each for _, each in self._kept.values()) > MOST_WEIGHT:
-            self.take(next(iter(self._kept)))
-
-    def clear(self) -> None:
-        """Let them all go."""
-        self._kept.clear()
 
 
 def head_of(rows: Rows, block: BlockId) -> Row:
@@ -90,6 +46,18 @@ def head_of(rows: Rows, block: BlockId) -> Row:
     if found is None:
         raise BlockNotFound(f"there is no block {block}")
     return found
+
+
+def heading_of(head: Row) -> str:
+    """What is searched of a block beside its text."""
+    return f"{head['label']} {head['description']}"
+
+
+def index_blocks(tx: Tx) -> None:
+    """Make what is searched of all blocks anew, as an import needs it."""
+    for row in tx.all("SELECT n, label, description, content FROM memory_blocks WHERE deleted_at IS NULL"):
+        words = index_text(f"{heading_of(row)} {row['content']}")
+        tx.run("UPDATE memory_blocks SET search_text = ? WHERE n = ?", (words, row["n"]))
 
 
 def checkpoint_of(row: Row) -> Blob:
@@ -129,14 +97,13 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
         raise UnsoundBlob(BlobKind.UPDATE, min(missing), "is missing")
     return OpenBlock(
         id=block,
-        heading=(head["label"], head["description"]),
+        heading=heading_of(head),
         audience=head["audience"],
         next_seq=head["next_seq"],
         document=BlockDocument.load(base, updates, peer),
         pending=len(updates),
         pending_bytes=sum(len(blob.data) for blob in updates),
         checkpointed_at=from_text(head["created_at"] if row is None else row["created_at"]),
-        checkpoint_bytes=0 if base is None else len(base.data),
     )
 
 

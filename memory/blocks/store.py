@@ -1,10 +1,10 @@
 """How a block's document lies in the database: numbered updates, checkpoints, and what could not be read.
 
-An edit adds one update row, and leaves its document in memory for the next (`memory.blocks.rows`). Now and then a
-checkpoint, the whole document, makes loading quick again; the newest few are kept, with the updates since the
-oldest of them, so that one bad checkpoint costs nothing. Blobs that cannot be read are moved to quarantine and the
-document is built from what is sound. What of the text is then still missing comes back from the block's rendered
-text as one change by "system": the words stay, only the record of who wrote them is lost.
+An edit loads the document and adds one update row. Now and then a checkpoint, the whole document, makes loading quick
+again; the newest few are kept, with the updates since the oldest of them, so that one bad checkpoint costs nothing.
+Blobs that cannot be read are moved to quarantine and the document is built from what is sound. What of the text is
+then still missing comes back from the block's rendered text as one change by "system": the words stay, only the
+record of who wrote them is lost.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ from memory.blocks.history import Archive, Past, archived, own_past
 from memory.blocks.repair import repair_block
 from memory.blocks.rows import (
     OpenBlock,
-    WarmBlocks,
     archived_up_to,
     insert_archive,
     insert_checkpoint,
@@ -26,10 +25,10 @@ from memory.blocks.rows import (
     share_peer,
 )
 from memory.store.clock import to_text
-from memory.store.database import Rows, Tx
+from memory.store.database import Tx
 from memory.store.errors import BlockCorrupt
+from memory.store.fulltext import index_text
 from memory.store.ids import BlockId
-from memory.store.late_indexes import index_waiting
 
 _RECENT_SHARE = 4  # of the bytes a document may have, for those of its changes that stay
 
@@ -61,7 +60,7 @@ USUAL = Limits()
 class CheckpointPolicy:
     """When a checkpoint is written: at `updates` changes, `size` bytes or `age` since the last, whichever is first."""
 
-    updates: int = 50  # twice what was planned: every pending update makes an edit about 15 microseconds slower
+    updates: int = 50  # every pending update makes an edit about 15 microseconds slower
     size: int = 50_000
     age: timedelta = timedelta(hours=1)
     keep: int = 5
@@ -77,58 +76,34 @@ DEFAULT_POLICY = CheckpointPolicy()
 
 
 def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlock:
-    """Load for editing as `writer`, repairing what cannot be read. Raises BlockCorrupt when nothing is sound.
-
-    A document that is still in memory from the last edit is taken as it is: the stored blobs are not looked at.
-    """
-    warm = tx.kept(WarmBlocks).take(block)
-    if warm is not None and _is_current(tx, warm):
-        if warm.writer != writer:
-            warm.document.act_as(peer_of(tx, block, writer))
-            warm.writer = writer
-        return warm
+    """Load for editing as `writer`, repairing what cannot be read. Raises BlockCorrupt when nothing is sound."""
     try:
-        return _loaded(tx, block, writer)
+        return load_block(tx, block, peer_of(tx, block, writer))
     except BlockCorrupt:
         repair_block(tx, block, now)
     # Read anew: a repair may have changed peers and numbers, and this shows that it worked.
-    return _loaded(tx, block, writer)
-
-
-def _loaded(tx: Tx, block: BlockId, writer: Writer) -> OpenBlock:
-    opened = load_block(tx, block, peer_of(tx, block, writer))
-    opened.writer = writer
-    return opened
+    return load_block(tx, block, peer_of(tx, block, writer))
 
 
 def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy = DEFAULT_POLICY) -> bool:
     """Commit the edits of an opened block and render its text into the row; False when nothing had changed."""
-    data, text = opened.document.commit(stamp), opened.document.text()
-    if data:
-        insert_update(tx, opened.id, opened.audience, stamp, data)
-        changed = tx.run(
-            "UPDATE memory_blocks SET content = ?, next_seq = ?, updated_at = ? WHERE id = ? AND next_seq = ?",
-            (text, stamp.seq + 1, to_text(stamp.at), opened.id, stamp.seq),
-        )
-        if changed != 1:
-            raise BlockCorrupt(f"block {opened.id} was written by another connection at the same time")
-        tx.later(index_waiting)
-        opened.saved(len(data))
-        if _is_due(opened, stamp.at, policy):
-            # The document is let go: the next edit shows that the checkpoint can be read, and what Loro keeps in
-            # memory of each edit does not add up.
-            data, base = shortened(tx, opened, stamp.at, policy.limits)
-            insert_checkpoint(tx, opened, stamp, data, base)
-            _prune(tx, opened.id, policy.keep)
-            return True
-    tx.kept(WarmBlocks).put(opened, len(text))
-    return bool(data)
-
-
-def _is_current(rows: Rows, warm: OpenBlock) -> bool:
-    """Whether the block's row is still the one that the document was saved with."""
-    row = rows.one("SELECT label, description, audience, next_seq FROM memory_blocks WHERE id = ?", (warm.id,))
-    return row is not None and tuple(row) == (*warm.heading, warm.audience, warm.next_seq)
+    if not (data := opened.document.commit(stamp)):
+        return False
+    text = opened.document.text()
+    insert_update(tx, opened.id, opened.audience, stamp, data)
+    changed = tx.run(
+        "UPDATE memory_blocks SET content = ?, next_seq = ?, updated_at = ?,"
+        " search_text = CASE WHEN deleted_at IS NULL THEN ? ELSE '' END WHERE id = ? AND next_seq = ?",
+        (text, stamp.seq + 1, to_text(stamp.at), index_text(f"{opened.heading} {text}"), opened.id, stamp.seq),
+    )
+    if changed != 1:
+        raise BlockCorrupt(f"block {opened.id} was written by another connection at the same time")
+    opened.saved(len(data))
+    if _is_due(opened, stamp.at, policy):
+        data, base = shortened(tx, opened, stamp.at, policy.limits)
+        insert_checkpoint(tx, opened, stamp, data, base)
+        _prune(tx, opened.id, policy.keep)
+    return True
 
 
 def _is_due(opened: OpenBlock, now: datetime, policy: CheckpointPolicy) -> bool:

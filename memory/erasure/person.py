@@ -21,7 +21,6 @@ from memory.queue.turns import caused
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, TurnId
-from memory.store.late_indexes import index_waiting
 from memory.store.sqlite import Connection
 
 _FOUND = """SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'message' AND m.id = u.row_id
@@ -57,7 +56,6 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     for store in stores.STORES:
         store.erase(tx, person)
     begin_again(tx, _running(tx))
-    index_waiting(tx)  # what would be indexed later is in the row by now, and would be twice
     for index in full_text_indexes(tx):
         tx.run(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
     values: dict[str, Value] = {"id": erasure, "person_id": person, "before": json.dumps(before), "answers": answers}

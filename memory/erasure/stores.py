@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from memory import folders
-from memory.blocks.rows import WarmBlocks
 from memory.people import privacy
 from memory.people.audience import person_audience
 from memory.queue import turns
@@ -99,10 +98,6 @@ def _plain(row: Row, parsed: tuple[str, ...]) -> dict[str, Any]:
             value = base64.b64encode(value).decode()
         found[name] = json.loads(value) if name in parsed else value
     return found
-
-
-def _cleared(tx: Tx, _person: PersonId) -> None:
-    tx.kept(WarmBlocks).clear()  # their words are in memory too
 
 
 _EITHER = f"({NAMED} OR {ALONE})"
@@ -279,7 +274,6 @@ STORES: tuple[PersonStore, ...] = (
         Held("memory_block_updates", _BLOCKS),
         Held("memory_block_writers", _BLOCKS, told=False),
         Held("memory_blocks", _EITHER, index="block_fts"),
-        before=_cleared,
     ),
 )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from memory.blocks.rows import index_blocks
 from memory.erasure.person import compact, erase_here
 from memory.people.audience import Trust
 from memory.portability import import_audit
@@ -24,7 +25,6 @@ from memory.store import erasure_ledger, migrations
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, PersonId, snowflakes
-from memory.store.late_indexes import index_waiting
 from memory.store.plurals import many
 from memory.store.sqlite import Connection, connect, driver
 
@@ -176,13 +176,10 @@ def _finish(taken: Import, path: Path) -> None:
                 taken.notes.append(many(count, one, several))
         if not taken.trusted and (count := _distrust(tx)):
             taken.notes.append(many(count, "row counts as a stranger's", "rows count as strangers'"))
-        tx.run(
-            "INSERT INTO index_queue (kind, row) SELECT 'block', n FROM memory_blocks WHERE true ON CONFLICT DO NOTHING"
-        )
         if not taken.trusted and (links := taken.manifest.tables.get("user_identities")) and links.rows:
             taken.notes.append(many(links.rows, "account has to be linked again", "accounts have to be linked again"))
         erased = _erase(taken, tx)
-        index_waiting(tx)
+        index_blocks(tx)
         note_import(tx, taken)
         tx.run("DROP TABLE import_state")
         raw.execute("COMMIT")

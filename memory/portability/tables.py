@@ -19,7 +19,6 @@ DERIVED = frozenset(
         "vector_spaces",
         "vectors",
         "vector_queue",
-        "index_queue",
         "dream_changes",
         "import_state",
         "import_audit",
@@ -29,7 +28,7 @@ DERIVED = frozenset(
 )
 """Indexes, queues of the indexer, records of the file itself, and what holds for some minutes."""
 DERIVED_COLUMNS = frozenset({("memory_blocks", "search_text")})
-"""Written soon after the commit (`memory.store.late_indexes`), so that two exports could differ in them."""
+"""Made anew of what is imported."""
 CONVERSATION = frozenset(
     [
         "messages",

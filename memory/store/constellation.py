@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from memory.store import late_indexes
 from memory.store.byte_search import DELETED
 from memory.store.clock import Clock, from_text, to_text
 from memory.store.database import Database, Rows, Tx
@@ -25,7 +24,6 @@ from memory.store.sqlite import connect, driver
 
 _ENSURE = commit_point("constellation.ensure")
 _BIND = commit_point("constellation.bind")
-_INDEX = commit_point("constellation.index")
 _POSITION = commit_point("cursor.note")
 _RELEASE = commit_point("constellation.release")
 _REMOVE = commit_point("constellation.remove")
@@ -290,8 +288,6 @@ class Constellations:
         prepare(path, Kind.CONSTELLATION)
         async with AsyncExitStack() as stack:
             database = await stack.enter_async_context(Database.open(path))
-            if await database.read(late_indexes.waiting):  # the service died before it came to that
-                await database.write(_INDEX, lambda tx: tx.later(late_indexes.index_waiting))
             return _Open(database, stack.pop_all())
 
     async def _close_idle(self) -> None:

@@ -9,7 +9,7 @@ This is the only module that touches aiosqlite; what it opens is `memory.store.s
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,9 +18,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import aiosqlite
 
-from memory.store.cache import Kept, Later
 from memory.store.errors import DatabaseBusy, DatabaseFull
-from memory.store.faults import Point, commit_point, faults
+from memory.store.faults import Point, faults
 from memory.store.sqlite import Code, Connection, connect, driver, result_code
 from texts import carried
 
@@ -29,12 +28,7 @@ K = TypeVar("K")
 Value: TypeAlias = str | int | float | bytes | None
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
-_LATER = commit_point("database.later")
-
 _HURRIED_MS = 500
-LATE = 0.1
-"""Seconds after a commit until what was left for later is done."""
-_PATIENCE = 0.25
 _READERS = 2
 """A third made answering no faster on two cores: beside SQLite's own work, reading is Python, one thread at a time."""
 
@@ -74,29 +68,6 @@ class Rows:
 
 class Tx(Rows):
     """Reading and writing inside one unit of work."""
-
-    def __init__(self, raw: Connection, kept: Kept | None = None) -> None:
-        super().__init__(raw)
-        self._kept = kept
-
-    def kept(self, kind: type[K]) -> K:
-        """The file's object of that class, which earlier units may have filled; see `Kept`.
-
-        A `Tx` without a `Database` gives a new one every time, since nobody would empty it after a rollback.
-        """
-        return kind() if self._kept is None else self._kept.of(kind)
-
-    def later(self, work: "Callable[[Tx], None]") -> None:
-        """Have this done soon after the commit, once for all units that ask for it: within `LATE` seconds, and before
-        a read that wants it (`Database.read`).
-
-        It finds in the file what is to be done, so that a death between loses nothing; whoever opens the file runs it.
-        A `Tx` without a `Database` does it at once.
-        """
-        if self._kept is None:
-            work(self)
-        else:
-            self._kept.later[work] = None
 
     def run(self, sql: str, parameters: Parameters = ()) -> int:
         """Execute one statement; gives the number of rows it changed."""
@@ -185,9 +156,9 @@ def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
             raw.execute("COMMIT")
 
 
-def _run_units(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
+def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
     """Their results in order; an exception is a result too, but of one that stands alone: it breaks the transaction."""
-    results, tx = list[Any](), Tx(raw, kept)
+    results, tx = list[Any](), Tx(raw)
     if len(units) == 1:
         return [units[0].work(tx)]
     for unit in units:
@@ -198,39 +169,26 @@ def _run_units(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list
             if not raw.in_transaction:  # SQLite rolled everything back (full disk, interrupt)
                 raise
             raw.execute("ROLLBACK TO unit")
-            kept.clear()
             results.append(error)
         raw.execute("RELEASE unit")
     return results
 
 
-def _commit(raw: Connection, kept: Kept, units: Sequence[_Unit[Any]]) -> list[Any]:
-    level = "FULL" if any(unit.durable for unit in units) else "NORMAL"
-    if level != kept.level:
-        raw.execute(f"PRAGMA synchronous={level}")
-        kept.level = level
+def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
+    raw.execute(f"PRAGMA synchronous={'FULL' if any(unit.durable for unit in units) else 'NORMAL'}")
     raw.execute("BEGIN IMMEDIATE")
     try:
-        kept.at_version(raw.execute("PRAGMA data_version").fetchall()[0][0])
-        results = _run_units(raw, kept, units)
+        results = _run_units(raw, units)
         for unit in units:
             faults.reach(unit.point, "before")
         raw.execute("COMMIT")
     except BaseException:
-        kept.clear()
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
     for unit in units:
         faults.reach(unit.point, "after")
     return results
-
-
-def _do_later(kept: Kept, asked: Collection[Later], tx: Tx) -> None:
-    """Do what units asked to be done after their commit; all of it again when the group is done again, one by one."""
-    for work in asked:
-        kept.later.pop(work, None)
-        work(tx)
 
 
 class Database:
@@ -240,12 +198,9 @@ class Database:
         self.path = path
         self._writer = writer
         self._readers = [_Reader(thread) for thread in readers]
-        self._kept = Kept()
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
         self._closing = False
-        self._catching = 0
-        self._timer: asyncio.TimerHandle | None = None
         self.committed = asyncio.Event()
         """Set after every commit; who waits for the next one clears it first."""
 
@@ -283,14 +238,8 @@ class Database:
         # Needs no shield: who is cancelled cancels the future alone, and the unit runs without it.
         return await self.submit(point, work, durable=durable)
 
-    async def read(self, work: Callable[[Rows], T], *, indexed: bool = False) -> T:
-        """Run `work` on a reader's thread; it sees everything that was committed before.
-
-        A search wants it `indexed` as well: what units left for later is done first, if the writer can do it within
-        `_PATIENCE` seconds.
-        """
-        if indexed and (self._kept.later or self._catching) and not self._closing:
-            await asyncio.wait([self._catch_up()], timeout=_PATIENCE)
+    async def read(self, work: Callable[[Rows], T]) -> T:
+        """Run `work` on a reader's thread; it sees everything that was committed before."""
         try:
             return await min(self._readers, key=lambda reader: reader.busy).run(carried(work))
         except driver.OperationalError as error:
@@ -300,13 +249,8 @@ class Database:
 
     async def maintain(self, work: Callable[[Connection], T]) -> T:
         """Run what cannot stand in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
-
-        def alone(raw: Connection) -> T:
-            self._kept.clear()
-            return work(raw)
-
         try:
-            return await self._writer.run(alone)
+            return await self._writer.run(work)
         except driver.OperationalError as error:
             raise _translate(error) from error
 
@@ -314,36 +258,6 @@ class Database:
         """From now on wait for another program that holds the file only for a moment: the service is about to end."""
         with suppress(DatabaseBusy, DatabaseFull):
             await self.maintain(lambda raw: raw.execute(f"PRAGMA busy_timeout={_HURRIED_MS}"))
-
-    def _late_unit(self) -> _Unit[None]:
-        """What was left for later, as a unit; where it fails it is tried again after the next commit."""
-        asked = dict(self._kept.later)
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._catching += 1
-
-        def ended(_: object) -> None:
-            self._catching -= 1
-            if done.cancelled() or done.exception() is not None:
-                self._kept.later.update(asked)
-
-        done.add_done_callback(ended)
-        return _Unit(_LATER, lambda tx: _do_later(self._kept, asked, tx), False, done)
-
-    def _catch_up(self) -> "asyncio.Future[None]":
-        unit = self._late_unit()
-        self._waiting.append(unit)
-        self._arrived.set()
-        return unit.done
-
-    def _catch_up_soon(self) -> None:
-        """Unless that is arranged already."""
-        if self._kept.later and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LATE, self._in_time)
-
-    def _in_time(self) -> None:
-        self._timer = None
-        if self._kept.later and not self._closing:
-            self._catch_up()
 
     async def _flush(self) -> None:
         try:
@@ -354,19 +268,14 @@ class Database:
                     units, self._waiting = self._waiting, []
                     await self._commit_group(units)
                     self.committed.set()
-                    self._catch_up_soon()
-            if self._kept.later:
-                await self._commit_group([self._late_unit()])
         finally:  # cancelled, with the loop: nobody shall wait for what will not be done
             self._closing = True
-            if self._timer is not None:
-                self._timer.cancel()
             for unit in self._waiting:
                 unit.done.cancel()
 
     async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
         try:
-            results = await self._writer.run(_commit, self._kept, units)
+            results = await self._writer.run(_commit, units)
         except asyncio.CancelledError:
             # The thread goes on and may commit them all: running them again could do it twice.
             for unit in units:

@@ -246,7 +246,7 @@ async def _store(size: int, embedder: Embedder, meanings: Mapping[str, Meaning])
         async with Database.open(path) as database:
             await database.write(_FILL, lambda tx: _fill(tx, size))
             await embed_rows(database, embedder)
-            await database.read(lambda rows: _ask(rows, store, meanings), indexed=True)
+            await database.read(lambda rows: _ask(rows, store, meanings))
     return store
 
 

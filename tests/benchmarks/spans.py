@@ -87,11 +87,11 @@ def timed_writes(spans: Spans) -> Iterator[None]:
     """
     commit, units, write, read = database._commit, database._run_units, Database.write, Database.read
 
-    def timed_commit(raw: Any, kept: Any, batch: Any) -> Any:
-        return _timed(spans, commit, f"{batch[0].point.name}:commit")(raw, kept, batch)
+    def timed_commit(raw: Any, batch: Any) -> Any:
+        return _timed(spans, commit, f"{batch[0].point.name}:commit")(raw, batch)
 
-    def timed_units(raw: Any, kept: Any, batch: Any) -> Any:
-        return _timed(spans, units, f"{batch[0].point.name}:units")(raw, kept, batch)
+    def timed_units(raw: Any, batch: Any) -> Any:
+        return _timed(spans, units, f"{batch[0].point.name}:units")(raw, batch)
 
     async def timed_write(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
         begin = time.perf_counter()
@@ -100,10 +100,10 @@ def timed_writes(spans: Spans) -> Iterator[None]:
         finally:
             spans.add(point.name, begin)
 
-    async def timed_read(self: Database, work: Any, *, indexed: bool = False) -> Any:
+    async def timed_read(self: Database, work: Any) -> Any:
         begin = time.perf_counter()
         try:
-            return await read(self, _timed(spans, work, "read:work"), indexed=indexed)
+            return await read(self, _timed(spans, work, "read:work"))
         finally:
             spans.add("read", begin)
 

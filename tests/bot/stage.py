@@ -205,7 +205,7 @@ class Service:
 
     async def read(self, work: Callable[[Rows], T], of: ConstellationId | None = None) -> T:
         async with self.constellations.use(of or self.home) as database:
-            return await database.read(work, indexed=True)
+            return await database.read(work)
 
     async def write(self, work: Callable[[Tx], T], of: ConstellationId | None = None) -> T:
         async with self.constellations.use(of or self.home) as database:

@@ -62,9 +62,6 @@ EXEMPT = {
     "embedding.store": "keeps vectors; what is lost is still queued",
     "embedding.refuse": "counts that a text was not accepted",
     "embedding.clear": "removes vectors of a model that is not used any more",
-    # A moment after the commit; `tests/service/test_late_indexes.py` kills the service there.
-    "database.later": "indexes what was written; what is lost still stands in the queue",
-    "constellation.index": "the same at a start, after a death between",
     # No message waits for a job; `tests/service/test_schedule.py` kills the service at the first.
     "job.queue": "a job that is due writes what is to be said or answered",
     "job.claim": "a job that takes longer is begun",
@@ -187,7 +184,7 @@ EXEMPT = {
 """Points that handling messages does not reach, and why."""
 
 
-BY_CLOCK = frozenset({"job.queue", "job.claim", "job.complete", "database.later", "constellation.index"}) | {
+BY_CLOCK = frozenset({"job.queue", "job.claim", "job.complete"}) | {
     "discord.open_unread",
     "gaps.note",
     "gaps.fill",

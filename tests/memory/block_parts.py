@@ -11,7 +11,6 @@ from typing import Any
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, Block, NewBlock, create_block
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.blocks.rows import WarmBlocks
 from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.store.database import Tx
@@ -58,8 +57,3 @@ def author(scope: Scope = IN_GUILD, agent: AgentId = ADA, **more: Any) -> Author
 
 def made(tx: Tx, block: NewBlock | None = None) -> Block:
     return create_block(tx, block or new(), SYSTEM, NOW)
-
-
-def restart(tx: Tx) -> None:
-    """Let go of every document in memory, as a restart does."""
-    tx.kept(WarmBlocks).clear()

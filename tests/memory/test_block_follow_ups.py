@@ -16,7 +16,7 @@ from memory.blocks.document import unpack
 from memory.blocks.history import Past, blame
 from memory.blocks.repair import verify_block
 from memory.blocks.retraction import forget_past, unwrite, unwrite_person
-from memory.blocks.rows import WarmBlocks, share_peer
+from memory.blocks.rows import share_peer
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.erasure.retraction import narrow_message
@@ -280,7 +280,6 @@ def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, dam
     damaged = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
     for damage in damages:
         tx.run(f"{damage} WHERE block_id = ?", (damaged,))
-    tx.kept(WarmBlocks).clear()
     with structlog.testing.capture_logs() as logged:
         delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\nShe likes tea.\n"

@@ -26,7 +26,7 @@ from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import Hand, Moved, by_agent, by_hand, past_of_block, redo, revert, roll_back, undo
-from memory.blocks.rows import WarmBlocks, version_of
+from memory.blocks.rows import version_of
 from memory.blocks.targets import PLAIN
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.requests import ApprovalNeeded
@@ -241,7 +241,6 @@ def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place
             by_agent(tx, author(writer, policy=policy), "notes")(
                 lambda document: document.change(lambda loro: make(loro, PLAIN.name, [cut]))
             )
-            tx.kept(WarmBlocks).clear()
             return new
 
         for each in before:

@@ -42,7 +42,6 @@ from tests.memory.block_parts import (
     blocks_store,
     made,
     new,
-    restart,
 )
 
 POINT = commit_point("test.blocks")
@@ -157,7 +156,6 @@ def test_when_nothing_is_sound_the_block_is_begun_anew_from_its_last_text(tx: Tx
         "no stored change could be read: it was begun anew from its last text, and its history is lost",
     )
     assert len(tx.all("SELECT 1 FROM memory_block_quarantine")) == 2
-    restart(tx)
     assert append_block(tx, author(), "notes", "!").content == "0 1 on!"
 
 
@@ -166,7 +164,6 @@ def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> No
     logged = Logged(ADA, GUILD, TurnId(3))
     append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW)
     tx.run("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
-    restart(tx)
     append_log(tx, TOOLS, logged, [{"tool": "recall", "operation": "read", "worked": True}], NOW)
     (found,) = tx.all("SELECT id, content FROM memory_blocks")
     assert "search" in found["content"]

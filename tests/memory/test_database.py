@@ -443,41 +443,6 @@ async def test_a_row_as_plain_data_and_an_insert_that_may_be_ignored(database: D
     assert as_dict(row) == {"n": 1, "word": "same"}
 
 
-class Pad(list[str]):
-    """Something that units keep."""
-
-
-async def test_what_units_keep_is_there_for_the_next_until_it_may_differ_from_the_file(
-    database: Database, path: Path
-) -> None:
-    def note(tx: Tx) -> list[str]:
-        tx.kept(Pad).append("x")
-        return list(tx.kept(Pad))
-
-    def fail(tx: Tx) -> None:
-        note(tx)
-        raise ValueError
-
-    assert [await database.write(NOTE, note) for _ in range(2)] == [["x"], ["x", "x"]]
-    with pytest.raises(ValueError, match=r"^$"):
-        await database.write(NOTE, fail)
-    assert [await database.write(NOTE, note) for _ in range(2)] == [["x"], ["x", "x"]]
-    other = connect(path)
-    other.execute("INSERT INTO notes (word) VALUES ('other')")
-    other.close()
-    assert [await database.write(NOTE, note) for _ in range(2)] == [["x"], ["x", "x"]]
-    await database.maintain(lambda raw: raw.execute("DELETE FROM notes").fetchall())
-    assert await database.write(NOTE, note) == ["x"]
-
-
-def test_outside_a_database_nothing_is_kept_since_nobody_tells_of_a_rollback(path: Path) -> None:
-    raw = connect(path)
-    tx = Tx(raw)
-    tx.kept(Pad).append("x")
-    assert tx.kept(Pad) == []
-    raw.close()
-
-
 async def test_every_connection_has_the_pragmas_that_erasure_and_references_need(database: Database) -> None:
     def pragmas(tx: Tx) -> list[object]:
         found = [tx.one(f"PRAGMA {name}") for name in ("journal_mode", "foreign_keys", "secure_delete")]

@@ -28,7 +28,7 @@ from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
 from memory.store.ids import TurnId
-from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new, restart
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
 
 STATE = MapSchema(
     fields=(Field(name="note"), Field(name="goals", type=FieldType.LIST), Field(name="energy", type=FieldType.NUMBER))
@@ -293,7 +293,6 @@ def test_it_holds_for_a_block_of_which_the_document_lost_its_beginning(tx: Tx) -
     owner = author(writer=person_writer(MIA), trust=Trust.OWNER, turn=None, policy=policy)
     for number in range(30):
         set_field(tx, owner, "notes", "state.note", f"Day {number}, nothing new.")
-    restart(tx)
     assert load_block(tx, find_block(tx, ADA, "notes", IN_GUILD).id, None).document.base.version > 10
     agent = shown(tx)
     set_field(tx, owner, "notes", "state.note", "Day 29, nothing new. Ask about the dentist.")

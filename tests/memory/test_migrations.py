@@ -227,7 +227,7 @@ dream_changes dream_items dream_marks dream_runs dream_tallies graph_triples
 coordination_tasks handoff_reads
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns unshown_people
 agent_data_sources data_source_items data_sources import_audit
-index_queue vector_models vector_queue vector_spaces vectors
+vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = """
 constellations cursors ended_privacy_choices erasures former_places job_wakes link_codes migration_checksums places

@@ -75,7 +75,6 @@ STRUCTURE = {
     "vectors": "numbers made of rows, gone with them; the audience is that of their space",
     "vector_models": "names of models",
     "vector_queue": "numbers of rows",
-    "index_queue": "numbers of rows",
     "dream_changes": "numbers of rows",
     "entry_expansions": "which entry was made of which, gone with either",
     "dream_runs": "when, and what was left, in words of ours",

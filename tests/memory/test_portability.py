@@ -400,7 +400,7 @@ def test_a_wrong_passphrase_and_a_changed_sealed_file_are_refused(home: Path, tm
 def points() -> Iterator[tuple[Any, str, int]]:
     """Functions of an import, and at which call of them the process ends."""
     yield from ((load, "_insert", nth) for nth in (1, 2, 10, 40))
-    yield from ((load, name, 1) for name in ("_fill", "_finish", "note_import", "index_waiting"))
+    yield from ((load, name, 1) for name in ("_fill", "_finish", "note_import", "index_blocks"))
     yield from ((destination, name, 1) for name in ("require_free", "registry_rows"))
 
 

@@ -17,7 +17,6 @@ from memory.blocks import (
     find_block,
 )
 from memory.blocks.document import SYSTEM, agent_writer, unpack
-from memory.blocks.rows import WarmBlocks
 from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.erasure import stores
 from memory.erasure.person import Erased, compact, empty_log, erase_here
@@ -25,7 +24,7 @@ from memory.jobs import NewJob
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people import privacy
-from memory.people.audience import Scope, Trust, person_audience
+from memory.people.audience import Scope, Trust
 from memory.people.privacy import Choice
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.messages import Said
@@ -42,7 +41,7 @@ from memory.queue.steps import (
 )
 from memory.queue.turns import Turn, TurnMoved
 from memory.store import byte_search
-from memory.store.database import Database, Tx
+from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
 from memory.store.migrations import Kind, prepare
@@ -289,26 +288,6 @@ def test_erasing_again_after_a_crash_still_knows_how_much_there_was(tx: Tx) -> N
     assert second.after["messages"] == 0
     assert len(tx.all("SELECT * FROM erasures")) == 1
     assert "llama" not in str([tuple(row) for row in tx.all("SELECT * FROM erasures")])
-
-
-async def test_documents_that_were_warm_are_let_go(tmp_path: Path) -> None:
-    opened(tmp_path / "carina.db", Kind.CONSTELLATION)._raw.close()
-
-    def note(tx: Tx) -> None:
-        audience = person_audience(ANN)
-        new = NewBlock(CONSTELLATION_OWNER, "notes", "Notes", audience, Trust.SYSTEM)
-        create_block(tx, new, SYSTEM, NOON)
-        author = Author(STAR, Scope(audience), agent_writer(STAR), Trust.APPROVED, NOON)
-        append_block(tx, author, "notes", "the llama is called Quetzal")
-
-    def warm(tx: Tx) -> int:
-        return len(tx.kept(WarmBlocks)._kept)
-
-    async with Database.open(tmp_path / "carina.db") as database:
-        await database.write(SETUP, note)
-        assert await database.write(SETUP, warm) == 1
-        await database.write(SETUP, lambda tx: erase_here(tx, ONE, ANN, NOON))
-        assert await database.write(SETUP, warm) == 0
 
 
 # ------------------------------------------------------------------------------------------------------ the bytes

@@ -28,13 +28,13 @@ from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema,
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
-from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new, restart
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
 
 AGENT, PERSON, JOB = agent_writer(ADA), person_writer(MIA), job_writer("sleep")
 WRITERS = (AGENT, PERSON, JOB)
 LETTERS = {AGENT: "a", PERSON: "p", JOB: "j"}
 EDITED = ("set", "append", "replace", "add", "item", "remove")
-Act = tuple[Writer, str, int, int, bool]
+Act = tuple[Writer, str, int, int]
 
 
 # ------------------------------------------------------------------------------------------- random schemas, a model
@@ -87,7 +87,6 @@ class World:
         try:
             self._edit(writer, path, kind, what)
         except Refused:  # no such item, or not such a part
-            restart(self.tx)
             return
         after = self.held()
         if after != self.values:
@@ -137,9 +136,7 @@ def is_subsequence(small: Sequence[Any], large: Sequence[Any]) -> bool:
 
 
 ACTS = st.lists(
-    st.tuples(
-        st.sampled_from(WRITERS), st.sampled_from(EDITED), st.integers(0, 50), st.integers(0, 999), st.booleans()
-    ),
+    st.tuples(st.sampled_from(WRITERS), st.sampled_from(EDITED), st.integers(0, 50), st.integers(0, 999)),
     max_size=24,
 )
 POLICIES = st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), Limits(9, 900, 0)]).map(
@@ -150,19 +147,16 @@ POLICIES = st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), L
 @settings(max_examples=60, deadline=None)
 @given(schema=schemas(), acts=ACTS, policy=POLICIES)
 def test_a_reverted_writer_was_never_there(schema: CompositeSchema, acts: list[Act], policy: CheckpointPolicy) -> None:
-    """Each part is as if the others alone had changed it; over restarts, checkpoints and shortened documents."""
+    """Each part is as if the others alone had changed it; over checkpoints and shortened documents."""
     with blocks_store() as tx:
         world = World(tx, schema, policy)
-        for writer, kind, where, what, restarts in acts:
+        for writer, kind, where, what in acts:
             world.act(writer, kind, where, what)
-            if restarts:
-                restart(tx)
         before = world.values
         past = past_of_block(tx, world.id)
         try:
             done = revert(by_agent(tx, author(writer=SYSTEM, policy=policy), "notes"), past, JOB, 1)
         except Refused:
-            restart(tx)
             done = None
         after = world.held()
         for path, of in world.kinds.items():
@@ -191,7 +185,7 @@ def test_of_what_is_older_than_the_history_nothing_of_others_goes(schema: Compos
     policy = CheckpointPolicy(updates=3, keep=2, limits=Limits(6, 400_000, 2))
     with blocks_store() as tx:
         world = World(tx, schema, policy)
-        for writer, kind, where, what, _ in acts:
+        for writer, kind, where, what in acts:
             world.act(writer, kind, where, what)
         tx.run("DELETE FROM memory_block_archives")
         past = past_of(load_block(tx, world.id, None).document)

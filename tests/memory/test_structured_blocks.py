@@ -1,4 +1,4 @@
-"""Blocks of fields, lists, logs and sections: what fits, what is refused, what merges, what survives restarts."""
+"""Blocks of fields, lists, logs and sections: what fits, what is refused, what merges."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -44,7 +44,7 @@ from memory.blocks.targets import target_of
 from memory.blocks.templates import TEMPLATES
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
-from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
 
 MOOD = MapSchema(
     fields=(
@@ -78,7 +78,6 @@ def tx() -> Iterator[Tx]:
 def content(tx: Tx, label: str = "notes") -> str:
     """What the row says; the document must say the same, also when it is loaded anew."""
     block = find_block(tx, ADA, label, IN_GUILD)
-    restart(tx)
     assert open_block(tx, block.id, SYSTEM, NOW).document.text() == block.content
     assert verify_block(tx, block.id) == []
     return block.content
@@ -411,7 +410,6 @@ def test_schemas_are_told_in_words() -> None:
 def test_what_a_damaged_structured_block_said_is_kept_until_it_is_taken_away(tx: Tx) -> None:
     block = made(tx, new(schema=MOOD))
     set_field(tx, author(), "notes", "mood", "cheerful")
-    restart(tx)
     tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE seq = 2")
     changed = set_field(tx, author(), "notes", "energy", 9)
     assert changed.content.startswith("mood: calm\nenergy: 9\n")
@@ -482,24 +480,21 @@ def apply(model: dict[str, Any], name: str, arguments: Any) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(acts=st.lists(st.tuples(st.integers(0, 2), ACTS, st.booleans()), max_size=12))
-def test_any_edits_by_several_writers_over_restarts_equal_plain_data(acts: list[tuple[int, Act, bool]]) -> None:
+@given(acts=st.lists(st.tuples(st.integers(0, 2), ACTS), max_size=12))
+def test_any_edits_by_several_writers_equal_plain_data(acts: list[tuple[int, Act]]) -> None:
     with blocks_store() as tx:
         block = made(tx, new(schema=MOOD, char_limit=10**6))
         model: dict[str, Any] = {"mood": "calm", "energy": 5, "rested": None, "goals": [], "talks": 0}
-        for writer, act, restarts in acts:
+        for writer, act in acts:
             name, arguments = change_of(act, len(model["goals"]))
             DOORS[name](tx, author(writer=WRITERS[writer]), "notes", *arguments)
             apply(model, name, arguments)
-            if restarts:
-                restart(tx)
         document = open_block(tx, block.id, SYSTEM, NOW).document
         kept: dict[str, Any] = {}
         document.change(lambda loro: kept.update(containers.values(loro, MOOD)))
         assert {key: kept[key] or (0 if key == "talks" else kept[key]) for key in model} == (
             model | {"mood": model["mood"] or None}
         )
-        restart(tx)
         assert content(tx) == document.text()
 
 

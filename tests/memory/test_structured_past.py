@@ -1,6 +1,7 @@
 """The past of blocks with fields, lists, sections and logs: every version reads as the row read then."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from memory.blocks.targets import every_target
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from memory.store.ids import BlockId
-from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new, restart
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
 
 WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"), SYSTEM)
 BOOK = CompositeSchema(
@@ -98,36 +99,30 @@ class Kept:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS, st.booleans()), max_size=30),
+    edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS), max_size=30),
     limits=st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), Limits(9, 900, 0)]),
 )
-def test_every_version_of_parts_reads_as_the_row_did(edits: list[tuple[Any, Any, bool]], limits: Limits) -> None:
+def test_every_version_of_parts_reads_as_the_row_did(edits: list[tuple[Any, Any]], limits: Limits) -> None:
     policy = replace(SMALL, limits=limits)
     with blocks_store() as tx:
         kept = Kept(tx, made(tx, new(schema=BOOK, char_limit=10**6)).id)
-        for writer, (edit, *arguments), restarts in edits:
-            try:
+        for writer, (edit, *arguments) in edits:
+            with suppress(Refused):  # an item that is not there
                 edit(tx, author(writer=writer, policy=policy), "notes", *arguments)
-            except Refused:  # an item that is not there
-                restart(tx)
             kept.take(writer)
-            if restarts:
-                restart(tx)
         kept.agrees()
         document = load_block(tx, kept.block, None).document
         assert document.version - document.base.version <= limits.changes + policy.updates
 
 
 @settings(max_examples=30, deadline=None)
-@given(entries=st.lists(st.tuples(st.sampled_from(WRITERS), TEXTS, st.booleans()), max_size=30))
-def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, str, bool]]) -> None:
+@given(entries=st.lists(st.tuples(st.sampled_from(WRITERS), TEXTS), max_size=30))
+def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, str]]) -> None:
     with blocks_store() as tx:
         kept = Kept(tx, made(tx, new(schema=LOG)).id)
-        for writer, text, restarts in entries:
+        for writer, text in entries:
             add_item(tx, author(writer=writer, policy=SMALL), "notes", "", f"x{text}")
             kept.take(writer)
-            if restarts:
-                restart(tx)
         kept.agrees()
 
 
@@ -176,7 +171,6 @@ def test_what_came_back_after_damage_is_in_the_past() -> None:
         for word in ("one", "two", "three"):
             set_field(tx, author(policy=large), "notes", "state.mood", word)
             kept.take(WRITERS[0])
-        restart(tx)
         tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE seq = 3")
         set_field(tx, author(policy=large), "notes", "state.energy", 9)
         found = past(tx, kept.block)
@@ -213,7 +207,6 @@ def test_a_rollback_makes_the_row_read_as_it_did(edits: list[tuple[Any, Any, int
                     assert done.block.content == kept.texts[version]
             except Refused as error:
                 may_be = bool(number % 3) or version == 0 or "exactly as at" in str(error)
-                restart(tx)
                 if not may_be:
                     raise
             kept.take(writer)
@@ -227,11 +220,9 @@ def test_where_the_beginning_is_lost_parts_go_back_as_far_as_the_document_knows(
             set_field(tx, author(policy=SMALL), "notes", "state.mood", f"mood {number}")
             kept.take(WRITERS[0])
         newest = max(kept.texts)
-        restart(tx)
         edit = by_agent(tx, author(policy=SMALL), "notes")
         assert roll_back(edit, 5).block.content == kept.texts[5], "out of an archive"
         tx.run("DELETE FROM memory_block_archives")
-        restart(tx)
         assert roll_back(edit, newest).block.content == kept.texts[newest]
         with pytest.raises(Refused, match="there is no version 5: there are versions"):
             roll_back(edit, 5)

@@ -95,7 +95,6 @@ UNSHOWN = {
     "handoff_reads": "times",
     "import_audit": "a report for people",
     "inbox": "the payload is a typed record (test_entrances)",
-    "index_queue": "ids",
     "jobs": "settings, and outcomes for people",
     "memory_block_checkpoints": "the text of a block",
     "memory_block_quarantine": "what doctor shows",

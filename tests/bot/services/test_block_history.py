@@ -18,7 +18,6 @@ from memory.agents import Agent, seed_agent
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.changes import SYSTEM, agent_writer, job_writer, person_writer
 from memory.blocks.history import Past, past_of
-from memory.blocks.rows import WarmBlocks
 from memory.blocks.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.constellation import Constellations
@@ -188,8 +187,7 @@ async def test_what_others_write_while_going_back_is_thought_out_can_be_gone_bac
 
 
 def damage(tx: Tx) -> None:
-    """Nothing of the stored document can be read, as after a restart."""
-    tx.kept(WarmBlocks).clear()
+    """Nothing of the stored document can be read."""
     tx.run("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
 
 
