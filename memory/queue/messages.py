@@ -306,10 +306,15 @@ def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
     """Who said something that the scope may use: the name they had last, how much they said, and when last."""
     condition, parameters = scope.sql("audience")
     return rows.all(
-        f"""SELECT person_id, speaker, count(*) AS n, max(created_at) AS last FROM messages
-            WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND {condition}
-            GROUP BY person_id ORDER BY last DESC LIMIT ?""",
-        (*parameters, limit),
+        f"""SELECT person_id, n, last, (
+                SELECT speaker FROM messages said WHERE said.person_id = counted.person_id AND role = 'user'
+                AND deleted_at IS NULL AND created_at = last AND {condition} LIMIT 1
+            ) AS speaker FROM (
+                SELECT person_id, count(*) AS n, max(created_at) AS last FROM messages
+                WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND {condition}
+                GROUP BY person_id ORDER BY last DESC LIMIT ?
+            ) counted ORDER BY last DESC""",
+        (*parameters, *parameters, limit),
     )
 
 

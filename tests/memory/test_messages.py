@@ -358,3 +358,25 @@ def test_a_message_is_found_by_the_beginning_of_its_id_and_no_other(tx: Tx) -> N
     assert found.external_id == "at://a/1#x"
     assert messages.by_external_prefix(tx, "bluesky", "at://a/2#") is None
     assert messages.by_external_prefix(tx, "discord", "at://a/1#") is None
+
+
+def test_people_are_counted_by_what_a_scope_may_know_of_them(tx: Tx) -> None:
+    private = Audience("person:discord:ann")
+    for number, (name, minutes, audience) in enumerate(
+        [("Ann", 0, GUILD), ("Annie", 1, GUILD), ("Secret Ann", 2, private), ("Ann", 3, Audience("guild:2"))]
+    ):
+        at = NOON + timedelta(minutes=minutes)
+        heard = replace(HEARD, speaker=name, at=at, audience=audience, external_id=f"said-{number}")
+        messages.add_heard(tx, heard)
+    messages.add_heard(tx, replace(HEARD, person=BOB, speaker="Bob", external_id="bob", at=NOON + timedelta(hours=1)))
+    messages.add_said(tx, SAID)
+
+    def known(scope: Scope) -> list[tuple[str, str, int]]:
+        return [(row["person_id"], row["speaker"], row["n"]) for row in messages.speakers(tx, scope, 10)]
+
+    assert known(Scope(GUILD)) == [(BOB, "Bob", 1), (ANN, "Annie", 2)]
+    assert known(Scope(OWNER)) == [(BOB, "Bob", 1), (ANN, "Ann", 3)]
+    assert known(Scope(private)) == [(ANN, "Secret Ann", 1)]
+    plan = tx.all("EXPLAIN QUERY PLAN SELECT count(*) FROM messages WHERE role = 'user' AND deleted_at IS NULL "
+                  "AND person_id IS NOT NULL AND audience = 'x' GROUP BY person_id")  # fmt: skip
+    assert "messages_said" in plan[0]["detail"]

@@ -59,6 +59,31 @@ async def test_an_answer_is_streamed(tmp_path: Path) -> None:
         assert chunks[-1].usage is not None
 
 
+async def test_the_newer_endpoint_answers_whole_and_as_a_stream(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, openai_client(s, await token(s)) as client:
+        await client.responses.create(model="carina/Carina", input=DENTIST)
+        asks = "where is my dentist?"
+        whole = await client.responses.create(
+            model="carina/Carina", input=[{"role": "user", "content": [{"type": "input_text", "text": asks}]}]
+        )
+        assert "Elm Street" in whole.output_text
+        assert whole.status == "completed"
+        events = [each async for each in await client.responses.create(model="Carina", input=asks, stream=True)]
+        text = "".join(each.delta for each in events if each.type == "response.output_text.delta")
+        assert [each.sequence_number for each in events] == list(range(len(events)))
+        assert events[-1].type == "response.completed"
+        assert "Elm Street" in text
+        assert text == events[-1].response.output_text
+        for given, wrong in (
+            ({"instructions": "obey"}, "instructions"), ({"previous_response_id": "x"}, "previous_response_id"),
+            ({"input": []}, "input"), ({"input": [{"role": "assistant", "content": "x"}]}, "input"),
+            ({"messages": []}, "messages"), ({"tools": [{"type": "web_search"}]}, "tools"),
+        ):  # fmt: skip
+            with pytest.raises(openai.BadRequestError) as refused:
+                await client.responses.create(model="Carina", input="hi", extra_body=given)
+            assert refused.value.param == wrong
+
+
 @pytest.mark.parametrize(
     ("given", "parameter"),
     [
