@@ -8,7 +8,8 @@ Ten kinds, as the design has them. `details` has the same for programs, by kind:
 `agent_activated`, `agent_deactivated` {}; `message_received`, `message_sent` {"messages"} how many, {"target"} for
 one to another place; `tool_executed` {"tool", "operation", "worked"}; `memory_block_updated` {"label", "change",
 "block"}; `file_accessed` {"folder", "files", "operation"}; `task_assigned` {"task", "assignee"};
-`handoff_initiated` {"note", "to"}; `notable` {"note"}.
+`handoff_initiated` {"note", "to"}; `notable` {"note"}, or {"task", "before"}. A call of a tool is one event: what
+it did, where there is a kind for that, with {"tool"}.
 """
 
 import json

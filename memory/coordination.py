@@ -1,17 +1,19 @@
-"""What agents arrange among themselves: tasks, and the items of handoff notes and notes for all.
+"""What agents arrange among themselves: the tasks that they share, and the items of handoff notes and notes for all.
 
 Every row is known to those who heard the turn in which it was written, and to nobody else. What one turn changes can
-be seen only where the turn itself may be known: a task is completed only by a turn that its readers may know of, and
+be seen only where the turn itself may be known: a task is changed only by a turn that its readers may know of, and
 that a note was read is known to those who heard the reading. Whatever is written stands in the activity too.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory import activity
 from memory.activity import IMPORTANCES, Importance, Kind, NewEvent
+from memory.agenda import tasks
+from memory.agenda.tasks import LONGEST_TITLE, Before, NewTask, Priority, Status, Task
 from memory.knowledge import items
 from memory.knowledge.items import Kind as ItemKind
 from memory.knowledge.items import NewItem
@@ -21,13 +23,11 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
-from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, new_id
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
-MOST_OPEN = 100
-"""Open tasks that those who hear a turn may know of; one more is refused."""
 _TOLD = 300  # characters of a task or note that its event repeats
 
 
@@ -48,7 +48,9 @@ class By:
     def of_turn(cls, turn: Turn, message: MessageId | None, now: datetime) -> "By":
         return cls(turn.scope, turn.trust, now, turn.agent, turn.person, turn.place, turn.id, message)
 
-    def event(self, kind: Kind, words: str, importance: Importance | None = None, **details: str) -> NewEvent:
+    def event(self, kind: Kind, words: str, importance: Importance | None = None, **details: object) -> NewEvent:
+        if self.turn is not None:
+            details["tool"] = "coord"
         return NewEvent(
             kind, words, self.scope.audience, self.trust, self.agent, self.person, self.place, self.turn, self.message,
             importance, details,
@@ -59,33 +61,6 @@ class By:
         return NewItem(
             kind, self.scope.audience, self.trust, text, key, {}, self.agent, self.person, self.place, self.turn, said
         )
-
-    def values(self) -> dict[str, Value]:
-        """The columns of a task that say who gave it."""
-        return {
-            "person_id": self.person,
-            "turn_id": self.turn,
-            "message_id": self.message,
-            "audience": self.scope.audience,
-            "trust": int(self.trust),
-        }
-
-
-@dataclass(frozen=True)
-class Task:
-    """Work that somebody was given; names are empty for anyone and for people who did it by hand."""
-
-    id: str
-    description: str
-    to: AgentId | None
-    to_name: str
-    by_name: str
-    status: str
-    priority: Importance
-    audience: Audience
-    trust: Trust
-    created_at: datetime
-    updated_at: datetime
 
 
 @dataclass(frozen=True)
@@ -117,34 +92,54 @@ class Note:
 # ------------------------------------------------------------------------------------------------------- writing
 
 
-def assign(tx: Tx, by: By, description: str, to: AgentId | None, to_name: str, priority: Importance = "medium") -> Task:
+def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importance: Importance = "medium") -> Task:
     """Give an agent a task, or anyone. Raises Refused."""
-    text = _checked(description, "a task")
-    if len(open_tasks(tx, by.scope, MOST_OPEN)) >= MOST_OPEN:
-        raise Refused(f"{MOST_OPEN} tasks are open here: complete some of them first")
-    identifier, now = new_id("task"), to_text(by.now)
-    values: dict[str, Value] = {"id": identifier, "description": text, "assigned_to": to, "assigned_by": by.agent}
-    tx.insert(
-        "coordination_tasks", {**values, **by.values(), "priority": priority, "created_at": now, "updated_at": now}
-    )
-    words = f"assigned a task to {to_name or 'anyone'}: {_short(text)}"
-    activity.note(tx, by.event(Kind.TASK, words, priority, task=identifier, assignee=to_name), by.now)
-    return task(tx, identifier, by.scope)
+    title, notes = parted(words)
+    new = NewTask(
+        title, by.person, by.scope.audience, by.trust, by.agent, notes, priority(importance),
+        shared=True, assignee=to, turn=by.turn, message=by.message,
+    )  # fmt: skip
+    task = tasks.add(tx, new, by.now)
+    told = f"assigned a task to {to_name or 'anyone'}: {_short(words)}"
+    activity.note(tx, by.event(Kind.TASK, told, importance, task=str(task.id), assignee=to_name), by.now)
+    return task
 
 
-def complete(tx: Tx, by: By, identifier: str) -> Task:
-    """Note that a task is done. Raises Refused where it is not open, or its readers may not know of this turn."""
-    found = task(tx, identifier, by.scope)
-    if found.status == "completed":
-        raise Refused(f"task {identifier} is completed already")
-    if not may_write_down(by.scope, found.audience):
-        raise Refused(f"task {identifier} is known to others than hear this; complete it where they hear it too")
-    sql = "UPDATE coordination_tasks SET status = 'completed', updated_at = ? WHERE id = ?"
-    tx.run(sql, (to_text(by.now), identifier))
-    words = f"completed the task {identifier}: {_short(found.description)}"
-    event = by.event(Kind.NOTABLE, words, "low", task=identifier)
-    activity.note(tx, replace(event, audience=found.audience), by.now)
-    return task(tx, identifier, by.scope)
+def parted(words: str) -> tuple[str, str]:
+    """Title and notes of a task; what is too long for a title goes on in the notes. Raises Refused."""
+    text = _checked(words, "a task")
+    if len(text) <= LONGEST_TITLE:
+        return text, ""
+    cut = text.rfind(" ", 1, LONGEST_TITLE - 1)
+    cut = cut if cut > 0 else LONGEST_TITLE - 1
+    return f"{text[:cut]}…", f"…{text[cut:].strip()}"
+
+
+def priority(importance: Importance) -> Priority:
+    """How urgent a task of that importance is."""
+    return Priority.URGENT if importance == "critical" else Priority(importance)
+
+
+_DID = {
+    Status.OPEN: "opened again",
+    Status.IN_PROGRESS: "began",
+    Status.DONE: "completed",
+    Status.CANCELLED: "cancelled",
+}
+
+
+def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Task, Before]:
+    """Change a shared task, as `tasks.change` does. Raises Refused where not all its readers may know of this turn."""
+    status = columns.get("status")
+    if status == task.status:
+        raise Refused(f"the task {task.title!r} is {status.replace('_', ' ')} already")
+    if not may_write_down(by.scope, task.audience):
+        raise Refused(f"the task {task.title!r} is known to others than hear this; change it where they hear it too")
+    changed, before = tasks.change(tx, task, columns, by.scope, by.now)
+    did = "changed" if status is None else _DID[changed.status]
+    event = by.event(Kind.NOTABLE, f"{did} the task {_short(changed.title)!r}", "low", task=str(task.id), before=before)
+    activity.note(tx, replace(event, audience=task.audience), by.now)
+    return changed, before
 
 
 def hand_over(tx: Tx, by: By, content: str, to: AgentId | None, to_name: str) -> Handoff:
@@ -189,42 +184,8 @@ def _short(text: str) -> str:
 
 # ------------------------------------------------------------------------------------------------------- reading
 
-_TASK = """SELECT t.*, coalesce(a.name, '') AS to_name, coalesce(b.name, '') AS by_name FROM coordination_tasks t
-           LEFT JOIN agents a ON a.id = t.assigned_to LEFT JOIN agents b ON b.id = t.assigned_by"""
 _HANDOFF = """SELECT h.*, coalesce(f.name, '') AS from_name, coalesce(t.name, '') AS to_name FROM items h
               LEFT JOIN agents f ON f.id = h.agent_id LEFT JOIN agents t ON t.id = h.key WHERE h.kind = 'handoff'"""
-
-
-def task(rows: Rows, identifier: str, scope: Scope) -> Task:
-    """A task that the scope may know. Raises Refused when there is none of that id."""
-    condition, parameters = scope.sql("t.audience")
-    row = rows.one(f"{_TASK} WHERE t.id = ? AND {condition}", (identifier, *parameters))
-    if row is None:
-        raise Refused(f"there is no task {identifier} that may be known here; status lists the open ones")
-    return _task(row)
-
-
-def open_tasks(
-    rows: Rows, scope: Scope, limit: int, agent: AgentId | None = None, before: datetime | None = None
-) -> list[Task]:
-    """The newest open tasks, newest first; with `agent` only its own and those for anyone, of until `before`."""
-    condition, parameters = scope.sql("t.audience")
-    sql = f"""{_TASK} WHERE t.status IN ('pending', 'in_progress') AND {condition}
-              AND (? IS NULL OR t.assigned_to IS NULL OR t.assigned_to = ?) AND (? IS NULL OR t.created_at <= ?)
-              ORDER BY t.id DESC LIMIT ?"""
-    until = None if before is None else to_text(before)
-    return [_task(row) for row in rows.all(sql, (*parameters, agent, agent, until, until, limit))]
-
-
-def tasks_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -> tuple[int, int]:
-    """How many tasks were completed in a time, and how many came."""
-    condition, parameters = scope.sql("audience")
-    within = f"BETWEEN ? AND ? AND {condition}"
-    times = (to_text(since), to_text(until))
-    done = f"SELECT count(*) FROM coordination_tasks WHERE status = 'completed' AND updated_at {within}"
-    new = f"SELECT count(*) FROM coordination_tasks WHERE created_at {within}"
-    completed, created = (rows.one(sql, (*times, *parameters)) for sql in (done, new))
-    return (0 if completed is None else int(completed[0]), 0 if created is None else int(created[0]))
 
 
 def handoffs(rows: Rows, scope: Scope, limit: int) -> list[Handoff]:
@@ -275,9 +236,6 @@ def notes(
     times = "" if since is None else to_text(since), "~" if until is None else to_text(until)
     values: tuple[Value, ...] = (*parameters, wanted, *times, limit)
     return [_note(row) for row in rows.all(sql, values)]
-
-
-_task = RowMapper(Task, to="assigned_to")
 
 
 _handoff = RowMapper(Handoff, id=lambda row: str(row["id"]), content="text")

@@ -26,10 +26,10 @@ LAYERS = ("bot.interfaces", "bot.services", "bot.runtime", "bot.upkeep", "bot.ag
 """Inside bot, from top to bottom: a package imports only what stands below it, and composition (`bot.app`) nobody."""
 MEMORY_LAYERS = (
     {"portability"},
-    {"coordination", "erasure", "why", "wider_audience"},
+    {"arrangements", "coordination", "erasure", "why", "wider_audience"},
     {"blocks", "grants", "knowledge", "presence"},
     {"activity", "agenda", "groups", "internal_events", "requests", "search", "usage"},
-    {"arrangements", "budgets", "data_sources", "folders", "jobs", "queue", "unattended_turns"},
+    {"budgets", "data_sources", "folders", "jobs", "queue", "unattended_turns"},
     {"agents", "people"},
     {"store"},
 )

@@ -321,7 +321,7 @@ class Run:
             "SELECT label, content, profile, schema, block_type, pinned, audience FROM memory_blocks ORDER BY n",
             "SELECT event_type, words, details, importance, at, audience FROM activity_events ORDER BY id",
             "SELECT agent_id, last_active, active, audience FROM agent_presence ORDER BY agent_id, audience",
-            "SELECT description, status, updated_at, audience FROM coordination_tasks ORDER BY id",
+            "SELECT title, notes, status, updated_at, audience FROM tasks ORDER BY id",
             "SELECT audience, at FROM handoff_reads ORDER BY note_id, audience",
             "SELECT kind, key, text, json_remove(detail, '$.kept', '$.previous'), agent_id, person_id, trust,"
             " created_at, valid_until, audience FROM items ORDER BY kind, audience, key, id",

@@ -227,7 +227,8 @@ class Caller:
         data = json.loads(self._deps.redact(json.dumps(outcome.data)))
         done = CallDone(call.id, call.name, text, ok, data, outcome.trust, effect, outcome.forgets, shown=outcome.shown)
         turns.add_step(tx, turn, done, about.now)
-        turn_log.note_tool(tx, turn, self._deps.names(about.agent), call, about.now, worked=outcome.ok)
+        if not (outcome.ok and (outcome.noted or outcome.folders)):  # else the activity says it in better words
+            turn_log.note_tool(tx, turn, self._deps.names(about.agent), call, about.now, worked=outcome.ok)
         turn_log.note_folders(tx, turn, outcome.folders, call, about.now)
 
     async def _fail(self, call: Call, material: PromptInputs, text: str, rule: str = "") -> None:

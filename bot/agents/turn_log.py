@@ -43,6 +43,17 @@ def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None
         activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
 
 
+_IN_FOLDER = {
+    "list": "listed",
+    "open": "opened a file in",
+    "read": "read in",
+    "grep": "searched",
+    "search": "searched",
+    "write": "wrote a file in",
+    "append": "added to a file in",
+}
+
+
 def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datetime, *, worked: bool) -> None:
     """Write into the activity that a tool was used, by names alone."""
     if call.name == MORE_TOOLS:
@@ -60,11 +71,10 @@ def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datet
 def note_folders(tx: Tx, turn: Turn, folders: Collection[str], call: Call, now: datetime) -> None:
     """Write into the activity in which folders a call looked or wrote; what the files are called is not noted."""
     for folder in folders:
-        operation = _operation(call.arguments) or "list"
-        details = {"folder": folder, "operation": operation}
-        activity.note(
-            tx, activity.of_turn(turn, activity.Kind.FILE, f"{operation} in the folder {folder}", details), now
-        )
+        operation = _operation(call.arguments) or "search"
+        details = {"folder": folder, "tool": call.name, "operation": operation, "worked": True}
+        words = f"{_IN_FOLDER.get(operation, f'used {call.name} in')} {folder}/"
+        activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
 
 
 def _used(material: PromptInputs, tools: Collection[str]) -> Iterator[dict[str, Any]]:

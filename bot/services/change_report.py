@@ -178,7 +178,7 @@ class ChangeReport:
                 )
             found = written(tx, turns, caller.scope, period, known)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
-            done += [_back(tx, each, self.clock()) for each in found.arranged]
+            done += [_back(tx, each) for each in found.arranged]
             done += [_item("more blocks", "left", "they cannot be seen from here")] * bool(found.hidden)
             self._record(tx, caller, period, done)
             return tuple(done)
@@ -290,8 +290,8 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[Noted]) -> UndoneRow:
     return _item(f"entry {entry}", "undone", "it is there again" if last.deed == "delete" else "it is as it was")
 
 
-def _back(tx: Tx, found: Arranged, now: datetime) -> UndoneRow:
-    done, words = arranged.take_back(tx, found, now)
+def _back(tx: Tx, found: Arranged) -> UndoneRow:
+    done, words = arranged.take_back(tx, found)
     return _item(f"{found.what} {found.id}", "undone" if done else "left", words)
 
 

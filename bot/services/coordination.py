@@ -1,7 +1,7 @@
 """What agents know of each other: activity, tasks and notes. Scoped as a message there is.
 
-People in charge assign, complete, hand over and note as agents do with `coord`; what they write is known to those who
-hear the place where they call, and at the terminal to the audience they name.
+People in charge assign, hand over and note as agents do with `coord`, and change tasks by `tasks` (task_lists.py). What
+they write is known to those who hear the place where they call, and at the terminal to the audience they name.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,18 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from bot.agents.context.situation import ago, event_line, handoff_line, task_line
+from bot.agents.context.situation import ago, event_line, handoff_line
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Told, operation
 from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.task_lists import TaskRow, tree_lines
 from memory import activity, coordination, presence
 from memory.activity import Event, Importance, Kind, Wanted
+from memory.agenda import tasks
 from memory.agents import Agent
 from memory.coordination import By
 from memory.people.audience import Scope, parse_audience
@@ -64,10 +66,6 @@ class AssignTask(Arguments):
     agent: Annotated[_Agent, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")] = ""
     importance: Annotated[Importance, Param("How urgent it is")] = "medium"
     audience: _Audience = "owner"
-
-
-class CompleteTask(Arguments):
-    task: Annotated[str, Field(min_length=1, max_length=64), Param("ID of the task", suggests="open tasks")]
 
 
 class HandOver(Arguments):
@@ -127,13 +125,6 @@ class Arranged(Row):
         return self.told(ink, "{text}")
 
 
-class OpenTask(Arranged):
-    status: str
-
-    def line(self, ink: Ink) -> str:
-        return self.told(ink, "{text}{id}")
-
-
 class Noted(Arranged):
     importance: str
     by: str
@@ -143,21 +134,21 @@ class Coordinated(Result):
     """How things stand among agents."""
 
     agents: tuple[Present, ...]
-    tasks: tuple[OpenTask, ...]
+    tasks: tuple[TaskRow, ...]
     handoffs: tuple[Arranged, ...]
     notes: tuple[Noted, ...]
 
     def lines(self, ink: Ink) -> list[str]:
         lines = [each.line(ink) for each in self.agents]
-        parts: tuple[tuple[str, tuple[Row, ...]], ...] = (
-            (_("Open tasks"), self.tasks),
-            (_("Handoff notes"), self.handoffs),
-            (_("Notes"), self.notes),
+        parts = (
+            (_("Open tasks"), tree_lines(self.tasks, ink)),
+            (_("Handoff notes"), [f"- {row.line(ink)}" for row in self.handoffs]),
+            (_("Notes"), [f"- {row.line(ink)}" for row in self.notes]),
         )
-        for title, rows in parts:
-            if rows:
-                lines += [f"{title}:", *(f"- {row.line(ink)}" for row in rows)]
-        return lines if any(rows for _title, rows in parts) else [*lines, _("There are no open tasks.")]
+        for title, told in parts:
+            if told:
+                lines += [f"{title}:", *told]
+        return lines if any(told for _title, told in parts) else [*lines, _("There are no open tasks.")]
 
 
 class Assigned(Result):
@@ -213,7 +204,7 @@ class Coordination:
                     )
                     for each in presence.others(rows, AgentId(""), scope)
                 ),
-                tasks=tuple(_open_tasks(rows, scope)),
+                tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
                 handoffs=tuple(
                     Arranged(id=each.id, text=handoff_line(each).removeprefix("- "))
                     for each in coordination.handoffs(rows, scope, _LISTED)
@@ -233,19 +224,7 @@ class Coordination:
 
         def work(tx: Tx) -> Assigned:
             task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
-            return Assigned(id=task.id, to=task.to_name or _("anyone"))
-
-        return await self._arrange(work)
-
-    @operation("coord.complete", "Complete a task", Action.COORDINATE, Told(changes=True))
-    async def complete_task(self, caller: Caller, arguments: CompleteTask) -> Sentence:
-        """Whoever is in charge and may know the task says so themselves to all who may."""
-
-        def work(tx: Tx) -> Sentence:
-            found = coordination.task(tx, arguments.task.strip().lstrip("#"), caller.scope)
-            by = By(Scope(found.audience), caller.trust, self.clock(), person=caller.person)
-            done = coordination.complete(tx, by, found.id)
-            return Sentence(text=_("Completed: {description}", description=one_line(done.description, _SHOWN)))
+            return Assigned(id=str(task.id), to=task.to_name or _("anyone"))
 
         return await self._arrange(work)
 
@@ -273,12 +252,6 @@ class Coordination:
 
         return await self._arrange(work)
 
-    @suggestions("open tasks")
-    async def suggest(self, caller: Caller) -> Suggestions:
-        """Tasks that the caller may know."""
-        found = await self._read(lambda rows: _open_tasks(rows, caller.scope))
-        return [(task.id, task.text) for task in found]
-
     def _by(self, caller: Caller, audience: str) -> By:
         """Who writes it, for those who may know."""
         if caller.via is not Via.TERMINAL:
@@ -296,11 +269,6 @@ class Coordination:
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         return await self.database.read(read)
-
-
-def _open_tasks(rows: Rows, scope: Scope) -> list[OpenTask]:
-    found = coordination.open_tasks(rows, scope, _LISTED)
-    return [OpenTask.from_record(each, text=task_line(each).removeprefix(f"- {each.id} ")) for each in found]
 
 
 def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:

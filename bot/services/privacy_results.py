@@ -76,7 +76,7 @@ WORDS = {
     "labels": (ngettext_noop("{count} label", "{count} labels"), gettext_noop("that ask not to be shown to everyone")),
     "steering": (ngettext_noop("{count} decision", "{count} decisions"), gettext_noop("about channels and sources")),
     "reminders": (ngettext_noop("{count} reminder", "{count} reminders"), gettext_noop("open and done")),
-    "tasks": (ngettext_noop("{count} task", "{count} tasks"), gettext_noop("things to do")),
+    "tasks": (ngettext_noop("{count} task", "{count} tasks"), gettext_noop("things to do, also of agents")),
     "events": (ngettext_noop("{count} event", "{count} events"), gettext_noop("in the calendar")),
     "times": (
         ngettext_noop("{count} clock setting", "{count} clock settings"),
@@ -89,10 +89,6 @@ WORDS = {
         gettext_noop("what agents did in conversations"),
     ),
     "facts": (ngettext_noop("{count} fact", "{count} facts"), gettext_noop("what agents learned")),
-    "coordination": (
-        ngettext_noop("{count} task of agents", "{count} tasks of agents"),
-        gettext_noop("from conversations"),
-    ),
     "admission": (
         ngettext_noop("{count} admission", "{count} admissions"),
         gettext_noop("pairing requests and approvals"),

@@ -1,29 +1,35 @@
-"""Tasks: what everybody has to do, in steps, and templates of it. Everybody has their own."""
+"""Tasks: what everybody has to do, in steps, and templates of it. Everybody has their own.
 
-from collections.abc import Callable
+Those in charge also change the tasks that agents share, in the same words.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import Field
 
+from bot.agents.agenda.tasks import Wanted, meant, tree
+from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
-from bot.agents.tools.tasks import meant
 from bot.services.caller import Caller
+from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, Sentence
+from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
+from memory.coordination import By
 from memory.knowledge import task_templates
 from memory.knowledge.task_templates import Template
 from memory.people import quiet_hours
+from memory.people.audience import Scope
 from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Database, Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
-from scheduler.dates import read_when
-from scheduler.triggers import At
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
@@ -34,7 +40,7 @@ _CHANGES = Told(changes=True)
 _KEEPS = Told(changes=True, keeps=True)
 
 _ENDED = {
-    Status.COMPLETED: (
+    Status.DONE: (
         gettext_noop("Completed: {task}."),
         ngettext_noop(
             "Completed: {task}, and its {count} open step.", "Completed: {task}, and its {count} open steps."
@@ -54,19 +60,26 @@ _PRIORITIES = {
 }
 _STATES = {
     "in_progress": gettext_noop("in progress"),
-    "completed": gettext_noop("done"),
+    "done": gettext_noop("done"),
     "cancelled": gettext_noop("cancelled"),
 }
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 
 
+_Words = Annotated[str, Field(max_length=300)]
+_Due = Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00"')]
+_Under = Annotated[_Words, Param("The task that it is a step of", metavar="TASK", suggests="tasks")]
+_After = Annotated[_Words, Param("A task that has to be done before", metavar="TASK", suggests="tasks")]
+_Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
+
+
 class AddTask(Arguments):
     title: Annotated[_Named, Param("What to do", words=True)]
-    due: Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00"')] = ""
+    due: _Due = ""
     priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
-    under: Annotated[
-        str, Field(max_length=300), Param("The task that it is a step of", metavar="TASK", suggests="tasks")
-    ] = ""
+    under: _Under = ""
+    after: _After = ""
+    field: _Fields = ()
 
 
 class ListTasks(Arguments):
@@ -77,11 +90,29 @@ class OneTask(Arguments):
     task: Annotated[_Named, Param("Number or words from it", suggests="tasks")]
 
 
+class ChangeTask(OneTask):
+    title: Annotated[_Words, Param("What to do instead", metavar="TEXT")] = ""
+    notes: Annotated[str, Field(max_length=4_000), Param("What else there is to know", metavar="TEXT")] = ""
+    state: Annotated[Status | None, Param("How far it is")] = None
+    priority: Annotated[Priority | None, Param("How urgent it is")] = None
+    due: Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00", or "none"')] = ""
+    after: Annotated[
+        _Words, Param('A task that has to be done before, or "none"', metavar="TASK", suggests="tasks")
+    ] = ""
+    field: Annotated[
+        tuple[str, ...], Param("A field of your own; without a value it is removed", metavar="NAME=VALUE")
+    ] = ()
+
+
+class ReassignTask(OneTask):
+    agent: Annotated[
+        str, Field(max_length=64), Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")
+    ] = ""
+
+
 class MoveTask(OneTask):
     under: Annotated[
-        str,
-        Field(max_length=300),
-        Param("The task that it becomes a step of (default: none)", metavar="TASK", suggests="tasks"),
+        _Words, Param("The task that it becomes a step of (default: none)", metavar="TASK", suggests="tasks")
     ] = ""
 
 
@@ -98,44 +129,60 @@ class UseTemplate(OneTemplate):
     title: Annotated[
         str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")
     ] = ""
-    under: Annotated[
-        str, Field(max_length=300), Param("The task that it is a step of", metavar="TASK", suggests="tasks")
-    ] = ""
+    under: _Under = ""
 
 
 class TaskRow(Row):
     id: str
     text: str
+    notes: str
     status: str
     priority: str
     due: datetime | None
     step_of: str
     """The number of the task that it is a step of."""
+    agent: str
+    """Whose it is, of those that agents share; empty for one on somebody's list."""
+    waits_for: tuple[str, ...]
+    """Open tasks that have to be done before."""
+    fields: dict[str, str]
 
     @classmethod
     def of(cls, task: Task, zone: str) -> "TaskRow":
         step_of = "" if task.parent is None else str(task.parent)
-        return cls.from_record(task, text=task.title, due=_local(task.due_at, zone), step_of=step_of)
+        agent = (task.to_name or _("anyone")) if task.shared else ""
+        fields = dict(task.fields)
+        due = None if task.due_at is None else task.due_at.astimezone(zone_of(zone))
+        return cls.from_record(task, text=task.title, due=due, step_of=step_of, agent=agent, fields=fields)
 
     def line(self, ink: Ink) -> str:
-        due = "" if self.due is None else self.told(ink, gettext_noop("due {due}"))
-        priority = _(_PRIORITIES.get(self.priority, ""))
-        status = _(_STATES.get(self.status, ""))
-        about = "; ".join(filter(None, (status, priority, due)))
-        return f"{ink.text(self.text)}{f' ({about})' if about else ''}{ink.number(self.id)}"
+        about = (
+            _(_STATES.get(self.status, "")),
+            _(_PRIORITIES.get(self.priority, "")),
+            "" if self.due is None else self.told(ink, gettext_noop("due {due}")),
+            self.told(ink, gettext_noop("for {agent}")) if self.agent else "",
+            self.told(ink, gettext_noop("waits for {waits_for}")) if self.waits_for else "",
+            *(f"{ink.text(name)}: {ink.text(value)}" for name, value in self.fields.items()),
+        )
+        told = "; ".join(filter(None, about))
+        return f"{ink.text(self.text)}{f' ({told})' if told else ''}{ink.number(self.id)}"
+
+
+def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
+    """Each under what it is a step of, with how deep it stands there."""
+    return tree(rows, lambda each: (each.id, each.step_of))
+
+
+def tree_lines(rows: Sequence[TaskRow], ink: Ink) -> list[str]:
+    """The same on lines for a person."""
+    return [f"{'  ' * depth}- {row.line(ink)}" for depth, row in as_tree(rows)]
 
 
 class Tasks(Listing[TaskRow]):
     """Tasks, each step under what it is a step of."""
 
     def lines(self, ink: Ink) -> list[str]:
-        known = {row.id for row in self.rows}
-
-        def shown(above: str, depth: int) -> list[str]:
-            steps = [row for row in self.rows if (row.step_of if row.step_of in known else "") == above]
-            return [line for row in steps for line in (f"{'  ' * depth}- {row.line(ink)}", *shown(row.id, depth + 1))]
-
-        return shown("", 0) or [_(self.empty)]
+        return tree_lines(self.rows, ink) or [_(self.empty)]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         """A tree, with the words that name a task where there is no number."""
@@ -179,25 +226,19 @@ class TaskLists:
     @operation("tasks.add", "Add a task", Action.AGENDA, _KEEPS)
     async def add_task(self, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         """Write a task down."""
-        alone = caller.alone.scope.audience
+        alone = caller.alone.scope
 
         def work(tx: Tx) -> TaskRow:
-            now, at, zone = self.clock(), None, self._zone(tx, caller)
-            if arguments.due:
-                trigger = read_when(arguments.due, now, zone)
-                if not isinstance(trigger, At):
-                    raise Refused(_("A task cannot repeat."))
-                at = trigger.when
-            new = NewTask(
-                arguments.title,
-                caller.person,
-                alone,
-                caller.trust,
-                priority=arguments.priority,
-                due_at=at,
-                parent=meant(self._open(tx, caller), arguments.under).id if arguments.under else None,
+            now, zone = self.clock(), self._zone(tx, caller)
+            new = NewTask(arguments.title, caller.person, alone.audience, caller.trust, priority=arguments.priority)
+            task = tasks.add(tx, new, now)
+            among = [each for each in self._own(tx, caller) if each.id != task.id]
+            wanted = Wanted(
+                due=arguments.due, under=arguments.under, after=arguments.after, fields=_fields(arguments.field)
             )
-            return TaskRow.of(tasks.add(tx, new, now), zone)
+            if columns := wanted.columns(tx, task, among, now, zone):
+                task, _before = tasks.change(tx, task, columns, alone, now)
+            return TaskRow.of(task, zone)
 
         return Entry(done=_("Added"), row=await self._change(work))
 
@@ -217,13 +258,43 @@ class TaskLists:
         """With its own steps."""
 
         def work(tx: Tx) -> TaskMoved:
-            found, zone = self._open(tx, caller), self._zone(tx, caller)
+            found, zone = self._reach(tx, caller), self._zone(tx, caller)
             task = meant(found, arguments.task)
-            above = meant(found, arguments.under) if arguments.under else None
-            moved = tasks.move(tx, task, above, self.clock())
+            above = meant(_alike(found, task), arguments.under) if arguments.under else None
+            moved, _before = self._put(tx, caller, task, {"parent_id": None if above is None else above.id})
             return TaskMoved(task=TaskRow.of(moved, zone), under="" if above is None else above.title)
 
         return await self._change(work)
+
+    @operation("tasks.change", "Change a task", Action.AGENDA, _KEEPS)
+    async def change_task(self, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
+        """Whatever is given; the rest stays."""
+
+        def work(tx: Tx) -> TaskRow:
+            now, zone = self.clock(), self._zone(tx, caller)
+            found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
+            task = meant(found, arguments.task)
+            wanted = Wanted(
+                arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
+                after=arguments.after, fields=_fields(arguments.field),
+            )  # fmt: skip
+            columns = wanted.columns(tx, task, _alike(found, task), now, zone)
+            if not columns:
+                raise Refused(_("Say what to change about the task."))
+            return TaskRow.of(self._put(tx, caller, task, columns)[0], zone)
+
+        return Entry(done=_("Changed"), row=await self._change(work))
+
+    @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, _CHANGES)
+    async def reassign_task(self, caller: Caller, arguments: ReassignTask) -> Entry[TaskRow]:
+        """Of those that agents share."""
+
+        def work(tx: Tx) -> TaskRow:
+            task = meant(tasks.shared(tx, caller.scope), arguments.task)
+            to = find_living(tx, arguments.agent).id if arguments.agent else None
+            return TaskRow.of(self._put(tx, caller, task, {"assignee_id": to})[0], self._zone(tx, caller))
+
+        return Entry(done=_("Changed"), row=await self._change(work))
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, _KEEPS)
     async def save_template(self, caller: Caller, arguments: SaveTemplate) -> Sentence:
@@ -245,7 +316,7 @@ class TaskLists:
 
         def work(tx: Tx) -> tuple[TaskRow, ...]:
             template = self._template(tx, caller, arguments.name)
-            above = meant(self._open(tx, caller), arguments.under) if arguments.under else None
+            above = meant(self._own(tx, caller), arguments.under) if arguments.under else None
             new = NewTask(
                 arguments.title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
                 parent=None if above is None else above.id,
@@ -279,10 +350,10 @@ class TaskLists:
         found = await self.database.read(lambda rows: self._templates(rows, caller))
         return [(each.name, each.name) for each in found]
 
-    @operation("tasks.done", "Complete a task", Action.AGENDA, _CHANGES)
+    @operation("tasks.done", "Complete a task", Action.AGENDA, Told(changes=True, formerly=("coord.complete",)))
     async def complete_task(self, caller: Caller, arguments: OneTask) -> Sentence:
         """It is done."""
-        return await self._end(caller, arguments, Status.COMPLETED)
+        return await self._end(caller, arguments, Status.DONE)
 
     @operation("tasks.cancel", "Cancel a task", Action.AGENDA, _CHANGES)
     async def cancel_task(self, caller: Caller, arguments: OneTask) -> Sentence:
@@ -291,23 +362,36 @@ class TaskLists:
 
     @suggestions("tasks")
     async def suggest_tasks(self, caller: Caller) -> Suggestions:
-        """The caller's open tasks."""
-        found = await self.database.read(lambda rows: self._open(rows, caller))
+        """The open tasks that the caller may change."""
+        found = await self.database.read(lambda rows: self._reach(rows, caller))
         return [(str(each.id), each.title) for each in found]
 
     async def _end(self, caller: Caller, arguments: OneTask, status: Status) -> Sentence:
         def work(tx: Tx) -> str:
-            before = self._open(tx, caller)
-            done = tasks.set_status(tx, meant(before, arguments.task), status, self.clock())
-            steps = len(before) - len(self._open(tx, caller)) - 1
+            done, before = self._put(tx, caller, meant(self._reach(tx, caller), arguments.task), {"status": status})
             alone, with_steps = _ENDED[status]
+            steps = len(before) - 1
             return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
 
         return Sentence(text=await self._change(work))
 
-    def _open(self, rows: Rows, caller: Caller) -> list[Task]:
+    def _put(self, tx: Tx, caller: Caller, task: Task, columns: Mapping[str, Value]) -> tuple[Task, tasks.Before]:
+        """Change a task; whoever is in charge says so themselves to all who may know a shared one."""
+        now = self.clock()
+        if not task.shared:
+            return tasks.change(tx, task, columns, caller.scope, now)
+        by = By(Scope(task.audience), caller.trust, now, person=caller.person)
+        return coordination.change(tx, by, task, columns)
+
+    def _own(self, rows: Rows, caller: Caller) -> list[Task]:
         """The caller's open tasks that may be spoken of here."""
         return tasks.listing(rows, caller.scope, self.people.selves(caller.person))
+
+    def _reach(self, rows: Rows, caller: Caller, *, done: bool = False) -> list[Task]:
+        """The tasks that the caller may change: their own, and those that agents share if they are in charge."""
+        own = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=done)
+        in_charge = policy.may(self.people, caller.approver, Action.COORDINATE)
+        return own + (tasks.shared(rows, caller.scope, done=done) if in_charge else [])
 
     def _templates(self, rows: Rows, caller: Caller) -> list[Template]:
         return task_templates.listing(rows, caller.scope, self.people.selves(caller.person))
@@ -330,5 +414,13 @@ class TaskLists:
         return await self.database.write(_CHANGE, work, durable=True)
 
 
-def _local(moment: datetime | None, zone: str) -> datetime | None:
-    return None if moment is None else moment.astimezone(zone_of(zone))
+def _alike(found: Sequence[Task], task: Task) -> list[Task]:
+    """Those that a task may be put under, or wait for."""
+    return [each for each in found if each.shared == task.shared]
+
+
+def _fields(given: Sequence[str]) -> dict[str, str]:
+    pairs = [each.partition("=") for each in given]
+    if wrong := [name for name, equals, _value in pairs if not (name.strip() and equals)]:
+        raise Refused(_("{given} is no field. Write it as NAME=VALUE.", given=repr(wrong[0])))
+    return {name: value for name, _equals, value in pairs}

@@ -142,7 +142,9 @@ def _steps(rows: Rows, turn: TurnId, begun: datetime, ended: datetime, scope: Sc
         "SELECT * FROM model_usage WHERE turn_id = ? OR turn_id IN (SELECT id FROM turns WHERE parent_id = ?)",
         (turn, turn),
     )
-    tools = rows.all("SELECT * FROM activity_events WHERE turn_id = ? AND event_type = 'tool_executed'", (turn,))
+    tools = rows.all(
+        "SELECT * FROM activity_events WHERE turn_id = ? AND json_extract(details, '$.tool') IS NOT NULL", (turn,)
+    )
     said = {each.tool_name: each for each in messages.of_batch(rows, turn, scope) if each.role == "tool"}
     found: list[tuple[datetime, StageRow]] = []
     for row in calls:

@@ -1,31 +1,37 @@
-"""Tasks: what somebody wants to do. Each has an audience, and is read only where that may be used."""
+"""Tasks: what somebody wants to do, and what agents share. Each is read only where its audience may be used.
 
+A task may be a step of another one, and wait for others. Neither may go round in a circle: a task waits for its steps,
+too.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeAlias
 
-from memory.people.audience import Audience, Scope, Trust
+from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text
-from memory.store.ids import AgentId, PersonId, TaskId, snowflakes
+from memory.store.ids import AgentId, MessageId, PersonId, TaskId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
 from texts import _
 
 LONGEST_TITLE = 300
 LONGEST_NOTES = 4_000
 _MOST_OPEN = 1_000
+_MOST_LISTED = 200
+_MOST_FIELDS, _LONGEST_NAME, _LONGEST_VALUE = 20, 40, 300
 
 
 class Status(StrEnum):
-    PENDING = "pending"
+    OPEN = "open"
     IN_PROGRESS = "in_progress"
-    COMPLETED = "completed"
+    DONE = "done"
     CANCELLED = "cancelled"
-
-
-OPEN = (Status.PENDING, Status.IN_PROGRESS)
 
 
 class Priority(StrEnum):
@@ -37,7 +43,7 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True)
 class NewTask:
-    """A task to be kept. `person` is whose it is."""
+    """A task to be kept. `person` is whose it is; one that is `shared` is for an agent, or for anyone."""
 
     title: str
     person: PersonId | None
@@ -48,6 +54,11 @@ class NewTask:
     priority: Priority = Priority.MEDIUM
     due_at: datetime | None = None
     parent: TaskId | None = None
+    shared: bool = False
+    assignee: AgentId | None = None
+    turn: TurnId | None = None
+    """Of a shared one: it goes with the messages of the turn, and with this one."""
+    message: MessageId | None = None
 
 
 @dataclass(frozen=True)
@@ -58,93 +69,84 @@ class Task:
     status: Status
     priority: Priority
     parent: TaskId | None
+    shared: bool
+    assignee: AgentId | None
+    to_name: str
+    """Empty for anyone."""
+    by_name: str
+    """Empty where a person wrote it down by hand."""
     person: PersonId | None
     audience: Audience
+    trust: Trust
     due_at: datetime | None
     done_at: datetime | None
     created_at: datetime
+    fields: Mapping[str, str]
+    """What else somebody keeps of it, by names of their own."""
+    needs: tuple[int, ...]
+    """Tasks that have to be done before."""
+    waits_for: tuple[str, ...]
+    """Those of them that are open and may be known, by title."""
 
 
-def add(tx: Tx, new: NewTask, now: datetime) -> Task:
-    """Keep a task. Raises Refused for one without a title, or where far too many are open."""
-    title = " ".join(new.title.split())
-    if not title or len(title) > LONGEST_TITLE or len(new.notes) > LONGEST_NOTES:
-        raise Refused(
-            _(
-                "A task has a title of 1 to {LONGEST_TITLE} characters and notes of at most {LONGEST_NOTES}.",
-                LONGEST_TITLE=LONGEST_TITLE,
-                LONGEST_NOTES=f"{LONGEST_NOTES:,}",
-            )
-        )
-    counted = "SELECT count(*) AS n FROM tasks WHERE person_id IS ? AND status IN ('pending', 'in_progress')"
-    row = tx.one(counted, (new.person,))
-    if row is not None and row["n"] >= _MOST_OPEN:
-        raise Refused(
-            _("{MOST_OPEN} tasks are open. Complete or cancel some of them first.", MOST_OPEN=f"{_MOST_OPEN:,}")
-        )
-    identifier = TaskId(snowflakes.next())
-    values: dict[str, Value] = {"id": identifier, "title": title, "notes": new.notes.strip(), "trust": int(new.trust)}
-    values |= {"priority": new.priority, "parent_id": new.parent, "agent_id": new.agent, "person_id": new.person}
-    values |= {"search_text": index_text(f"{title}\n{new.notes}")}
-    values |= {"audience": new.audience, "due_at": None if new.due_at is None else to_text(new.due_at)}
-    tx.insert("tasks", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
-    return _required(tx, identifier)
+# ------------------------------------------------------------------------------------------------------- reading
+
+_OPEN = "t.status IN ('open', 'in_progress')"
+
+
+def _select(scope: Scope, where: str) -> tuple[str, tuple[Value, ...]]:
+    """Tasks that may be used, with what they wait for as far as that may be used too; and the parameters."""
+    needed, known = scope.sql("n.audience")
+    condition, parameters = scope.sql("t.audience")
+    sql = f"""SELECT t.*, coalesce(a.name, '') AS to_name, coalesce(b.name, '') AS by_name,
+                (SELECT json_group_array(n.title) FROM json_each(t.needs) e JOIN tasks n ON n.id = e.value
+                 WHERE n.status IN ('open', 'in_progress') AND {needed}) AS waits_for
+              FROM tasks t LEFT JOIN agents a ON a.id = t.assignee_id LEFT JOIN agents b ON b.id = t.agent_id
+              WHERE {condition} AND {where}"""
+    return sql, (*known, *parameters)
 
 
 def get(rows: Rows, identifier: TaskId, scope: Scope) -> Task | None:
     """One task, where it may be used."""
+    sql, parameters = _select(scope, "t.id = ?")
+    return _task.first(rows, sql, (*parameters, identifier))
+
+
+def listing(rows: Rows, scope: Scope, people: Sequence[PersonId] = (), *, done: bool = False) -> list[Task]:
+    """Tasks on the lists of people that may be used, the most pressing first; on all lists where nobody is given."""
+    whose = f" AND t.person_id IN ({', '.join('?' * len(people))})" if people else ""
+    sql, parameters = _select(scope, f"NOT t.shared{'' if done else f' AND {_OPEN}'}{whose}")
+    order = "instr('urgent high medium low', t.priority), t.due_at IS NULL, t.due_at, t.id"
+    return [_task(row) for row in rows.all(f"{sql} ORDER BY {order} LIMIT {_MOST_LISTED}", (*parameters, *people))]
+
+
+def shared(
+    rows: Rows,
+    scope: Scope,
+    limit: int = _MOST_LISTED,
+    agent: AgentId | None = None,
+    before: datetime | None = None,
+    *,
+    done: bool = False,
+) -> list[Task]:
+    """The newest open tasks that agents share, the last one first; with `agent` its own and those for anyone."""
+    where = f"""t.shared{"" if done else f" AND {_OPEN}"} AND (? IS NULL OR t.assignee_id IS NULL OR t.assignee_id = ?)
+                AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT ?"""
+    until = None if before is None else to_text(before)
+    sql, parameters = _select(scope, where)
+    return [_task(row) for row in rows.all(sql, (*parameters, agent, agent, until, until, limit))]
+
+
+def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -> tuple[int, int]:
+    """How many shared tasks were done in a time, and how many came."""
     condition, parameters = scope.sql("audience")
-    return _task.first(rows, f"SELECT * FROM tasks WHERE id = ? AND {condition}", (identifier, *parameters))
+    sql = f"""SELECT count(*) FILTER (WHERE status = 'done' AND done_at BETWEEN ? AND ?),
+                count(*) FILTER (WHERE created_at BETWEEN ? AND ?) FROM tasks WHERE shared AND {condition}"""
+    row = rows.one(sql, (to_text(since), to_text(until)) * 2 + parameters)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = (), *, done: bool = False) -> list[Task]:
-    """Tasks that may be used, the most pressing first; only those of `people` where any are given."""
-    condition, parameters = scope.sql("audience")
-    status = "" if done else " AND status IN ('pending', 'in_progress')"
-    whose = f" AND person_id IN ({', '.join('?' * len(people))})" if people else ""
-    order = "instr('urgent high medium low', priority), due_at IS NULL, due_at, id"
-    sql = f"SELECT * FROM tasks WHERE {condition}{status}{whose} ORDER BY {order} LIMIT 200"
-    return [_task(row) for row in rows.all(sql, (*parameters, *people))]
-
-
-def set_status(tx: Tx, task: Task, status: Status, now: datetime) -> Task:
-    """Move a task on; what is under it goes with it when it is done or cancelled."""
-    ended = to_text(now) if status in (Status.COMPLETED, Status.CANCELLED) else None
-    sql = "UPDATE tasks SET status = ?, done_at = ?, updated_at = ? WHERE id = ?"
-    tx.run(sql, (status, ended, to_text(now), task.id))
-    if ended is not None:
-        below = """WITH RECURSIVE under(id) AS (SELECT id FROM tasks WHERE parent_id = :id
-                     UNION SELECT t.id FROM tasks t JOIN under u ON t.parent_id = u.id)
-                   UPDATE tasks SET status = :status, done_at = :now, updated_at = :now
-                   WHERE id IN under AND status IN ('pending', 'in_progress') AND audience = :audience"""
-        tx.run(below, {"id": task.id, "status": status, "now": ended, "audience": task.audience})
-    return _required(tx, task.id)
-
-
-def update(tx: Tx, task: Task, changes: dict[str, Value], now: datetime) -> Task:
-    """Change title, notes, priority or due_at (the names of columns, from our own code)."""
-    said = [str(changes.get(name, kept)) for name, kept in (("title", task.title), ("notes", task.notes))]
-    changes = {**changes, "search_text": index_text("\n".join(said))}
-    fields = ", ".join(f"{name} = :{name}" for name in changes)
-    sql = f"UPDATE tasks SET {fields}, updated_at = :updated_at WHERE id = :id"
-    tx.run(sql, {**changes, "updated_at": to_text(now), "id": task.id})
-    return _required(tx, task.id)
-
-
-def move(tx: Tx, task: Task, above: Task | None, now: datetime) -> Task:
-    """Put a task under another one, or under none. Raises Refused for one that would stand under itself."""
-    if above is not None:
-        sql = """WITH RECURSIVE above(id) AS (
-                   SELECT :id UNION SELECT t.parent_id FROM tasks t JOIN above a ON t.id = a.id)
-                 SELECT 1 FROM above WHERE id = :task"""
-        if tx.one(sql, {"id": above.id, "task": task.id}) is not None:
-            raise Refused("a task cannot be a step of itself or of one of its own steps")
-    parent = None if above is None else above.id
-    tx.run("UPDATE tasks SET parent_id = ?, updated_at = ? WHERE id = ?", (parent, to_text(now), task.id))
-    return _required(tx, task.id)
-
-
-def named(found: list[Task], words: str) -> list[Task]:
+def named(found: Sequence[Task], words: str) -> list[Task]:
     """Those of a list that are meant by a number, a title, or words that stand in one."""
     wanted = words.strip().lstrip("#").casefold()
     exact = [task for task in found if str(task.id) == wanted or task.title.casefold() == wanted]
@@ -152,11 +154,141 @@ def named(found: list[Task], words: str) -> list[Task]:
     return exact or [task for task in found if parts and all(part in task.title.casefold() for part in parts)]
 
 
-def _required(tx: Tx, identifier: TaskId) -> Task:
-    row = tx.one("SELECT * FROM tasks WHERE id = ?", (identifier,))
-    if row is None:
+# ------------------------------------------------------------------------------------------------------- writing
+
+
+def add(tx: Tx, new: NewTask, now: datetime) -> Task:
+    """Keep a task. Raises Refused for one without a title, or where far too many are open."""
+    title = _checked(new.title, new.notes)
+    sql = """SELECT count(*) FROM tasks WHERE status IN ('open', 'in_progress') AND shared = ?
+             AND iif(shared, audience = ?, person_id IS ?)"""
+    if tx.number(sql, (new.shared, new.audience, new.person)) >= _MOST_OPEN:
+        raise Refused(
+            _("{MOST_OPEN} tasks are open. Complete or cancel some of them first.", MOST_OPEN=f"{_MOST_OPEN:,}")
+        )
+    identifier = TaskId(snowflakes.next())
+    values = {**_new.values(new), "id": identifier, "title": title, "notes": new.notes.strip()}
+    values |= {"search_text": index_text(f"{title}\n{new.notes}")}
+    tx.insert("tasks", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
+    return _required(tx, identifier, Scope(new.audience))
+
+
+Before: TypeAlias = dict[str, dict[str, Value]]
+"""What a change took the place of: columns of tasks, by id."""
+
+
+def change(tx: Tx, task: Task, columns: Mapping[str, Value], scope: Scope, now: datetime) -> tuple[Task, Before]:
+    """Change columns (their names are from our own code); open steps go with a task that is done or cancelled.
+
+    Raises Refused for what no task may be.
+    """
+    values = dict(columns)
+    if "title" in values or "notes" in values:
+        title, notes = (str(values.get(name, kept)) for name, kept in (("title", task.title), ("notes", task.notes)))
+        title = _checked(title, notes)
+        values |= {"title": title, "search_text": index_text(f"{title}\n{notes}")}
+    if isinstance(parent := values.get("parent_id"), int):
+        _require_no_circle(tx, TaskId(parent), task)
+    changed: dict[TaskId, dict[str, Value]] = {task.id: values}
+    if "status" in values:
+        ended = values["status"] in (Status.DONE, Status.CANCELLED)
+        values["done_at"] = to_text(now) if ended else None
+        steps = _open_steps(tx, task) if ended else []
+        changed |= {step: {"status": values["status"], "done_at": to_text(now)} for step in steps}
+    before: Before = {}
+    for identifier, each in changed.items():
+        each |= {"updated_at": to_text(now)}
+        if (row := tx.one("SELECT * FROM tasks WHERE id = ?", (identifier,))) is not None:
+            before[str(identifier)] = {name: row[name] for name in each}
+        _set(tx, identifier, each)
+    return _required(tx, task.id, scope), before
+
+
+def restore(tx: Tx, before: Before, at: str) -> bool:
+    """Make tasks again what they were before a change of then; False, and nothing is done, if any changed since."""
+    known = "SELECT count(*) FROM tasks WHERE id IN (SELECT value FROM json_each(?)) AND updated_at = ?"
+    if tx.number(known, (json.dumps([int(each) for each in before]), at)) != len(before):
+        return False
+    for identifier, columns in before.items():
+        _set(tx, TaskId(int(identifier)), columns)
+    return True
+
+
+def needing(tx: Tx, task: Task, needed: Task) -> str:
+    """The column `needs` of a task that waits for one more. Raises Refused."""
+    if not may_write_down(Scope(needed.audience), task.audience):
+        raise Refused(
+            _(
+                "Not everybody who can see {task} can see {needed}, so it cannot wait for that.",
+                task=repr(task.title),
+                needed=repr(needed.title),
+            )
+        )
+    _require_no_circle(tx, task.id, needed)
+    return json.dumps(sorted({*task.needs, needed.id}))
+
+
+def with_fields(task: Task, given: Mapping[str, str]) -> str:
+    """The column `fields` of a task with these instead of those of the same names; empty ones go. Raises Refused."""
+    found = {**task.fields, **{" ".join(name.split()): value.strip() for name, value in given.items()}}
+    found = {name: value for name, value in found.items() if value}
+    sizes = [(len(name), len(value)) for name, value in found.items()]
+    if len(found) > _MOST_FIELDS or any(not 0 < a <= _LONGEST_NAME or b > _LONGEST_VALUE for a, b in sizes):
+        raise Refused(
+            _(
+                "A task has at most {most} fields, with names of up to {name} characters and values of up to {value}.",
+                most=_MOST_FIELDS,
+                name=_LONGEST_NAME,
+                value=_LONGEST_VALUE,
+            )
+        )
+    return json.dumps(found, ensure_ascii=False)
+
+
+def _checked(title: str, notes: str) -> str:
+    flat = " ".join(title.split())
+    if not flat or len(flat) > LONGEST_TITLE or len(notes) > LONGEST_NOTES:
+        raise Refused(
+            _(
+                "A task has a title of 1 to {LONGEST_TITLE} characters and notes of at most {LONGEST_NOTES}.",
+                LONGEST_TITLE=LONGEST_TITLE,
+                LONGEST_NOTES=f"{LONGEST_NOTES:,}",
+            )
+        )
+    return flat
+
+
+def _require_no_circle(tx: Tx, first: TaskId, then: Task) -> None:
+    """Refuse that one waits for another that waits for it: for what it needs, and for its steps."""
+    sql = """WITH RECURSIVE ahead (id) AS (SELECT :then
+               UNION SELECT e.value FROM ahead a JOIN tasks t ON t.id = a.id JOIN json_each(t.needs) e
+               UNION SELECT t.id FROM ahead a JOIN tasks t ON t.parent_id = a.id)
+             SELECT 1 FROM ahead WHERE id = :first"""
+    if tx.one(sql, {"then": then.id, "first": first}) is not None:
+        raise Refused(
+            _("That would go round in a circle: {title} would have to be done before itself.", title=repr(then.title))
+        )
+
+
+def _open_steps(rows: Rows, task: Task) -> list[TaskId]:
+    """Those under a task, at every depth, that the same people can see."""
+    sql = """WITH RECURSIVE under (id) AS (SELECT id FROM tasks WHERE parent_id = ?
+               UNION SELECT t.id FROM tasks t JOIN under u ON t.parent_id = u.id)
+             SELECT id FROM tasks WHERE id IN under AND status IN ('open', 'in_progress') AND audience = ?"""
+    return [TaskId(row["id"]) for row in rows.all(sql, (task.id, task.audience))]
+
+
+def _set(tx: Tx, identifier: TaskId, columns: Mapping[str, Value]) -> None:
+    fields = ", ".join(f"{name} = :{name}" for name in columns)
+    tx.run(f"UPDATE tasks SET {fields} WHERE id = :id", {**columns, "id": identifier})
+
+
+def _required(tx: Tx, identifier: TaskId, scope: Scope) -> Task:
+    found = get(tx, identifier, scope)
+    if found is None:
         raise Refused(_("The task is gone."))
-    return _task(row)
+    return found
 
 
 _task = RowMapper(Task)
+_new = RowMapper(NewTask)

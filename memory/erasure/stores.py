@@ -220,7 +220,7 @@ STORES: tuple[PersonStore, ...] = (
         Held("dream_marks", ALONE, "pass, agent_id, at"),
     ),
     _rows("graph", Held("graph_triples", _OF_ENTRIES, "id, entry_id, subject, relation, object, audience, at")),
-    _rows("knowledge", Held("items", _EITHER)),
+    _rows("knowledge", Held("handoff_reads", ALONE, told=False), Held("items", _EITHER)),
     _rows(
         "archival",
         Held("archival_journal", _JOURNAL, "id, entry_id, deed, before, audience, at"),
@@ -255,13 +255,8 @@ STORES: tuple[PersonStore, ...] = (
         Held("agent_presence", ALONE, "agent_id, audience, last_active"),
     ),
     _rows("facts", Held("fact_sources", _FACTS), Held("facts", _EITHER), Held("sessions", ALONE)),
-    _rows(
-        "coordination",
-        Held("handoff_reads", ALONE, "note_id, audience, at"),
-        Held("coordination_tasks", _EITHER),
-    ),
     _rows("reminders", Held("reminders")),
-    _rows("tasks", Held("tasks")),
+    _rows("tasks", Held("tasks", _EITHER)),
     _rows("events", Held("events")),
     _rows("times", Held("person_times")),
     _rows("states", Held("person_states", columns="state, audience, said_at")),

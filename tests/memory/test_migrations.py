@@ -224,7 +224,7 @@ person_times reminders tasks task_fts permission_requests permission_votes place
 activity_events activity_fts agent_presence
 fact_sources facts facts_fts item_fts item_sources items sessions unshown_people
 dream_changes dream_items dream_marks dream_runs dream_tallies graph_triples
-coordination_tasks handoff_reads
+handoff_reads
 shared_block_agents sqlite_sequence steering turn_steps turn_uses turns unshown_people
 agent_data_sources data_source_items data_sources import_audit
 vector_models vector_queue vector_spaces vectors

@@ -369,7 +369,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
-        "tasks", "events", "activity", "coordination", "facts", "knowledge",
+        "tasks", "events", "activity", "facts", "knowledge",
         "states", "graph",
     }  # fmt: skip
 
@@ -384,7 +384,7 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     lived(tx)
     assert {
         "messages", "inbox", "outbox", "archival_entries", "archival_journal", "memory_blocks", "turn_steps",
-        "activity_events", "coordination_tasks", "facts", "fact_sources", "items",
+        "activity_events", "tasks", "facts", "fact_sources", "items",
     } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
     erase(tx, ANN)

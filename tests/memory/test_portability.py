@@ -237,7 +237,7 @@ def test_every_table_is_exported_or_named_as_derived(home: Path) -> None:
     assert set(conditions(found, Part())) == set(found)
     left = set(found) - set(conditions(found, Part((AgentId("agt_1"),))))
     assert left == {
-        "agent_groups", "budgets", "constellation_blocks", "coordination_tasks", "dream_items", "agent_data_sources",
+        "agent_groups", "budgets", "constellation_blocks", "dream_items", "agent_data_sources",
         "data_sources", "data_source_items", "dream_runs",
         "dream_tallies", "erasures", "file_passages", "folder_attachments", "folder_files", "folders", "gaps",
         "group_members", "group_states", "inbox", "passed_over", "people_rules", "person_states", "person_times",

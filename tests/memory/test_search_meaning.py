@@ -78,10 +78,10 @@ def test_tasks_are_found_by_what_they_mean_where_they_may_be_known_and_only_by_n
     embed(world.tx, {"puppy": DOGS, "rains": WEATHER})
     found = look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"tasks"}))
     assert [(hit.kind, hit.id, hit.text, hit.label) for hit in found.hits] == [
-        ("task", str(walk.id), "walk the puppy\nat noon", "pending")
+        ("task", str(walk.id), "walk the puppy\nat noon", "open")
     ]
     assert look(world, "hounds", meaning=ABOUT_DOGS).hits == []
-    tasks.update(world.tx, walk, {"title": "water the Bäume"}, NOON)
+    tasks.change(world.tx, walk, {"title": "water the Bäume"}, HERE, NOON)
     assert look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"tasks"})).hits == [], "its vector is gone"
     assert ids(look(world, "baume", domains=frozenset({"tasks"}))) == [str(walk.id)]
     world.tx.run("DELETE FROM tasks")

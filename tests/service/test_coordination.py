@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.approvals import refused, rows
+from tests.service.approvals import refused
 from tests.service.live_service import Live, live_service
 from tests.wire.model import Answer, Call, Calls
 
@@ -80,12 +80,17 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         assert "the owner is away" not in public
         await t.ask(t.olga, t.olga.direct, "hello")
         assert "the owner is away" in str(t.model.requests[1].messages[-1]["content"])
-        ((task,),) = rows(t, "SELECT id FROM coordination_tasks")
+        change, to = {"task": "sow peas", "state": "in_progress"}, {"task": "sow peas", "agent": "Anchor"}
+        refused(await t.ana.command("tasks change", change, t.general), "There is no task 'sow peas'")
+        refused(await t.ana.command("admin coord reassign", to), "Only an admin may assign tasks")
+        refused(await t.ana.command("tasks done", {"task": "sow peas"}, t.general), "There is no task 'sow peas'")
+        assert "(in progress; for anyone)" in (await t.olga.command("tasks change", change, t.general)).text
+        assert "(in progress; for Anchor)" in (await t.olga.command("admin coord reassign", to, t.general)).text
         assert (
-            "Completed: sow peas" in (await t.olga.command("admin coord complete", {"task": str(task)}, t.general)).text
+            "sow peas (in progress; for Anchor)" in (await t.olga.command("admin coord status", None, t.general)).text
         )
-        code, _, error = await t.service.run("coord", "complete", str(task))
-        assert (code, "completed already" in error) == (1, True)
+        code, out, warned = await t.service.run("coord", "complete", "sow peas")
+        assert (code, "Completed: sow peas" in out, "tasks done" in warned) == (0, True, True)
         _, out, _ = await t.service.run("coord", "status", "--json")
         assert {what for what, rows in json.loads(out).items() if rows} == {"agents", "handoffs", "notes"}
     code, out, _ = await t.service.run("coord", "note", "said without a service", "--importance", "low")

@@ -19,7 +19,7 @@ RIGHTS: dict[Action, str] = {
     Action.GRANT: "admin permits grant",
     Action.PEOPLE: "owner pair approve, owner pair list, owner pair revoke, "
     "owner people allow, owner people deny, owner people forget, owner people list",
-    Action.COORDINATE: "admin coord assign, admin coord complete, admin coord handoff, admin coord note",
+    Action.COORDINATE: "admin coord assign, admin coord handoff, admin coord note, admin coord reassign",
     Action.STEER: "admin mode channel, admin route",
     Action.SLEEP: "admin agent hibernate, admin agent wake",
     Action.SOURCES: "owner source add, owner source pause, owner source remove, "
@@ -49,8 +49,9 @@ project review, memory revert, memory rollback, memory show, memory undo, memory
 remove, my link say, my link start, my quiet, my retry, my state, owner source list, permits approve, permits
 deny, permits list, permits show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume,
 privacy see, remind cancel, remind done, remind list, remind me, remind snooze, search, summary agent, summary
-constellation, summary conversation, summary night, summary show, tasks add, tasks cancel, tasks done, tasks
-list, tasks move, tasks template list, tasks template remove, tasks template save, tasks template use, why"""
+constellation, summary conversation, summary night, summary show, tasks add, tasks cancel, tasks change, tasks
+done, tasks list, tasks move, tasks template list, tasks template remove, tasks template save, tasks template
+use, why"""
 """What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
 TELLING = {
     "agent",

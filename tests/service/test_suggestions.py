@@ -41,11 +41,11 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
             await ana.command("tasks add", {"title": title})
         await ana.command("remind me", {"text": "water the ferns", "when": "in 20 minutes"})
         await ana.command("events add", {"title": "the fair", "when": "tomorrow at 9"})
-        await olga.command("admin coord assign", {"task": "count the ferns", "agent": "Vega"})
         await olga.command("admin budget set", {"of": "agent:Vega", "tokens": 5})
         assert len(await offered(ana, "tasks done", "task")) == 2
         for command, option in (("tasks done", "task"), ("remind cancel", "reminder"), ("events cancel", "event")):
             assert await offered(olga, command, option) == []
+        await olga.command("admin coord assign", {"task": "count the ferns", "agent": "Vega"})
         assert "Completed: buy milk." in await chosen(ana, "tasks done", "task", "MILK")
         assert "Cancelled: buy bread." in await chosen(ana, "tasks cancel", "task", "bread")
         assert await offered(ana, "remind cancel", "reminder", "fern") != []
@@ -53,8 +53,8 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         assert await offered(ana, "remind cancel", "reminder") == []
         await chosen(ana, "events cancel", "event", "fair")
         assert await offered(ana, "events cancel", "event") == []
-        await chosen(olga, "admin coord complete", "task", "count")
-        assert await offered(olga, "admin coord complete", "task") == []
+        await chosen(olga, "tasks done", "task", "count")
+        assert await offered(olga, "tasks done", "task") == []
         assert await offered(olga, "admin coord handoff", "agent", "veg") == ["Vega"]
         assert await offered(olga, "memory activity", "agent") == ["Carina", "Vega"]
         assert await offered(olga, "admin budget clear", "of") == ["agent:Vega"]

@@ -1,6 +1,7 @@
 """Tasks in steps: under each other, moved, and made again from templates; everybody has their own."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ async def test_a_task_is_moved_with_its_steps(desk: Desk) -> None:
 @pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
 async def test_a_task_cannot_stand_under_itself(desk: Desk, under: str) -> None:
     before = await desk.tree()
-    with pytest.raises(UserError, match="a step of itself"):
+    with pytest.raises(UserError, match="round in a circle"):
         await desk("tasks.move", task="move house", under=under)
     assert await desk.tree() == before
 
@@ -124,3 +125,57 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: 
     assert [row["name"] for row in (await desk("tasks.template.list", ANN)).data()] == ["Dancing"]
     held = await database.read(lambda rows: stores.count_all(rows, ANN.person))
     assert (held["tasks"], held["knowledge"]) == (1, 1)  # what erases somebody erases both
+
+
+async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(desk: Desk) -> None:
+    field = ("room=kitchen", "cost = 20")
+    await desk("tasks.add", title="paint", after="buy boxes", due="tomorrow at 9", field=field)
+    changed = await desk(
+        "tasks.change", task="call the landlord", state="in_progress", priority="low", notes="ring twice"
+    )
+    assert changed.lines(INK)[0].startswith("Changed: call the landlord (in progress; low priority)")
+    due = f"due {INK.time(NOW.replace(hour=9, minute=0) + timedelta(days=1))}"
+    shown = await desk.tree()
+    assert [shown[0], shown[-1]] == [
+        f"- paint ({due}; waits for buy boxes; room: kitchen; cost: 20)",
+        "- call the landlord (in progress; low priority)",
+    ]
+    await desk("tasks.done", task="buy boxes")
+    await desk("tasks.change", task="paint", due="none", field=("room=",), title="paint the hall")
+    assert "- paint the hall (cost: 20)" in await desk.tree()
+    await desk("tasks.change", task="buy boxes", state="open")
+    assert "- paint the hall (waits for buy boxes; cost: 20)" in await desk.tree()
+    await desk("tasks.change", task="paint the hall", after="none")
+    assert "- paint the hall (cost: 20)" in await desk.tree()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"task": "call the landlord", "after": "call the landlord"},
+        {"task": "buy boxes", "after": "call the landlord"},
+        {"task": "buy boxes", "after": "move house"},
+    ],
+)
+async def test_nothing_waits_for_itself_however_far_around(desk: Desk, given: dict[str, str]) -> None:
+    await desk("tasks.change", task="call the landlord", after="move house")
+    before = await desk.tree()
+    with pytest.raises(UserError, match="round in a circle"):
+        await desk("tasks.change", **given)
+    with pytest.raises(UserError, match="round in a circle"):
+        await desk("tasks.move", task="call the landlord", under="buy boxes")
+    assert await desk.tree() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "Say what to change"),
+        ({"field": ("room",)}, "Write it as NAME=VALUE"),
+        ({"field": ("x" * 41 + "=1",)}, "at most 20 fields"),
+        ({"due": "every day at 9"}, "cannot repeat"),
+    ],
+)
+async def test_what_cannot_be_changed_is_refused(desk: Desk, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        await desk("tasks.change", task="pack books", **given)

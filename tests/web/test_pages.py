@@ -175,3 +175,17 @@ async def test_only_assets_are_served(tmp_path: Path, path: str) -> None:
     async with site(tmp_path) as s:
         assert (await s.get(path)).status_code in (303, 404)
         assert csrf_of('data-csrf="abc"') == "abc"
+
+
+async def test_the_schedule_shows_tasks_as_a_tree(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await s.call("tasks.add", title="move house")
+        await s.call("tasks.add", title="pack books", under="move house", field=("room=hall",))
+        await s.call("coord.assign", task="water the plants")
+        await s.call("tasks.change", task="water the plants", state="in_progress")
+        page = (await s.get("/schedule")).text
+        found = re.findall(r'<li class="step(\d)"><span class="grow"><span class="text">([^<]*)</span>', page)
+        assert found == [("0", "move house"), ("1", "pack books"), ("0", "water the plants")]
+        assert "<bdi>room: hall</bdi>" in page
+        assert "in progress" in page

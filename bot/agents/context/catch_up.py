@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from bot.agents.context.quotes import Quoted, display_name, line, say
 from memory import activity, coordination
 from memory.activity import Kind, Wanted
+from memory.agenda import tasks
 from memory.coordination import Note
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
@@ -82,7 +83,7 @@ def _happened(rows: Rows, turn: Turn) -> Iterator[str]:
     counted = activity.counted(rows, wanted, turn.scope)
     if received := sum(n for _, _, kind, n in counted if kind is Kind.RECEIVED):
         yield f"{_many(received, 'message')} processed across the constellation"
-    completed, new = coordination.tasks_between(rows, turn.away_since, turn.started_at, turn.scope)
+    completed, new = tasks.shared_between(rows, turn.away_since, turn.started_at, turn.scope)
     if completed or new:
         yield f"{_many(completed, 'task')} completed, {_many(new, 'new task')} created"
     for _agent, name, kind, n in counted:
@@ -113,12 +114,12 @@ def _threads(rows: Rows, turn: Turn, limit: int) -> list[str]:
     """What is open: as the newest summaries say, then tasks of others; the agent's own are shown anyway."""
     newest = {each.audience: each for each in reversed(_told(rows, turn))}
     named = dict.fromkeys(thread for summary in newest.values() for thread in summary.threads)
-    tasks = [
-        task
-        for task in coordination.open_tasks(rows, turn.scope, 4 * limit, before=turn.started_at)
-        if task.to not in (None, turn.agent)
+    given = [
+        f"task {task.id} for {task.to_name}: {task.title}"
+        for task in tasks.shared(rows, turn.scope, 4 * limit, before=turn.started_at)
+        if task.assignee not in (None, turn.agent)
     ]
-    return [*named, *(f"task {task.id} for {task.to_name}: {task.description}" for task in tasks)][:limit]
+    return [*named, *given][:limit]
 
 
 def _did(rows: Rows, turn: Turn, others: Sequence[Neighbour]) -> Iterator[tuple[Neighbour, AgentSummary]]:

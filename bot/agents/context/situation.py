@@ -12,11 +12,14 @@ from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, place_name, say
 from memory import activity, coordination, presence
 from memory.activity import Event, Kind, Wanted
-from memory.coordination import Handoff, Task
+from memory.agenda import tasks
+from memory.agenda.tasks import Priority, Status, Task
+from memory.coordination import Handoff
 from memory.people.audience import Trust
 from memory.presence import Neighbour
 from memory.queue.turns import Turn
 from memory.store.database import Rows
+from scheduler.zones import zone_of
 
 SHOWN_FOR = timedelta(hours=24)
 MOST_EVENTS, MOST_OWN = 20, 3
@@ -52,7 +55,7 @@ def around(rows: Rows, turn: Turn) -> Surroundings:
         at=turn.started_at,
         others=others,
         events=tuple(_events(rows, turn)),
-        tasks=tuple(reversed(coordination.open_tasks(rows, turn.scope, _MOST_TASKS, turn.agent, turn.started_at))),
+        tasks=tuple(reversed(tasks.shared(rows, turn.scope, _MOST_TASKS, turn.agent, turn.started_at))),
         handoffs=tuple(coordination.unread(rows, turn, _MOST_HANDOFFS)),
         missed=catch_up(rows, turn, others),
     )
@@ -94,7 +97,7 @@ def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, Quoted]]:
         )
         yield "what happened lately", joined(lines)
     if found.tasks:
-        yield "open tasks of yours and for anyone (coord complete ends one)", joined(map(task_line, found.tasks))
+        yield "open tasks of yours and for anyone (coord change and complete)", joined(map(task_line, found.tasks))
     if found.handoffs:
         yield "handoff notes for you, shown once", joined(map(handoff_line, found.handoffs))
 
@@ -140,12 +143,23 @@ def event_line(event: Event) -> Quoted:
     return say("{told}{doubt}", told=told, doubt=_doubt(event.trust))
 
 
-def task_line(task: Task) -> Quoted:
+def task_line(task: Task, zone: str = "UTC") -> Quoted:
     """A task in one line."""
-    to = display_name(task.to_name) or "anyone"
-    by = say(", from {who}", who=display_name(task.by_name)) if task.by_name else NOTHING
-    head = say("- {id} ({priority}, for {to}{by})", id=task.id, priority=task.priority, to=to, by=by)
-    return say("{head}: {what}{doubt}", head=head, what=line(task.description, _LINE), doubt=_doubt(task.trust))
+    by = f", from {display_name(task.by_name)}" if task.by_name else ""
+    due = "" if task.due_at is None else f"until {task.due_at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
+    about = (
+        "" if task.status is Status.OPEN else task.status.value.replace("_", " "),
+        "" if task.priority is Priority.MEDIUM else task.priority.value,
+        due if not due or zone != "UTC" else f"{due} UTC",
+        f"for {display_name(task.to_name) or 'anyone'}{by}" if task.shared else "",
+        f"waits for {', '.join(map(repr, task.waits_for))}" if task.waits_for else "",
+        *(f"{name}: {value}" for name, value in task.fields.items()),
+    )
+    told = "; ".join(filter(None, about))
+    shown = say(" ({told})", told=told) if told else NOTHING
+    head = say("- {title}{shown} `{id}`", title=task.title, shown=shown, id=task.id)
+    notes = say(": {notes}", notes=line(task.notes, _LINE)) if task.notes else NOTHING
+    return say("{head}{notes}{doubt}", head=head, notes=notes, doubt=_doubt(task.trust) if task.shared else NOTHING)
 
 
 def handoff_line(note: Handoff) -> Quoted:

@@ -77,7 +77,7 @@ def make_tools(
     memory = ContextTool(), recall, SearchTool(), WorkingMemoryTool()
     agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
     usual: tuple[Tool, ...] = (
-        *(CalculateTool(), CoordTool(), FactsTool(), ProjectsTool()),
+        *(CalculateTool(), CoordTool(zone, selves), FactsTool(), ProjectsTool()),
         *(*memory, SendMessageTool(endpoints), *agenda),
         *(SourcesTool(), SourceSubscribeTool()),
     )

@@ -98,6 +98,8 @@ class Outcome:
     """How far what came may be trusted: the turn is trusted no further from then on."""
     folders: tuple[str, ...] = ()
     """The folders in which files were looked at or written."""
+    noted: bool = False
+    """What it did stands in the activity already."""
     ok: bool = True
     """Whether it did what was wanted, as far as whoever did it says."""
     forgets: bool = False

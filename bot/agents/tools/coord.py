@@ -1,65 +1,90 @@
 """`coord`: what agents arrange among themselves, known to those who hear the turn in which they do."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import Field
 
+from bot.agents.agenda.tasks import Wanted, meant
 from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.tasks import Fields, moved
 from bot.errors import ToolError
 from memory import agents, coordination, presence
+from memory.agenda import tasks
+from memory.agenda.tasks import Status, Task
 from memory.agents import Agent
 from memory.coordination import By
-from memory.store.database import Rows, Tx
-from memory.store.ids import AgentId
+from memory.people import quiet_hours
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import AgentId, PersonId
 
 _LISTED = 20  # tasks, and as many notes, of a status
 _SHOWN = 300  # characters of a note in it
 
 
 class CoordArguments(Arguments):
-    operation: Literal["status", "assign", "complete", "handoff", "note"] = Field(
-        description="status: who is here, open tasks, newest notes; assign: give a task; complete: a task is done; "
-        "handoff: leave what the next agent must know; note: tell all agents something worth remembering"
+    operation: Literal["status", "assign", "change", "complete", "handoff", "note"] = Field(
+        description="status: who is here, open tasks, newest notes; assign: give a task; change: one that was given; "
+        "complete: a task is done; handoff: leave what the next agent must know; note: tell all agents something worth "
+        "remembering"
     )
     content: str = Field(
-        default="", description="assign: the task; handoff and note: the words, complete in themselves"
+        default="", description="assign, change: the task; handoff, note: the words, complete in themselves"
     )
-    agent: str = Field(default="", description="assign and handoff: the agent's name, or empty for anyone")
-    task: str = Field(default="", description="complete: the task's id, such as task_4f2k0m3x9q")
-    importance: Literal["low", "medium", "high", "critical"] = Field(
-        default="medium",
-        description="note and assign: how much it matters; an agent that was away is told notes from medium on, as "
-        "what was decided",
+    agent: str = Field(
+        default="", description='assign, handoff: the agent\'s name, or empty for anyone; change: a name or "anyone"'
     )
+    task: str = Field(default="", description="change, complete: the task's number, or words that stand in it")
+    importance: Literal["low", "medium", "high", "critical", ""] = Field(
+        default="",
+        description="assign, change, note: how much it matters, by itself medium; an agent that was away is told notes "
+        "from medium on, as what was decided",
+    )
+    state: Literal["open", "in_progress", "done", "cancelled", ""] = Field(default="", description="change")
+    due: str = Field(
+        default="", max_length=200, description='assign, change: until when, as "friday at 18:00"; none takes it away'
+    )
+    under: str = Field(default="", description="assign, change: the task that it is a step of, or none")
+    after: str = Field(default="", description="assign, change: a task that must be done before, or none")
+    fields: Fields
 
 
 class CoordTool(StoreTool[CoordArguments]):
     name = "coord"
     description = (
-        "Arrange work with the other agents of your constellation: assign tasks and complete them, hand over to one "
-        "agent or to anyone, and note decisions for all. The others learn of it in their next turn, as far as those "
+        "Arrange work with the other agents of your constellation: give tasks, change and complete them, hand over to "
+        "one agent or to anyone, note decisions for all. The others learn of it in their next turn, as far as those "
         "who hear them may know what is said here. It starts nobody: `send_message` has an agent or a group answer now."
     )
     arguments: type[Arguments] = CoordArguments
     caution = Caution(bound=("operation", "agent"))
 
+    def __init__(self, zone: str, selves: Callable[[PersonId], tuple[PersonId, ...]]) -> None:
+        self._zone = zone
+        self._selves = selves
+
     def work(self, tx: Tx, context: ToolContext, arguments: CoordArguments) -> Outcome:
         by = By.of_turn(context.turn, context.message, context.now)
+        importance = arguments.importance or "medium"
         match arguments.operation:
             case "status":
                 return _status(tx, context)
             case "assign":
                 to = find_agent(tx, arguments.agent)
-                task = coordination.assign(tx, by, arguments.content, *_named(to), arguments.importance)
-                return Outcome(
-                    say("assigned as {id} to {to}", id=task.id, to=task.to_name or "anyone"), {"task": task.id}
-                )
-            case "complete":
-                done = coordination.complete(tx, by, arguments.task.strip())
-                return Outcome(say("{id} is completed", id=done.id), {"task": done.id})
+                task = coordination.assign(tx, by, arguments.content, *_named(to), importance)
+                if columns := self._columns(tx, by, arguments, task):
+                    task = tasks.change(tx, task, columns, by.scope, by.now)[0]
+                waits = f"; it waits for {', '.join(task.waits_for)}" if task.waits_for else ""
+                told = say("assigned as {id} to {to}{waits}", id=task.id, to=task.to_name or "anyone", waits=waits)
+                return Outcome(told, {"task": str(task.id)}, noted=True)
+            case "change" | "complete":
+                task, columns = self._changes(tx, by, arguments)
+                task, _before = coordination.change(tx, by, task, columns)
+                told = moved(task) if "status" in columns else say("changed: {task}", task=task_line(task))
+                return Outcome(told, {"task": str(task.id)}, noted=True)
             case "handoff":
                 to = find_agent(tx, arguments.agent)
                 if to is not None and to.id == context.agent.id:
@@ -68,12 +93,36 @@ class CoordTool(StoreTool[CoordArguments]):
                     )
                 note = coordination.hand_over(tx, by, arguments.content, *_named(to))
                 who = note.to_name or "Whoever comes next"
-                return Outcome(say("{who} reads it in the next turn", who=who), {"note": note.id})
+                return Outcome(say("{who} reads it in the next turn", who=who), {"note": note.id}, noted=True)
             case "note":
-                kept = coordination.add_note(tx, by, arguments.content, arguments.importance)
-                return Outcome(
-                    say("noted for all as {id}, importance {i}", id=kept.id, i=kept.importance), {"note": kept.id}
-                )
+                kept = coordination.add_note(tx, by, arguments.content, importance)
+                told = say("noted for all as {id}, importance {i}", id=kept.id, i=kept.importance)
+                return Outcome(told, {"note": kept.id}, noted=True)
+
+    def _columns(self, tx: Tx, by: By, arguments: CoordArguments, task: Task) -> dict[str, Value]:
+        """What `assign` and `change` say of a task beside its words."""
+        zone = self._zone if by.person is None else quiet_hours.zone_for(tx, self._selves(by.person), self._zone)
+        wanted = Wanted(due=arguments.due, under=arguments.under, after=arguments.after, fields=arguments.fields)
+        return wanted.columns(tx, task, tasks.shared(tx, by.scope), by.now, zone)
+
+    def _changes(self, tx: Tx, by: By, arguments: CoordArguments) -> tuple[Task, dict[str, Value]]:
+        """Which task is to be changed, and how."""
+        done = arguments.operation == "complete"
+        task = meant(tasks.shared(tx, by.scope, done=done or arguments.state == "open"), arguments.task)
+        if done:
+            return task, {"status": Status.DONE}
+        columns = self._columns(tx, by, arguments, task)
+        if arguments.content.strip():
+            columns["title"], columns["notes"] = coordination.parted(arguments.content)
+        if arguments.agent.strip():
+            columns["assignee_id"] = _named(find_agent(tx, arguments.agent))[0]
+        if arguments.importance:
+            columns["priority"] = coordination.priority(arguments.importance)
+        if arguments.state:
+            columns["status"] = Status(arguments.state)
+        if not columns:
+            raise ToolError("change needs content, agent, importance, state, due, under, after or fields.")
+        return task, columns
 
 
 def _named(agent: Agent | None) -> tuple[AgentId | None, str]:
@@ -96,12 +145,12 @@ def find_agent(rows: Rows, name: str) -> Agent | None:
 def _status(rows: Rows, context: ToolContext) -> Outcome:
     turn = context.turn
     others = presence.others(rows, context.agent.id, turn.scope)
-    tasks = coordination.open_tasks(rows, turn.scope, _LISTED)
+    given = tasks.shared(rows, turn.scope, _LISTED)
     notes = coordination.notes(rows, turn.scope, _LISTED)
     handoffs = coordination.handoffs(rows, turn.scope, _LISTED)
     data: dict[str, Any] = {
         "agents": [each.name for each in others],
-        "tasks": [task.id for task in tasks],
+        "tasks": [str(task.id) for task in given],
         "handoffs": [note.id for note in handoffs],
         "notes": [note.id for note in notes],
     }
@@ -110,7 +159,7 @@ def _status(rows: Rows, context: ToolContext) -> Outcome:
         active = f", last active {ago(context.now - each.last_active)}" if each.last_active else ""
         lines.append(say("- {agent}", agent=f"{each.name}{active}"))
     lines += [] if others else [say("- none")]
-    lines += [say("Open tasks:"), *(map(task_line, tasks))] if tasks else [say("No task is open.")]
+    lines += [say("Open tasks:"), *(map(task_line, given))] if given else [say("No task is open.")]
     if handoffs:
         lines += [say("Handoff notes:"), *map(handoff_line, handoffs)]
     if notes:

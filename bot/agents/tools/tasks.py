@@ -1,48 +1,62 @@
 """`tasks`: what the person wants to do."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from bot.agents.agenda.reminders import on_clocks
+from bot.agents.agenda.tasks import Wanted, meant, tree
 from bot.agents.context.quotes import Quoted, joined, say
+from bot.agents.context.situation import task_line
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
 from memory.people import quiet_hours
+from memory.people.audience import may_write_down
 from memory.store.clock import to_text
-from memory.store.database import Tx, Value
-from memory.store.errors import Refused
+from memory.store.database import Tx
 from memory.store.ids import PersonId
-from scheduler.dates import read_when
-from scheduler.triggers import At
-from scheduler.zones import zone_of
-from texts import _
+
+Fields = Annotated[
+    dict[str, str],
+    Field(default_factory=dict, description="add, update: what else is kept of it, by name; an empty value goes"),
+]
 
 
 class TaskArguments(Arguments):
-    operation: Literal["add", "list", "update", "start", "done", "cancel"]
+    operation: Literal["add", "list", "update", "start", "done", "cancel", "reopen"]
     title: str = Field(default="", max_length=tasks.LONGEST_TITLE, description="add: what is to be done; update: anew")
     notes: str = Field(default="", max_length=tasks.LONGEST_NOTES, description="add, update: what else is to be known")
     priority: Literal["low", "medium", "high", "urgent", ""] = Field(default="", description="add, update")
     due: str = Field(default="", max_length=200, description='add, update: until when, as "friday at 18:00"')
-    under: str = Field(default="", description="add: the task that this one is a step of, by number or words of it")
-    which: str = Field(default="", description="update, start, done, cancel: its number, or words that stand in it")
+    under: str = Field(default="", description="add, update: the task that it is a step of, by number or words of it")
+    after: str = Field(default="", description="add, update: a task that must be done before")
+    fields: Fields
+    which: str = Field(default="", description="all others: its number, or words that stand in it")
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "add": ("title",),
-        **dict.fromkeys(("update", "start", "done", "cancel"), ("which",)),
+        **dict.fromkeys(("update", "start", "done", "cancel", "reopen"), ("which",)),
     }
+
+
+_MOVES = {
+    "start": Status.IN_PROGRESS,
+    "done": Status.DONE,
+    "cancel": Status.CANCELLED,
+    "reopen": Status.OPEN,
+}
 
 
 class TasksTool(StoreTool[TaskArguments]):
     name = "tasks"
     description = (
-        "Keep what the person wants to do: add writes a task down, list shows those that are open, start, done and "
-        "cancel move one on, update changes it. Break what is too big into steps with under. Write a title in their "
-        "words. A task does not remind anybody by itself: set a reminder for that."
+        "Keep what the person wants to do: add writes a task down, list shows those that are open, start, done, "
+        "cancel and reopen move one on, update changes it. Break what is too big into steps with under. In update, "
+        '"none" takes due, under or after away. Write a title in their words. A task does not remind anybody by '
+        "itself: set a reminder for that."
     )
     arguments: type[Arguments] = TaskArguments
     caution = Caution(bound=("operation",))
@@ -52,111 +66,58 @@ class TasksTool(StoreTool[TaskArguments]):
         self._selves = selves
 
     def work(self, tx: Tx, context: ToolContext, arguments: TaskArguments) -> Outcome:
-        person = context.turn.person
+        person, scope = context.turn.person, context.turn.scope
         if person is None:
             raise ToolError("Nobody is talking to you at the moment.")
-        found = tasks.listing(tx, context.turn.scope, self._selves(person))
-        zone = quiet_hours.zone_for(tx, self._selves(person), self._zone)
+        people = self._selves(person)
+        found = tasks.listing(tx, scope, people, done=arguments.operation == "reopen")
+        zone = quiet_hours.zone_for(tx, people, self._zone)
         match arguments.operation:
             case "list":
-                text = _outline(found, zone) or say("They have no open tasks that may be spoken of here.")
+                shown = (
+                    say("{indent}{task}", indent=say("  " * n), task=task_line(t, zone)) for n, t in tree(found, _place)
+                )
+                text = joined(shown) or say("They have no open tasks that may be spoken of here.")
                 return Outcome(
                     text, {"tasks": [_data(task) | {"when": on_clocks(task.due_at, zone)} for task in found]}
                 )
             case "add":
-                return self._add(tx, context, arguments, found, zone)
+                turn = context.turn
+                new = NewTask(arguments.title, person, scope.audience, turn.trust, turn.agent)
+                task = self._changed(tx, context, arguments, tasks.add(tx, new, context.now), found, zone)
+                return Outcome(
+                    say("task {id} is written down: {task}", id=task.id, task=task_line(task, zone)), _data(task)
+                )
             case "update":
-                return self._update(tx, context, arguments, meant(found, arguments.which), zone)
-            case _:
-                ends = {"start": Status.IN_PROGRESS, "done": Status.COMPLETED, "cancel": Status.CANCELLED}
-                task = meant(found, arguments.which)
-                task = tasks.set_status(tx, task, ends[arguments.operation], context.now)
-                status = task.status.value.replace("_", " ")
-                return Outcome(say("{title} is {status} now", title=task.title, status=status), _data(task))
+                task = self._changed(tx, context, arguments, meant(found, arguments.which), found, zone)
+                return Outcome(say("changed: {task}", task=task_line(task, zone)), _data(task))
+            case operation:
+                status = {"status": _MOVES[operation]}
+                task, _before = tasks.change(tx, meant(found, arguments.which), status, scope, context.now)
+                return Outcome(moved(task), _data(task))
 
-    def _add(self, tx: Tx, context: ToolContext, arguments: TaskArguments, found: list[Task], zone: str) -> Outcome:
-        turn, parent = context.turn, meant(found, arguments.under).id if arguments.under.strip() else None
-        new = NewTask(
-            title=arguments.title,
-            person=turn.person,
-            audience=turn.scope.audience,
-            trust=turn.trust,
-            agent=turn.agent,
-            notes=arguments.notes,
-            priority=Priority(arguments.priority or Priority.MEDIUM),
-            parent=parent,
-        )
-        task = tasks.add(tx, new, context.now)
-        if arguments.due:
-            task = tasks.update(tx, task, {"due_at": _due(arguments.due, context, zone)}, context.now)
-        return Outcome(say("task {id} is written down: {task}", id=task.id, task=line(task, zone)), _data(task))
-
-    def _update(self, tx: Tx, context: ToolContext, arguments: TaskArguments, task: Task, zone: str) -> Outcome:
-        changes: dict[str, Value] = {}
-        for name in ("title", "notes", "priority"):
-            if given := getattr(arguments, name):
-                changes[name] = given
-        if arguments.due:
-            changes["due_at"] = _due(arguments.due, context, zone)
-        if not changes:
-            raise ToolError("update needs a title, notes, priority or due.")
-        changed = line(tasks.update(tx, task, changes, context.now), zone)
-        return Outcome(say("changed: {task}", task=changed), _data(task))
+    def _changed(
+        self, tx: Tx, context: ToolContext, arguments: TaskArguments, task: Task, among: list[Task], zone: str
+    ) -> Task:
+        priority = Priority(arguments.priority) if arguments.priority else None
+        given = {name: getattr(arguments, name) for name in ("title", "notes", "due", "under", "after", "fields")}
+        columns = Wanted(priority=priority, **given).columns(tx, task, among, context.now, zone)
+        if not columns:
+            raise ToolError("update needs a title, notes, priority, due, under, after or fields.")
+        if not may_write_down(context.turn.scope, task.audience):
+            raise ToolError(f"Others than hear this can see the task {task.title!r}. Change it where they hear it too.")
+        return tasks.change(tx, task, columns, context.turn.scope, context.now)[0]
 
 
-def _outline(found: list[Task], zone: str) -> Quoted:
-    return joined(say("{indent}{task}", indent=say("  " * depth), task=words) for depth, words in _steps(found, zone))
+def moved(task: Task) -> Quoted:
+    """What is said of a task whose state changed."""
+    status = task.status.value.replace("_", " ")
+    waits = "" if not task.waits_for else f", but it waits for {', '.join(task.waits_for)}"
+    return say("{title} is {status} now{waits}", title=task.title, status=status, waits=waits)
 
 
-def _due(words: str, context: ToolContext, zone: str) -> str:
-    trigger = read_when(words, context.now, zone)
-    if not isinstance(trigger, At):
-        raise Refused("a task is due once")
-    return to_text(trigger.when)
-
-
-def meant(found: list[Task], which: str) -> Task:
-    """The one that is meant. Raises ToolError, naming those that could be."""
-    fitting = tasks.named(found, which)
-    if len(fitting) == 1:
-        return fitting[0]
-    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in (fitting or found)[:10])
-    if not fitting:
-        raise ToolError(
-            _("There is no open task {which} here. There are: {listed}.", which=repr(which), listed=listed or "none")
-        )
-    raise ToolError(
-        _("Several tasks match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
-    )
-
-
-def lines(found: list[Task], zone: str) -> list[str]:
-    """Tasks for a person, steps under what they are steps of."""
-    return [f"{'  ' * depth}{words}" for depth, words in _steps(found, zone)]
-
-
-def _steps(found: list[Task], zone: str) -> list[tuple[int, str]]:
-    known = {task.id for task in found}
-    shown: list[tuple[int, str]] = []
-
-    def show(task: Task, depth: int) -> None:
-        shown.append((depth, f"- {line(task, zone)}"))
-        for step in (each for each in found if each.parent == task.id):
-            show(step, depth + 1)
-
-    for task in found:
-        if task.parent not in known:
-            show(task, 0)
-    return shown
-
-
-def line(task: Task, zone: str) -> str:
-    """One task."""
-    due = "" if task.due_at is None else f"until {task.due_at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
-    priority = "" if task.priority is Priority.MEDIUM else task.priority.value
-    status = "" if task.status is Status.PENDING else task.status.value.replace("_", " ")
-    about = "; ".join(filter(None, (status, priority, due)))
-    return f"{task.title}{f' ({about})' if about else ''} `{task.id}`"
+def _place(task: Task) -> tuple[str, str]:
+    return str(task.id), str(task.parent or "")
 
 
 def _data(task: Task) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from bot.interfaces.web.logs import tail
 from bot.interfaces.web.security import Refusal
 from bot.services.registry import Operation
 from bot.services.results import Result
+from bot.services.task_lists import as_tree
 
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
@@ -145,24 +146,26 @@ async def nights(ctx: Context) -> Response:
 async def schedule(ctx: Context) -> Response:
     """Jobs, reminders, events and tasks, on a calendar."""
     done = await outcome(ctx)
-    jobs, reminders, events, tasks = [
+    jobs, reminders, events, tasks, shared = [
         await ctx.call(name, **given)
         for name, given in (
             ("jobs.list", {}),
             ("remind.list", {}),
             ("events.list", {"days": _CALENDAR_DAYS}),
             ("tasks.list", {}),
+            ("coord.status", {}),
         )
     ]
+    lists = [("Tasks", as_tree(tasks.rows)), ("Tasks that agents share", as_tree(shared.tasks))]
     own = [each for each in jobs.rows if not each.id.startswith(_TOLD_ELSEWHERE)]
     dated = [(each.next, "job", each.id) for each in own if each.next]
     dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
     dated += [(each.at, "event", each.text) for each in events.rows]
-    dated += [(each.due, "task", each.text) for each in tasks.rows if each.due]
+    dated += [(each.due, "task", each.text) for each in (*tasks.rows, *shared.tasks) if each.due]
     days = _calendar(ctx.web.clock(), sorted(dated, key=lambda each: each[0]))
     return ctx.page(
         "schedule.html", title="Schedule", days=days, jobs=own, reminders=reminders.rows, events=events.rows,
-        tasks=tasks.rows, **done,
+        tasks=lists, **done,
     )  # fmt: skip
 
 

@@ -11,6 +11,8 @@ from bot.models.base import Answer, Request
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination, presence
 from memory.activity import Kind, Wanted
+from memory.agenda import tasks
+from memory.agenda.tasks import LONGEST_TITLE, Status
 from memory.agents import Agent
 from memory.coordination import By
 from memory.knowledge import summaries
@@ -87,11 +89,8 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
         (Kind.BLOCK, "Flux changed the block human (append)"),
         (Kind.TOOL, "Flux used context (append)"),
         (Kind.TASK, "Flux assigned a task to Anchor: buy tea"),
-        (Kind.TOOL, "Flux used coord (assign)"),
         (Kind.HANDOFF, "Flux left a handoff note for anyone: tea is out"),
-        (Kind.TOOL, "Flux used coord (handoff)"),
         (Kind.NOTABLE, "Flux noted: tea, not coffee"),
-        (Kind.TOOL, "Flux used coord (note)"),
         (Kind.TOOL, "Flux used coord, which failed"),
         (Kind.SENT, "Flux answered"),
     ]
@@ -114,12 +113,12 @@ async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_onc
         service.clock.forward(600)
         await service.heard(said("hello", 2, PORT))
         await service.heard(said("hello again", 3, PORT))
-        (open_task,) = await service.read(lambda rows: coordination.open_tasks(rows, Scope(HALL.audience), 9))
+        (open_task,) = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
     first, second, again = (newest(request) for request in model.requests[2:5])
     assert '<quoted from="who else is here">\n- Flux: keeps an eye on time (active now)\n</quoted>' in first
     assert '- [10 minutes ago] Flux received a message of Ann in hall: "tea please"' in first
     assert '- [10 minutes ago] Flux answered in hall: "done"' in first
-    assert f"- {open_task.id} (high, for Anchor, from Flux): buy tea" in first
+    assert f"- buy tea (high; for Anchor, from Flux) `{open_task.id}`" in first
     assert "- Flux to Anchor: the kettle is broken" in first
     assert second == first, "all steps of a turn see the same"
     assert "the kettle is broken" not in again.partition("handoff notes")[2]
@@ -167,16 +166,55 @@ async def test_a_task_of_the_guild_is_not_completed_in_a_direct_message(tmp_path
     model = ScriptedModel(says("", call("coord", operation="assign", content="water the plants")), says("done"))
     async with running(tmp_path, Setting(model)) as service:
         await service.heard(said("plants!", 1))
-        (task,) = await service.read(lambda rows: coordination.open_tasks(rows, Scope(HALL.audience), 9))
-        model.replies.extend([says("", call("coord", operation="complete", task=task.id)), says("hm")])
+        (task,) = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
+        model.replies.extend([says("", call("coord", operation="complete", task=str(task.id))), says("hm")])
         await service.heard(said("I did it", 2, ANNS))
-        assert await service.column("SELECT status FROM coordination_tasks") == ["pending"]
-        model.replies.extend([says("", call("coord", operation="complete", task=task.id)), says("good")])
+        assert await service.column("SELECT status FROM tasks") == ["open"]
+        model.replies.extend([says("", call("coord", operation="complete", task=str(task.id))), says("good")])
         await service.heard(said("I did it", 3))
-        assert await service.column("SELECT status FROM coordination_tasks") == ["completed"]
+        assert await service.column("SELECT status FROM tasks") == ["done"]
     ((refused, ok),) = results(model.requests[3])
     assert not ok
     assert "known to others than hear this" in refused
+
+
+async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_waits_says_for_what(tmp_path: Path) -> None:
+    more = {"due": "tomorrow at 9", "after": "buy tea", "fields": {"shop": "the corner"}, "importance": "critical"}
+    model = ScriptedModel(
+        says(
+            "",
+            call("coord", "1", operation="assign", content="buy tea", agent="Anchor"),
+            call("coord", "2", operation="assign", content="make tea", agent="Flux", **more),
+            call("coord", "3", operation="change", task="make tea", agent="Anchor", state="in_progress"),
+            call("coord", "4", operation="change", task="buy tea", after="make tea"),
+            call("coord", "5", operation="change", task="buy tea"),
+        ),
+        says("done"),
+        says("hello"),
+    )
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        await service.heard(said("tea please", 1))
+        await service.heard(said("hello", 2, PORT))
+        found = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
+        noted = [words for kind, words in await events(service, Scope(HALL.audience)) if kind is Kind.NOTABLE]
+    told = results(model.requests[1])
+    assert "it waits for buy tea" in told[1][0]
+    assert told[2][0] == "make tea is in progress now, but it waits for buy tea"
+    assert [ok for _text, ok in told] == [True, True, True, False, False]
+    assert "'make tea' would have to be done before itself" in told[3][0]
+    assert (
+        "- make tea (in progress; urgent; until 2026-11-23 09:00 UTC; for Anchor, from Flux; waits for 'buy tea'; "
+        f"shop: the corner) `{found[0].id}`"
+    ) in newest(model.requests[2])
+    assert noted == ["Flux began the task 'make tea'"]
+
+
+async def test_a_long_task_goes_on_in_its_notes(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        by = By(Scope(HALL.audience), Trust.OWNER, NOON)
+        task = await service.write(lambda tx: coordination.assign(tx, by, "word " * 200, None, ""))
+    assert f"{task.title} {task.notes}".replace("…", "").split() == ["word"] * 200
+    assert len(task.title) <= LONGEST_TITLE
 
 
 @pytest.mark.parametrize(
@@ -186,7 +224,7 @@ async def test_a_task_of_the_guild_is_not_completed_in_a_direct_message(tmp_path
         ({"operation": "assign", "content": "  "}, "needs words"),
         ({"operation": "note", "content": "x" * 2001}, "at most 2,000 characters; this has 2,001"),
         ({"operation": "handoff", "content": "x", "agent": "carina"}, "for another agent"),
-        ({"operation": "complete", "task": "task_1"}, "there is no task task_1"),
+        ({"operation": "complete", "task": "task_1"}, "There is no task 'task_1' here"),
         ({"operation": "note", "content": "x", "importance": "huge"}, "importance"),
     ],
 )
@@ -211,7 +249,7 @@ async def test_a_note_goes_with_the_message_that_it_came_from(tmp_path: Path) ->
         await service.heard(said("a ring", 1))
         assert len(await service.rows("SELECT 1 FROM activity_events WHERE words LIKE '%ring%'")) == 3
         await service.heard(deleted(1))
-        left = "SELECT id FROM coordination_tasks UNION SELECT id FROM items WHERE kind IN ('handoff', 'note')"
+        left = "SELECT id FROM tasks UNION SELECT id FROM items WHERE kind IN ('handoff', 'note')"
         assert await service.rows(left) == []
         assert await service.rows("SELECT 1 FROM activity_events WHERE words LIKE '%ring%'") == []
         assert await service.rows("SELECT 1 FROM activity_fts WHERE activity_fts MATCH 'ring'") == []
@@ -296,7 +334,7 @@ def _decided(tx: Tx, flux: Agent) -> None:
     by = By(scope, Trust.OWNER, NOON + timedelta(hours=1), flux.id)
     coordination.add_note(tx, by, "pause the garden", "medium")
     coordination.add_note(tx, by, "the kettle whistled", "low")
-    coordination.complete(tx, by, coordination.assign(tx, by, "sow", None, "").id)
+    coordination.change(tx, by, coordination.assign(tx, by, "sow", None, ""), {"status": Status.DONE})
     coordination.assign(tx, by, "harvest", None, "")
     row = tx.one("SELECT id FROM messages WHERE role = 'user' ORDER BY id DESC")
     assert row is not None

@@ -439,4 +439,4 @@ async def test_every_access_is_in_the_activity(tmp_path: Path, papers: Path) -> 
             await scene.use(use)
         await scene.use(file("read", "papers/../secret.txt"))  # was none
         noted = "SELECT words FROM activity_events WHERE event_type = 'file_accessed' ORDER BY id"
-        assert await service.column(noted) == [f"{each} in the folder papers" for each in ("list", "write", "read")]
+        assert await service.column(noted) == ["listed papers/", "wrote a file in papers/", "read in papers/"]

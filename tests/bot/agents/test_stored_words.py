@@ -47,11 +47,12 @@ WORDS = {
     "reminders": ("text",),
     "sessions": ("what",),
     "tasks": ("title", "notes"),
-    "coordination_tasks": ("description",),
 }
 """Columns of words that a prompt can show, by table."""
 LISTS = {"archival_entries": ("tags",), "sessions": ("decisions", "files", "commits", "unfinished")}
 """Columns of words in JSON."""
+MAPS = {"tasks": ("fields",)}
+"""Columns of words by names, in JSON."""
 OURS = {
     "agents": ("model", "system_prompt", "config", "enabled_tools", "tool_rules"),  # the owner's own words and settings
     "agent_groups": ("pattern_type", "pattern_config", "keywords", "states"),
@@ -61,7 +62,6 @@ OURS = {
     "activity_events": ("event_type", "details", "importance", "at"),
     "memory_blocks": ("block_type", "schema", "permission"),
     "archival_entries": ("metadata", "last_seen", "superseded_by"),
-    "coordination_tasks": ("assigned_to", "assigned_by", "priority"),
     "data_sources": ("source_type",),
     "events": ("zone",),
     "facts": ("category", "confirmed_by", "last_seen"),
@@ -71,7 +71,7 @@ OURS = {
     "graph_triples": ("subject_kind", "subject_key", "relation_key", "object_kind", "object_key", "at"),
     "items": ("kind", "key", "detail", "valid_until"),  # keys are letters, digits and marks
     "reminders": ("zone", "told_key"),
-    "tasks": ("priority",),
+    "tasks": ("priority", "needs"),
 }
 UNSHOWN = {
     "agent_data_sources": "the owner's own template",
@@ -142,7 +142,8 @@ async def test_every_column_of_words_is_filled_or_is_excused(tmp_path: Path) -> 
     async with running(tmp_path) as service:
         there = await service.read(_columns)
     judged = {
-        table: {*WORDS.get(table, ()), *LISTS.get(table, ()), *OURS.get(table, ())} for table in {*WORDS, *LISTS, *OURS}
+        table: {name for kind in (WORDS, LISTS, MAPS, OURS) for name in kind.get(table, ())}
+        for table in {*WORDS, *LISTS, *MAPS, *OURS}
     }
     assert {table for table in there if table not in judged and table not in UNSHOWN} == set()
     assert {
@@ -162,6 +163,9 @@ def _poison(tx: Tx, text: str) -> None:
     for table, columns in LISTS.items():
         for column in columns:
             tx.run(_set(table, column, "?", column), (json.dumps([text]),))
+    for table, columns in MAPS.items():
+        for column in columns:
+            tx.run(_set(table, column, "?", column), (json.dumps({text: text}),))
 
 
 def _set(table: str, column: str, value: str, there: str) -> str:

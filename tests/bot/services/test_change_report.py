@@ -15,6 +15,8 @@ from bot.services.blocks import Blocks
 from bot.services.caller import Caller, Spoken, Via
 from bot.services.change_report import ChangeReport
 from memory import coordination
+from memory.agenda import tasks
+from memory.agenda.tasks import Status
 from memory.coordination import By
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
@@ -237,7 +239,7 @@ ARRANGED = (
     call("facts", "f", operation="add", fact="Ann loses track in the evening", category="workflow_habit"),
 )
 TOLD = (
-    "SELECT description FROM coordination_tasks UNION ALL SELECT text FROM items WHERE kind IN ('handoff', 'note')"
+    "SELECT title FROM tasks UNION ALL SELECT text FROM items WHERE kind IN ('handoff', 'note')"
     " UNION ALL SELECT fact FROM facts"
     " UNION ALL SELECT words FROM activity_events WHERE event_type IN"
     " ('task_assigned', 'handoff_initiated', 'notable') AND words NOT LIKE 'took back%'"
@@ -251,7 +253,7 @@ async def test_what_agents_arranged_at_night_is_taken_back_too(tmp_path: Path) -
 
         def assign(tx: Tx) -> str:
             by = By(SCOPE, Trust.OWNER, service.clock())
-            return coordination.assign(tx, by, "water the plants", ant, "Ant").id
+            return str(coordination.assign(tx, by, "water the plants", ant, "Ant").id)
 
         task = await service.write(assign)
         before = sorted(await service.column(TOLD))
@@ -259,14 +261,14 @@ async def test_what_agents_arranged_at_night_is_taken_back_too(tmp_path: Path) -
         assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
         done = await at.nights.undo(BY_OLGA, "2026-11-22")
         assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
-            ("task completed", "undone"),
+            ("task changed", "undone"),
             ("task", "undone"),
             ("handoff note", "undone"),
             ("note", "undone"),
             ("fact", "undone"),
         ]
         assert sorted(await service.column(TOLD)) == before
-        assert await service.column("SELECT status FROM coordination_tasks") == ["pending"]
+        assert await service.column("SELECT status FROM tasks") == ["open"]
         again = await at.nights.undo(BY_OLGA, "2026-11-22")
         assert again == []
 
@@ -275,12 +277,12 @@ async def test_what_was_arranged_at_night_and_done_since_stays_done(tmp_path: Pa
     async with dark(tmp_path) as at:
         service = at.live.service
         await at.acts(ARRANGED[0])
-        (task,) = await service.column("SELECT id FROM coordination_tasks")
+        (task,) = await service.read(lambda rows: tasks.shared(rows, SCOPE))
         by = By(SCOPE, Trust.OWNER, service.clock())
-        await service.write(lambda tx: coordination.complete(tx, by, task))
+        await service.write(lambda tx: coordination.change(tx, by, task, {"status": Status.DONE}))
         (item,) = await at.nights.undo(BY_OLGA, "2026-11-22")
         assert (item["state"], item["text"]) == ("left", "it is completed")
-        assert await service.column("SELECT status FROM coordination_tasks") == ["completed"]
+        assert await service.column("SELECT status FROM tasks") == ["done"]
         (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
         assert "Ann" not in str(hidden)
 
