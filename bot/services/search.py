@@ -266,6 +266,7 @@ class Search:
             until=until,
             category=category_meant(rows, wanted.category.strip(), domains, agent, caller.scope),
             tags=tags_meant(rows, tags, domains, agent, caller.scope),
+            asker=caller.person,
             limit=wanted.limit,
             guesses=True,
         )

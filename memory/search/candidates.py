@@ -12,6 +12,7 @@ from memory.search.question import Asked
 from memory.search.ranking import (
     WIDE,
     WINDOW,
+    Meant,
     Signs,
     Word,
     by_words,
@@ -23,6 +24,7 @@ from memory.search.ranking import (
     total_close,
 )
 from memory.store.fulltext import index_text
+from memory.store.ids import PersonId
 
 _ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
 _CANDIDATES = 40  # of a domain, at least: among them the rows with every word are looked for
@@ -59,7 +61,7 @@ class _Sought:
     asked: Asked
     words: list[Word]
     names: frozenset[str]
-    named: str | None
+    meant: Meant
     meaning: Nearness | None
     usual: Usual | None
     near: Mapping[int, Near]
@@ -71,13 +73,19 @@ class _Sought:
         return [*dict.fromkeys([*(number for _, number in by_sum), *self.near])]
 
 
-def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> list[Scored]:
-    """The best rows for a text, in no order: `limit` of them, and those that are as good as the last."""
+def ranked(
+    find: Lookup, asked: Asked, meaning: Nearness | None, limit: int, asker: PersonId | None = None
+) -> list[Scored]:
+    """The best rows for a text, in no order: `limit` of them, and those that are as good as the last.
+
+    `asker` is whom it means by "I".
+    """
     count = find.count()
-    every, named = _words(find, asked, count), None
-    words = every
+    words = every = _words(find, asked, count)
+    meant = Meant()
     if find.table.talk:
         named, words = _without_names(find, every)
+        meant = Meant(named, asker if asked.first_person and named is None else None)
     names = frozenset(word.term.word for word in every) - {word.term.word for word in words}
     meaning = None if find.table.embedded is None else meaning
     near, usual = _nearest(find, meaning, count)
@@ -85,7 +93,7 @@ def ranked(find: Lookup, asked: Asked, meaning: Nearness | None, limit: int) -> 
     # What the talk around them says may speak for rows that are not near enough by themselves.
     together = find.table.talk and asked.sentence and bool(words)
     taken = near if together else {number: each for number, each in near.items() if number not in faint}
-    sought = _Sought(asked, words, names, named, meaning, usual, taken)
+    sought = _Sought(asked, words, names, meant, meaning, usual, taken)
     best = sought.best(max(_CANDIDATES, 3 * limit))
     if not best:
         return _guesses(near, faint)
@@ -167,7 +175,7 @@ def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[
     """Messages, understood with what was said around them; at least `most` of them, if there are so many."""
     heard = _talk(find, sought.asked, best)
     similar = _similar(find, sought, heard.pool)
-    found = signs(sought.asked, sought.words, heard, sought.named, similar)
+    found = signs(sought.asked, sought.words, heard, sought.meant, similar)
     around = {
         number: Surroundings((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))
         for stretch in heard.stretches

@@ -73,7 +73,7 @@ def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
         signs = symbols(query.text)
         rows = find.newest_with(signs, limit) if signs else []
         return [_found(find, row, Scored(row["number"], 0.0), signs) for row in rows]
-    best = ranked(find, question, query.meaning, limit)
+    best = ranked(find, question, query.meaning, limit, query.asker)
     scored = {one.number: one for one in best if query.guesses or not one.perhaps}
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
 

@@ -24,7 +24,8 @@ _TIME = UnicodePattern(
     night|morning|evening|spring|summer|fall|autumn|winter)|\w+day|weekend|week|month|year|years|months|weeks|
     january|february|march|april|may|june|july|august|september|october|november|december|
     gestern|heute|morgen|vorgestern|neulich|seit|(?:letzte|nächste|diese)[nrs]?\s\w+|\w+tag|woche|monat|jahr|jahre|
-    januar|februar|märz|mai|juni|juli|oktober|dezember|(?:19|20)\d\d)\b""",
+    januar|februar|märz|mai|juni|juli|oktober|dezember|(?:19|20)\d\d)\b|
+    (?:昨|今|明|先|来|去|毎)[日朝晩夜週月年]|(?:おととい|きのう|きょう|あした)|[月火水木金土日]曜|\d[年月日時]|[〇一二三四五六七八九十]+[年月日時]""",
     regex.VERBOSE | regex.IGNORECASE,
 )
 _QUESTION = UnicodePattern(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+[?？]+")  # begins where a sentence may: linear time
@@ -53,7 +54,8 @@ class Spoken:
     """What a message is like, beside its words."""
 
     speaker: str
-    by_person: bool
+    person: str
+    """Who said it, for one of a person; empty for one of an agent."""
     length: int
     asks: bool
     only_asks: bool
@@ -159,14 +161,14 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
     Whether they tell a time or a name is looked at only when it is asked for.
     """
     found = rows.all(
-        f"SELECT id, speaker, role, length(search_text), substr(content, 1, {_READ}) FROM messages "
+        f"SELECT id, speaker, person_id, role, length(search_text), substr(content, 1, {_READ}) FROM messages "
         "WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
     )
     return {
         number: Spoken(
             speaker=speaker,
-            by_person=role == "user",
+            person=(person or speaker) if role == "user" else "",
             length=length,
             asks=_asks(text),
             only_asks=_only_asks(text),
@@ -174,7 +176,7 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
             tells_time=time and _TIME.search(text) is not None,
             tells_name=name and _NAME.search(text) is not None,
         )
-        for number, speaker, role, length, text in found
+        for number, speaker, person, role, length, text in found
     }
 
 

@@ -121,8 +121,8 @@ class Nearness(Protocol):
 
 @dataclass(frozen=True)
 class Query:
-    """What to look for. Without text the newest rows that meet the conditions are listed; with symbols alone (emoji)
-    the newest that have them all.
+    """What to look for, and whom "I" and "my" mean in it (`asker`). Without text the newest rows that meet the
+    conditions are listed; with symbols alone (emoji) the newest that have them all.
 
     `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of all
     agents. With `talking` only messages of conversations of that agent are found: what it said, what was said in turns
@@ -147,6 +147,7 @@ class Query:
     category: str | None = None
     tags: tuple[str, ...] = ()
     path: str = ""
+    asker: PersonId | None = None
     limit: int = 8
     meaning: Nearness | None = None
     guesses: bool = False
@@ -163,8 +164,8 @@ class Hit:
 
     Why it was found: `score` (0 in a listing); `matched`, the words of the query that the row has; `around`, those
     that only what was said around it has; `distance`, 1 minus the cosine of the nearer view, 0 to 2; `named`,
-    whether the query names the one who said it. `perhaps`: it is a guess, among the nearest and no nearer than chance
-    allows; its `score` is below 0.
+    whether the query names the one who said it, or means them by "I". `perhaps`: it is a guess, among the nearest and
+    no nearer than chance allows; its `score` is below 0.
     """
 
     kind: Kind

@@ -12,7 +12,8 @@ COLOURED = "\ufe0f"
 _WHEN = frozenset(("when", "wann", "date", "datum"))
 _WHEN_PHRASE = UnicodePattern(
     r"\b(?:how (?:long|old|recently)|(?:what|which) (?:day|month|season|time|week|year)|"
-    r"wie (?:lang|lange|alt)|seit wann|welche[mnrs]? (?:jahr|monat|tag|uhrzeit|woche))\b",
+    r"wie (?:lang|lange|alt)|seit wann|welche[mnrs]? (?:jahr|monat|tag|uhrzeit|woche))\b|"
+    r"いつ|何(?:時|日|曜日|月|年|歳)|どのくらい前",
     regex.IGNORECASE,
 )
 _SIGN = UnicodePattern(r"\X")
@@ -21,13 +22,19 @@ _LOOKED_AT, _MOST_SYMBOLS = 200, 8  # characters
 _NAME = frozenset(("where", "who", "whom", "whose", "which", "name", "names", "called", "wo", "wer", "wem", "wen"))
 
 
+_FIRST_PERSON = frozenset(
+    ("i", "my", "me", "mine", "myself", "ich", "mir", "mich", "mein", "meine", "meiner", "meines", "meinem", "meinen")
+)
+_FIRST_PERSON_PHRASE = UnicodePattern(r"[私僕俺]|わたし|ぼく|おれ")
+
+
 @dataclass(frozen=True)
 class Asked:
     """A text as a question to the index.
 
     `every` matches the rows with all its words; `terms` are what to look for one by one. A `sentence` has more
     than keywords: then rows are found as well that have none of the words but answer those that have them. `when`
-    and `name`: the answer is a time, or somebody's or something's name.
+    and `name`: the answer is a time, or somebody's or something's name; `first_person`: it is about who asks.
     """
 
     every: str
@@ -35,6 +42,7 @@ class Asked:
     sentence: bool
     when: bool
     name: bool
+    first_person: bool = False
 
 
 def symbols(text: str) -> tuple[str, ...]:
@@ -58,4 +66,5 @@ def understood(text: str) -> Asked | None:
         sentence=bool(words - {term.word for term in content}),
         when=bool(words & _WHEN) or _WHEN_PHRASE.search(text) is not None,
         name=bool(words & _NAME),
+        first_person=bool(words & _FIRST_PERSON) or _FIRST_PERSON_PHRASE.search(text) is not None,
     )

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple, TypeAlias
 
-from memory.search.neighbors import Stretch, Talk
+from memory.search.neighbors import Spoken, Stretch, Talk
 from memory.search.query import Close, Near, Usual
 from memory.search.question import Asked
 from memory.store.fulltext import Term
+from memory.store.ids import PersonId
 
 _USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
 _PER_CHARACTER = 1.2 * 0.75 / _USUAL_LENGTH  # BM25 with k1 = 1.2 and b = 0.75
@@ -30,9 +31,9 @@ class Signs(NamedTuple):
     """What speaks for a message, each about 0 to 1.
 
     The words in itself (`turn`), in itself and the two rows to each side (`window`), in six rows to each side
-    (`wide`); said by the one person who is named; said right after a question that has the words (`answers`); how
-    much it says (`length`); a time or a name where one is asked for; a question itself (`asks`); and the cosines of
-    itself (`own`) and of its window (`around`).
+    (`wide`); said by the one person who is named, or who asks of themselves; said right after a question that has the
+    words (`answers`); how much it says (`length`); a time or a name where one is asked for; a question itself (`asks`);
+    and the cosines of itself (`own`) and of its window (`around`).
     """
 
     turn: float
@@ -79,6 +80,17 @@ class Word:
     weight: float
 
 
+class Meant(NamedTuple):
+    """The one person whom a query names, by the name of the speaker, or means by "I", by id."""
+
+    name: str | None = None
+    person: PersonId | None = None
+
+    def said(self, row: Spoken) -> bool:
+        """Whether this person said it."""
+        return bool(row.person) and (row.speaker == self.name or row.person == self.person)
+
+
 Sums: TypeAlias = dict[int, float]
 
 
@@ -104,10 +116,8 @@ def by_words(words: Sequence[Word]) -> Sums:
     return sums
 
 
-def signs(
-    asked: Asked, words: Sequence[Word], talk: Talk, named: str | None, near: Mapping[int, Near]
-) -> dict[int, Signs]:
-    """The signs of every message in the pool of a talk; `named` is the speaker whom the query names."""
+def signs(asked: Asked, words: Sequence[Word], talk: Talk, meant: Meant, near: Mapping[int, Near]) -> dict[int, Signs]:
+    """The signs of every message in the pool of a talk; `meant` is who the query is about."""
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
     lengths: dict[int, float] = {}
@@ -128,7 +138,7 @@ def signs(
             turn=turn.get(number, 0.0) / tops[0],
             window=window.get(number, 0.0) / tops[1],
             wide=wide.get(number, 0.0) / tops[2],
-            named=float(row.by_person and row.speaker == named),
+            named=float(meant.said(row)),
             answers=turn.get(before, 0.0) / tops[0] if answers and before is not None else 0.0,
             length=min(math.log1p(row.length) / 7, 1.0),
             when=float(asked.when and row.tells_time),

@@ -25,6 +25,7 @@ BENCHMARKS = {
     "locomo": "recalls",
     "echo": "echo",
     "short_queries": "short_queries",
+    "group_chat": "group_chat",
     "embedding": "embedding",
     "prompt": "prompts",
     "jobs": "jobs",

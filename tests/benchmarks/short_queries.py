@@ -156,7 +156,7 @@ roundabout, forecast, snow, fog, storm, sunset, new timetable, old sofa, broken 
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
-def _chatter(count: int) -> list[str]:
+def chatter(count: int) -> list[str]:
     """So many different sentences, the same each time."""
     drawn = random.Random(7)
     every = list(itertools.product(_OPENINGS, _CHATTER, _THINGS))
@@ -165,10 +165,10 @@ def _chatter(count: int) -> list[str]:
     return [sentence[0].upper() + sentence[1:] for sentence in said[:count]]
 
 
-def _fill(tx: Tx, chatter: int) -> None:
+def _fill(tx: Tx, size: int) -> None:
     """The statements evenly among the chatter: every other one as an entry, and one in ten sentences of the rest."""
     seed_agent(tx, Agent(AGENT, "Bench", "", "", "", ()), _BEGIN)
-    drawn, noise, statements = random.Random(3), _chatter(chatter), list(ASKED.values())
+    drawn, noise, statements = random.Random(3), chatter(size), list(ASKED.values())
     said = [(sentence, number % 10 == 0) for number, sentence in enumerate(noise)]
     for number, sentence in enumerate(statements):
         said.insert(drawn.randrange(len(said) + 1), (sentence, number % 2 == 0))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memory.people.audience import Audience, Scope
 from memory.queue import messages
 from memory.store.ids import PersonId
-from tests.memory.search_world import ATTIC, BOB, GUILD, HERE, NOON, World, ids, look, opened
+from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HERE, NOON, World, ids, look, opened
 
 ASKED = "what is the name of your hamster?"
 QUESTION = "how did the hamster get its name?"
@@ -108,6 +108,22 @@ def test_who_is_named_goes_first_with_what_they_said(world: World) -> None:
     assert not any(hit.named for hit in look(world, "who saw the hamster?").hits)
 
 
+@pytest.mark.parametrize(
+    "question", ["what is my hamster called?", "wie heißt mein Hamster?", "私のハムスターの名前は？"]
+)
+def test_who_asks_of_themselves_finds_what_they_said_first(world: World, question: str) -> None:
+    of_ann = world.hear("the hamster is called Bolt, der Hamster, ハムスター", **at(-60))
+    of_bob = world.hear("the hamster is called Rex, der Hamster, ハムスター", person=BOB, speaker="Bob", **at(0))
+    asked = [look(world, question, asker=asker) for asker in (ANN, BOB)]
+    assert [(ids(each), [hit.named for hit in each.hits]) for each in asked] == [
+        ([of_ann, of_bob], [True, False]),
+        ([of_bob, of_ann], [True, False]),
+    ]
+    assert not any(hit.named for hit in look(world, question).hits)
+    assert look(world, "what is Bob's hamster called?", asker=ANN).hits[0].id == of_bob
+    assert not any(hit.named for hit in look(world, "the hamster", asker=ANN).hits)
+
+
 def test_an_agent_that_is_addressed_is_not_taken_for_the_one_who_said_it(world: World) -> None:
     world.say("a hamster, you said", **at(-60))
     world.hear("my hamster is called Bolt", **at(0))
@@ -119,6 +135,13 @@ def test_a_time_is_preferred_where_a_time_is_asked_for(world: World) -> None:
     plain = world.hear("got a hamster from a shop", **at(-100))
     assert ids(look(world, "when did they get the hamster?")) == [dated, plain]
     assert ids(look(world, "how did they get the hamster?")) == [plain, dated]
+
+
+def test_a_time_is_known_as_one_in_japanese_too(world: World) -> None:
+    dated = world.hear("先週ハムスターを買った", **at(-200))
+    plain = world.hear("店でハムスターを買った", **at(-100))
+    assert ids(look(world, "いつハムスターを買った？", domains=MESSAGES)) == [dated, plain]
+    assert ids(look(world, "どうしてハムスターを買った？", domains=MESSAGES)) == [plain, dated]
 
 
 WORDS = ["hamster", "name", "wheel", "Bolt", "sunny", "when"]

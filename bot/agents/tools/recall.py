@@ -223,6 +223,7 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         context.agent.id,
         category=arguments.category or None,
         tags=arguments.tags,
+        asker=turn.person,
         limit=arguments.limit,
         meaning=context.meaning,
         guesses=True,

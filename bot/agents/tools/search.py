@@ -128,6 +128,7 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
         category=category_meant(rows, arguments.category.strip(), domains, agent.id, turn.scope),
         tags=tags_meant(rows, arguments.tags, domains, agent.id, turn.scope),
         limit=arguments.limit,
+        asker=turn.person,
         meaning=context.meaning,
         guesses=True,
     )

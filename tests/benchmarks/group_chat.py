@@ -1,0 +1,186 @@
+"""Who said what: eight people tell the same sorts of things in one channel, and each of them is asked about.
+
+A question means the asker ("my dog"), names one of the others ("Ben's dog"), or asks who it was ("who is allergic to
+kiwi?"). What answers it is one message; the seven like it are about somebody else.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memory.people.audience import PUBLIC, Scope, Trust
+from memory.queue import messages
+from memory.search.hybrid import search
+from memory.search.query import Query
+from memory.search.similarity import Meaning
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId, PlaceId
+from memory.store.migrations import Kind, prepare
+from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
+from tests.benchmarks.methods import AGENT
+from tests.benchmarks.options import Options
+from tests.benchmarks.report import Detail, Report
+from tests.benchmarks.short_queries import chatter
+
+TITLE = "Group chat: who said what"
+_FILL = commit_point("bench.fill_group_chat")
+_BEGIN = datetime(2026, 9, 1, 9, tzinfo=UTC)
+_CUTS = (1, 3, 5)
+_CHATTER = 400
+
+_PEOPLE = ("Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal")
+
+
+@dataclass(frozen=True)
+class _Topic:
+    """What each person says in a way of their own, as far as there are ways, and what is asked about it."""
+
+    ways: tuple[str, ...]
+    mine: str
+    named: str
+    who: str
+    values: tuple[str, ...]
+
+
+_TOPICS = (
+    _Topic(
+        ("My dog {} dug up the lawn again.", "I took {}, my dog, to the vet.", "We call our dog {}, he is a beagle."),
+        "what is my dog called?",
+        "what is {}'s dog called?",
+        "whose dog is {}?",
+        ("Rex", "Bella", "Momo", "Fips", "Otis", "Luna", "Pepper", "Waldo"),
+    ),
+    _Topic(
+        ("I am allergic to {}.", "No {} for me, I am allergic.", "I get a rash from {}, it is an allergy."),
+        "what am I allergic to?",
+        "what is {} allergic to?",
+        "who is allergic to {}?",
+        ("kiwi", "peanuts", "shrimp", "pollen", "milk", "celery", "soy", "latex"),
+    ),
+    _Topic(
+        ("I work as a {}.", "My job as a {} starts at six.", "Being a {} is hard work, believe me."),
+        "what is my job?",
+        "what is {}'s job?",
+        "who works as a {}?",
+        ("baker", "nurse", "pilot", "plumber", "lawyer", "florist", "welder", "tailor"),
+    ),
+    _Topic(
+        ("My birthday is on {}.", "I turn a year older on {}, my birthday.", "Keep {} free, it is my birthday."),
+        "when is my birthday?",
+        "when is {}'s birthday?",
+        "whose birthday is on {}?",
+        ("3 May", "9 June", "1 April", "20 August", "14 March", "30 July", "7 October", "12 January"),
+    ),
+    _Topic(
+        ("My car is a {}.", "I parked my car, the {}, in the wrong street.", "The {} is the best car I ever had."),
+        "which car do I have?",
+        "which car does {} have?",
+        "who has a {}?",
+        ("Fiat", "Volvo", "Skoda", "Mazda", "Tesla", "Jeep", "Dacia", "Honda"),
+    ),
+    _Topic(
+        ("On holiday I want to see {}.", "We booked our holiday in {}.", "My next holiday goes to {}."),
+        "where do I go on holiday?",
+        "where does {} go on holiday?",
+        "who spends the holiday in {}?",
+        ("Norway", "Malta", "Peru", "Kenya", "Japan", "Cuba", "Nepal", "Iceland"),
+    ),
+)
+
+
+@dataclass
+class _Found:
+    count: int = 0
+    recall: dict[int, int] = field(default_factory=lambda: dict.fromkeys(_CUTS, 0))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One question: its kind, who asks, and the message that answers it."""
+
+    kind: str
+    text: str
+    asker: PersonId
+    answer: str
+
+
+def _person(name: str) -> PersonId:
+    return PersonId(f"bench:{name}")
+
+
+def _statements() -> list[tuple[str, str, str]]:
+    """Id, who, what."""
+    return [
+        (f"{topic}/{name}", name, said.ways[(number + topic) % len(said.ways)].format(said.values[number]))
+        for topic, said in enumerate(_TOPICS)
+        for number, name in enumerate(_PEOPLE)
+    ]
+
+
+def _questions() -> list[_Asked]:
+    found = []
+    for topic, said in enumerate(_TOPICS):
+        for number, name in enumerate(_PEOPLE):
+            answer, other = f"{topic}/{name}", _person(_PEOPLE[number - 1])
+            found += [
+                _Asked("my", said.mine, _person(name), answer),
+                _Asked("by name", said.named.format(name), other, answer),
+                _Asked("who", said.who.format(said.values[number]), other, answer),
+            ]
+    return found
+
+
+def _fill(tx: Tx) -> None:
+    drawn = random.Random(5)
+    said = [(f"chatter/{number}", drawn.choice(_PEOPLE), text) for number, text in enumerate(chatter(_CHATTER))]
+    for statement in _statements():
+        said.insert(drawn.randrange(len(said) + 1), statement)
+    for number, (name, who, text) in enumerate(said):
+        at, place = _BEGIN + timedelta(minutes=5 * number), PlaceId("bench:talk")
+        messages.add_heard(
+            tx, messages.Heard(place, _person(who), who, text, "bench", name, PUBLIC, Trust.APPROVED, at)
+        )
+
+
+def _ask(rows: Rows, meanings: Mapping[str, Meaning] | None, found: dict[tuple[str, str], _Found]) -> None:
+    named = {str(row[0]): row[1] for row in rows.all("SELECT id, external_id FROM messages")}
+    for each in _questions():
+        meaning = meanings[each.text] if meanings else None
+        query = Query(each.text, AGENT, frozenset(("messages",)), asker=each.asker, meaning=meaning)
+        hits = [named[hit.id] for hit in search(rows, query, Scope(PUBLIC)).hits]
+        sums = found.setdefault(("carina" if meanings else "carina_no_embedder", each.kind), _Found())
+        sums.count += 1
+        for cut in _CUTS:
+            sums.recall[cut] += each.answer in hits[:cut]
+
+
+async def _measured() -> dict[tuple[str, str], _Found]:
+    embedder, found = packaged(), dict[tuple[str, str], _Found]()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "carina.db"
+        prepare(path, Kind.CONSTELLATION)
+        async with Database.open(path) as database:
+            await database.write(_FILL, _fill)
+            if not isinstance(embedder, str):
+                await embed_rows(database, embedder)
+                meanings = await meanings_of(embedder, (each.text for each in _questions()))
+                await database.read(lambda rows: _ask(rows, meanings, found))
+                await embedder.aclose()
+            await database.read(lambda rows: _ask(rows, None, found))
+    return found
+
+
+def run(_options: Options) -> Report:
+    rows = tuple(_line(names, sums) for names, sums in asyncio.run(_measured()).items())
+    heads = ("method", "question", *(f"R@{cut}" for cut in _CUTS))
+    about = f"{len(_PEOPLE)} people, {len(_statements())} statements, {_CHATTER} sentences of chatter"
+    return Report(TITLE, details=[Detail(about, heads, rows)])
+
+
+def _line(names: Sequence[str], sums: _Found) -> tuple[str, ...]:
+    return (*names, *(f"{100 * sums.recall[cut] / sums.count:.1f}" for cut in _CUTS))
