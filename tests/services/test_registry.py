@@ -18,7 +18,7 @@ from bot.interfaces.discord.commands import Commands
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.parameters import Arguments, Param, parameters
-from bot.services.registry import Operation, Told, operation, operations_of, sources_of
+from bot.services.registry import Told, operation, operations_of, sources_of
 from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence, relative
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
@@ -27,7 +27,6 @@ from tests.services.calling import NOW, registry, somebody
 
 ANN = PersonId("discord:1")
 OPERATIONS = operations_of(services())
-REGISTERED = pytest.mark.parametrize("declared", OPERATIONS.values(), ids=OPERATIONS.keys())
 
 
 def ann() -> Caller:
@@ -37,63 +36,61 @@ def ann() -> Caller:
 # ------------------------------------------------------------------------------------- every registered operation
 
 
-@REGISTERED
-def test_an_operation_says_what_it_does_as_a_sentence_without_its_stop(declared: Operation) -> None:
-    assert declared.summary[0].isupper()
-    assert not declared.summary.endswith(".")
-    assert len(declared.summary) <= 100  # Discord takes no more
-    assert declared.changes or not declared.keeps
+def test_an_operation_says_what_it_does_as_a_sentence_without_its_stop() -> None:
+    for name, declared in OPERATIONS.items():
+        assert declared.summary[0].isupper(), name
+        assert not declared.summary.endswith("."), name
+        assert len(declared.summary) <= 100, f"{name}: Discord takes no more"
+        assert declared.changes or not declared.keeps, name
 
 
-@REGISTERED
-def test_every_argument_can_be_offered_by_every_interface(declared: Operation) -> None:
-    for each in declared.parameters:
-        assert 0 < len(each.help) <= 100
-        assert not each.help.endswith(".")
-        assert each.kind != "path" or each.via == (Via.TERMINAL,)
-        assert set(each.via) >= {via.value for via in declared.via} or not each.required
-        assert each.suggests == "" or each.suggests in sources_of(services())
+def test_every_argument_can_be_offered_by_every_interface() -> None:
+    suggested = sources_of(services())
+    for name, declared in OPERATIONS.items():
+        for each in declared.parameters:
+            assert 0 < len(each.help) <= 100, (name, each.name)
+            assert not each.help.endswith("."), (name, each.name)
+            assert each.kind != "path" or each.via == (Via.TERMINAL,), (name, each.name)
+            assert set(each.via) >= {via.value for via in declared.via} or not each.required, (name, each.name)
+            assert each.suggests == "" or each.suggests in suggested, (name, each.name)
 
 
-@REGISTERED
-async def test_discord_takes_the_command(declared: Operation) -> None:
+async def test_discord_takes_the_commands() -> None:
     """One option over a limit, and Discord takes none of the commands."""
-    if Via.DISCORD not in declared.via:
-        return
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree = app_commands.CommandTree(client)
         made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
-        shown = made.command(declared.words[-1], declared).to_dict(tree)
-    assert len(shown["name"]) <= 32
-    assert len(shown["options"]) <= 25
-    for each in shown["options"]:
-        assert len(each["name"]) <= 32
-        assert len(each.get("choices") or ()) <= 25
-        assert (each.get("max_length") or 1) <= 6_000
-        assert (each.get("min_length") or 0) <= 6_000
+        offered = [each for each in OPERATIONS.values() if Via.DISCORD in each.via]
+        shown = [made.command(declared.words[-1], declared).to_dict(tree) for declared in offered]
+    for command in shown:
+        assert len(command["name"]) <= 32
+        assert len(command["options"]) <= 25, command["name"]
+        for each in command["options"]:
+            assert len(each["name"]) <= 32, command["name"]
+            assert len(each.get("choices") or ()) <= 25, (command["name"], each["name"])
+            assert (each.get("max_length") or 1) <= 6_000, (command["name"], each["name"])
+            assert (each.get("min_length") or 0) <= 6_000, (command["name"], each["name"])
 
 
-@REGISTERED
-def test_every_group_says_what_it_is_for(declared: Operation) -> None:
-    for depth in range(1, len(declared.words) if declared.offered else 0):
-        assert ".".join(declared.words[:depth]) in titles()
+def test_every_group_says_what_it_is_for() -> None:
+    for declared in OPERATIONS.values():
+        for depth in range(1, len(declared.words) if declared.offered else 0):
+            assert ".".join(declared.words[:depth]) in titles()
 
 
-@REGISTERED
-async def test_nobody_calls_what_they_may_not(declared: Operation) -> None:
+async def test_nobody_calls_what_they_may_not() -> None:
     class Never:
         pass
 
-    least = dict(policy.table())[declared.needs]
     stands = registry(Never())
-    stands.operations = {declared.name: declared}
-    if least is not Standing.PERSON and Via.DISCORD in declared.via:
-        with pytest.raises(UserError, match="Only"):
-            await stands.call(declared.name, ann(), {})
-    only = dataclasses.replace(declared, via=frozenset({Via.WEB}))
-    stands.operations = {declared.name: only}
-    with pytest.raises(CallError, match="there is no operation"):
-        await stands.call(declared.name, ann(), {})
+    for name, declared in OPERATIONS.items():
+        stands.operations = {name: declared}
+        if dict(policy.table())[declared.needs] is not Standing.PERSON and Via.DISCORD in declared.via:
+            with pytest.raises(UserError, match="Only"):
+                await stands.call(name, ann(), {})
+        stands.operations = {name: dataclasses.replace(declared, via=frozenset({Via.WEB}))}
+        with pytest.raises(CallError, match="there is no operation"):
+            await stands.call(name, ann(), {})
 
 
 def test_what_is_generated_is_up_to_date() -> None:
