@@ -13,6 +13,7 @@ from bot.agents.agenda.calendar import Plan
 from bot.agents.agenda.reminders import DayPart, Wanted
 from bot.agents.permissions.policy import Action, People
 from bot.services.caller import Caller, Via
+from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
@@ -32,7 +33,6 @@ from texts import _, gettext_noop
 T = TypeVar("T")
 
 _CHANGE = commit_point("agenda.change")
-_LARGEST = 2**63 - 1
 _YEAR = 366  # days of events that are suggested
 _CHANGES = Told(changes=True)
 _KEEPS = Told(changes=True, keeps=True)
@@ -332,10 +332,9 @@ class Agenda:
 
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
         """The one that is meant; by its number also one that may not be spoken of here. Raises Refused."""
-        number = which.strip().lstrip("#")
-        if not number.isdecimal():
+        if not (number := row_number(which)):
             return reminding.meant([each.reminder for each in self._reminders(tx, caller)], which)
-        found = reminders.by_id(tx, ReminderId(min(int(number), _LARGEST)))
+        found = reminders.by_id(tx, ReminderId(number))
         if found is None or found.person not in self.people.selves(caller.person):  # one answer: it tells of no other
             raise Refused(_("You have no such reminder."))
         return found

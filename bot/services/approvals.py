@@ -10,6 +10,7 @@ from bot.agents.permissions.broker import Broker, Ruling, Terms
 from bot.agents.permissions.policy import Approver, People
 from bot.config import Config
 from bot.errors import UserError
+from bot.services.named import LARGEST, row_number
 from bot.storage_retry import until_stored
 from memory import requests
 from memory.people.audience import OWNER, Scope
@@ -27,7 +28,6 @@ _EXPIRE = commit_point("approval.expire")
 _LOOK_SECONDS = 15.0  # between looks for requests whose time is over
 _OWNER = Approver(PERSON, door="command line")
 _OWNERS = Scope(OWNER)
-_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _OPEN = (Status.WAITING, Status.APPROVED)
 
 
@@ -80,12 +80,10 @@ class Approvals:
 
     async def answer(self, request: int, who: Approver, verdict: Verdict) -> Ruling:
         """Give an answer; the words of the ruling are for who gave it."""
-        if request > _LARGEST:
-            return Ruling(_("There is no such request."), counted=False)
         now = self.clock()
 
         def work(tx: Tx) -> Ruling:
-            return self.broker.answer(tx, RequestId(request), who, verdict, now)
+            return self.broker.answer(tx, RequestId(min(request, LARGEST)), who, verdict, now)
 
         ruling = await self.database.write(_ANSWER, work, durable=True)
         self.resume()
@@ -109,7 +107,7 @@ class Approvals:
             return Ruling(_("There is no such request.") if code else "", counted=False)
 
         def work(tx: Tx) -> Ruling:
-            exact = requests.get(tx, RequestId(int(code))) if int(code) <= _LARGEST else None
+            exact = requests.get(tx, RequestId(row_number(code)))
             if exact is not None:
                 return self.broker.answer(tx, exact.id, who, verdict, now)
             own = requests.asking(tx, who.identities)
@@ -128,7 +126,7 @@ class Approvals:
         """A request with all its arguments, and how it stands: for those who are asked. Raises UserError."""
 
         def read(rows: Rows) -> tuple[str, str]:
-            found = requests.get(rows, RequestId(request)) if request <= _LARGEST else None
+            found = requests.get(rows, RequestId(min(request, LARGEST)))
             if found is None or not requests.may_answer(found, who.identities):
                 raise UserError(_("There is no such request for you to answer."))
             decision = self.broker.decision(rows, found, place_source(who.person))

@@ -11,7 +11,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.named import find_living
+from bot.services.named import find_living, row_number
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row, Sentence
@@ -196,10 +196,9 @@ def _statement(given: str, category: Category) -> Statement:
 
 
 def _number(which: str) -> FactId:
-    digits = which.strip().lstrip("#")
-    if not digits.isdecimal() or len(digits) > 18:
+    if not (number := row_number(which)):
         raise Refused(_("{which} is not the number of a fact. The list of facts shows them.", which=repr(which[:40])))
-    return FactId(int(digits))
+    return FactId(number)
 
 
 def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:

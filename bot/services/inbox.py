@@ -10,6 +10,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
@@ -24,7 +25,6 @@ from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
 from texts import _, gettext_noop
 
 _REVIVE = commit_point("inbox.revive")
-_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _SUGGESTED = 100
 _STATES = {
     Status.RECEIVED: gettext_noop("waiting"),
@@ -174,9 +174,7 @@ class Inbox:
 
 def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
     """The one of that number. Raises UserError."""
-    number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
-    row = None if number is None else inbox.get(rows, InboxId(number))
-    if row is None:
+    if (row := inbox.get(rows, InboxId(row_number(which)))) is None:
         command = caller.command("inbox list")
         raise UserError(_("There is no message {which}. {command} shows them.", which=which[:40], command=command))
     return row

@@ -11,6 +11,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.inbox import shown_error
+from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
@@ -27,7 +28,6 @@ from texts import _, gettext_noop, ngettext
 _RETRY = commit_point("undelivered.retry")
 _DROP = commit_point("undelivered.drop")
 
-_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _MOST = 1_000
 _SUGGESTED = 100
 _SHOWN = 200  # characters of what a row says
@@ -135,9 +135,7 @@ def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
 
 
 def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
-    number = int(which) if which.isdecimal() and int(which) <= _LARGEST else None
-    found = None if number is None else failed_deliveries.undelivered(rows, OutboxId(number))
-    if found is None:
+    if (found := failed_deliveries.undelivered(rows, OutboxId(row_number(which)))) is None:
         command = caller.command("outbox list")
         raise UserError(
             _("There is no undelivered message {which}. {command} shows them.", which=which, command=command)

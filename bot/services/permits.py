@@ -15,7 +15,7 @@ from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller, Via
-from bot.services.named import find_living
+from bot.services.named import find_living, row_number
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
@@ -39,7 +39,6 @@ _REVOKE = commit_point("approval.revoke")
 
 _MOST_HOURS = 24 * 366
 _OWNERS = Scope(OWNER)
-_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _BLOCK = "block:"
 _HERE = frozenset({Via.TERMINAL})
 _DISCORD = frozenset({Via.DISCORD})
@@ -276,7 +275,7 @@ class Permits:
         who = caller.approver
 
         def work(tx: Tx) -> GrantRow | None:
-            found = grants.revoke(tx, GrantId(number), now) if number <= _LARGEST else None
+            found = grants.revoke(tx, GrantId(number), now)
             if found is None:
                 return None
             of = found.audience, who.person, found.request, found.id, found.agent, found.kind
@@ -394,10 +393,9 @@ class Permits:
 
 
 def _number(which: str, caller: Caller) -> int:
-    digits = which.strip().lstrip("#")
-    if not digits.isdecimal():
+    if not (number := row_number(which)):
         raise UserError(_("Give the number that {command} shows.", command=caller.command("permits list")))
-    return int(digits)
+    return number
 
 
 def _subject(rows: Rows, subject: str) -> str:

@@ -9,6 +9,7 @@ from pydantic import Field
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.services.caller import Caller
+from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
 from bot.services.results import Sentence
@@ -25,7 +26,6 @@ from sources.text import one_line
 from texts import _, gettext_noop
 
 _RETRY = commit_point("unanswered.retry")
-_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _SUGGESTED = 25
 _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed message with this number.")
@@ -80,8 +80,7 @@ class Unanswered:
 
     def _found(self, rows: Rows, caller: Caller, which: str) -> InRow:
         """The message that is meant. Raises Refused; in the same words, whether there is none or it is another's."""
-        number = which.strip().lstrip("#")
-        row = inbox.get(rows, InboxId(min(int(number), _LARGEST))) if number.isdecimal() else None
+        row = inbox.get(rows, InboxId(row_number(which)))
         theirs = row is not None and row.person in self.people.selves(caller.person)
         if row is None or not (theirs or policy.may(self.people, caller.approver, Action.INBOX)):
             raise Refused(_(_NONE))
