@@ -6,8 +6,8 @@ to `coord` (tasks, handoffs, notes) are the exception; they go with the messages
 
 Ten kinds, as the design has them. `details` has the same for programs, by kind:
 `agent_activated`, `agent_deactivated` {}; `message_received`, `message_sent` {"messages"} how many, {"target"} for
-one to another place; `tool_executed` {"tool", "operation", "worked"}; `memory_block_updated` {"label", "change",
-"block"}; `file_accessed` {"folder", "files", "operation"}; `task_assigned` {"task", "assignee"};
+one to another place; `tool_executed` {"tool", "operation", "worked", "call", "seconds"}; `memory_block_updated`
+{"label", "change", "block"}; `file_accessed` {"folder", "files", "operation"}; `task_assigned` {"task", "assignee"};
 `handoff_initiated` {"note", "to"}; `notable` {"note"}, or {"task", "before"}. A call of a tool is one event: what
 it did, where there is a kind for that, with {"tool"}.
 """
@@ -37,6 +37,7 @@ MOST = 200
 """Events that are read at once."""
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _SAID = 160  # characters of a message that are read with its event
+_RESULT = 1_000  # characters of what a tool gave that are read with its use
 
 
 class Kind(StrEnum):
@@ -81,6 +82,7 @@ class Event(NamedTuple):
     """Empty where a person did it by hand."""
     place: PlaceId | None
     place_name: str
+    turn: TurnId | None
     words: str
     said: str
     speaker: str
@@ -184,6 +186,20 @@ def recent(rows: Rows, wanted: Wanted, scope: Scope, limit: int) -> list[Event]:
               AND m.deleted_at IS NULL AND {said} AND {shown("m")}
               WHERE e.id IN ({chosen}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
     return [_event(row) for row in rows.all(sql, (*known, *parameters, max(0, min(limit, MOST))))]
+
+
+def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[str, str]]:
+    """What the tools of these events were told and what they gave, by event, as the transcript still has it."""
+    used = {event.id: (event.turn, event.details["call"]) for event in events if "call" in event.details}
+    known, parameters = scope.sql("m.audience")
+    sql = f"""SELECT m.batch_id, m.tool_call_id, m.role, coalesce(m.tool_args, substr(m.content, 1, {_RESULT})) AS words
+              FROM messages m WHERE m.batch_id IN (SELECT value FROM json_each(?)) AND m.tool_call_id IS NOT NULL
+              AND m.deleted_at IS NULL AND {known} AND {shown("m")}"""
+    found = rows.all(sql, (json.dumps(sorted({turn for turn, _ in used.values() if turn})), *parameters))
+    words = {(row["batch_id"], row["tool_call_id"], row["role"]): str(row["words"]) for row in found}
+    return {
+        event: (words.get((*call, "assistant"), ""), words.get((*call, "tool"), "")) for event, call in used.items()
+    }
 
 
 def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value, ...]]:

@@ -9,6 +9,7 @@ import functools
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 from bot.agents import events, turn_log
@@ -77,11 +78,11 @@ class Caller:
 
     async def make(self, use: CallTool, material: PromptInputs) -> None:
         """Make a call that has no result yet; afterwards it has one, whatever it is."""
-        turn, call, watch = material.turn, use.call, self._deps.watch
+        turn, call, watch, begun = material.turn, use.call, self._deps.watch, self._deps.clock()
         watch(events.ToolCallStarted(turn.id, turn.place, call.name))
         refused = Rules.of(material.agent).refusal(call, material.steps, material.used, self._deps.clock())
         if refused is not None and not use.begun and use.permit is None:
-            await self._fail(call, material, refused.text, refused.rule)
+            await self._fail(call, material, begun, refused.text, refused.rule)
             return
         try:
             await self._deps.ready(material.agent, call.name)
@@ -92,9 +93,9 @@ class Caller:
                 made = await self._permitted(tool, arguments, use, material)
         except TimeoutError:
             text = f"{call.name} took longer than {self._deps.limits.tool_seconds:g} seconds and was given up."
-            await self._fail(call, material, text)
+            await self._fail(call, material, begun, text)
         except (ToolError, StoreError) as error:
-            await self._fail(call, material, str(error))
+            await self._fail(call, material, begun, str(error))
         else:
             watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
 
@@ -227,11 +228,12 @@ class Caller:
         data = json.loads(self._deps.redact(json.dumps(outcome.data)))
         done = CallDone(call.id, call.name, text, ok, data, outcome.trust, effect, outcome.forgets, shown=outcome.shown)
         turns.add_step(tx, turn, done, about.now)
+        use = turn_log.Use(call, outcome.ok, (self._deps.clock() - about.now).total_seconds())
         if not (outcome.ok and (outcome.noted or outcome.folders)):  # else the activity says it in better words
-            turn_log.note_tool(tx, turn, self._deps.names(about.agent), call, about.now, worked=outcome.ok)
-        turn_log.note_folders(tx, turn, outcome.folders, call, about.now)
+            turn_log.note_tool(tx, turn, self._deps.names(about.agent), use, about.now)
+        turn_log.note_folders(tx, turn, outcome.folders, use, about.now)
 
-    async def _fail(self, call: Call, material: PromptInputs, text: str, rule: str = "") -> None:
+    async def _fail(self, call: Call, material: PromptInputs, begun: datetime, text: str, rule: str = "") -> None:
         turn = material.turn
         failed = CallFailed(call.id, call.name, passage(self._deps.redact(text)), rule)
         now = self._deps.clock()
@@ -240,7 +242,8 @@ class Caller:
             if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
                 return True
             turns.add_step(tx, turn, failed, now)
-            turn_log.note_tool(tx, turn, self._deps.names(material.agent), call, now, worked=False)
+            use = turn_log.Use(call, worked=False, seconds=(now - begun).total_seconds())
+            turn_log.note_tool(tx, turn, self._deps.names(material.agent), use, now)
             return False
 
         ok = await self._db.write(_TOOL_END, work)

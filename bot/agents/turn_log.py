@@ -5,6 +5,7 @@ Names and outcomes alone. What a call was given and what came of it are words, w
 
 import json
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -54,25 +55,41 @@ _IN_FOLDER = {
 }
 
 
-def note_tool(tx: Tx, turn: Turn, tools: Collection[str], call: Call, now: datetime, *, worked: bool) -> None:
-    """Write into the activity that a tool was used, by names alone."""
+@dataclass(frozen=True)
+class Use:
+    """A call that came to its end."""
+
+    call: Call
+    worked: bool
+    seconds: float
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """By which its arguments and result are found in the conversation, and how long it took."""
+        return {"call": self.call.id, "seconds": round(self.seconds, 2)}
+
+
+def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetime) -> None:
+    """Write into the activity that a tool was used and how long that took, by names alone."""
+    call, worked = use.call, use.worked
     if call.name == MORE_TOOLS:
         return
     # A call that failed may name anything as its tool or operation, also what somebody said.
     name = call.name if worked or call.name in tools else "unknown tool"
     operation = _operation(call.arguments) if worked else None
     words = f"used {name}{f' ({operation})' if operation else ''}{'' if worked else ', which failed'}"
-    details = {"tool": name, "operation": operation, "worked": worked}
+    details = {"tool": name, "operation": operation, "worked": worked, **use.details}
     activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
     if not worked:
         feedback.note_failure(tx, turn, name, now)
 
 
-def note_folders(tx: Tx, turn: Turn, folders: Collection[str], call: Call, now: datetime) -> None:
+def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: datetime) -> None:
     """Write into the activity in which folders a call looked or wrote; what the files are called is not noted."""
+    call = use.call
     for folder in folders:
         operation = _operation(call.arguments) or "search"
-        details = {"folder": folder, "tool": call.name, "operation": operation, "worked": True}
+        details = {"folder": folder, "tool": call.name, "operation": operation, "worked": True, **use.details}
         words = f"{_IN_FOLDER.get(operation, f'used {call.name} in')} {folder}/"
         activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
 

@@ -41,6 +41,7 @@ T = TypeVar("T")
 _ARRANGE = commit_point("coordination.arrange")
 
 _LISTED, _SHOWN = 20, 600
+_SHORT = 120  # characters of what a tool was told, and of what it gave
 _KEEPS = Told(changes=True, keeps=True)
 
 _Agent = Annotated[str, Field(max_length=64)]
@@ -91,14 +92,24 @@ class EventRow(Row):
     importance: str
     audience: str
     details: dict[str, Any]
+    arguments: str = ""
+    """What a tool was told, in short; with `result` as far as the conversation still has it."""
+    result: str = ""
 
     @classmethod
-    def of(cls, event: Event) -> "EventRow":
+    def of(cls, event: Event, call: tuple[str, str] = ("", "")) -> "EventRow":
         names = {"agent": event.agent_name, "place": event.place_name}
-        return cls.from_record(event, **names, text=event_line(event), importance=event.importance or "")
+        text, (given, gave) = event_line(event), (one_line(each, _SHORT) for each in call)
+        given = "" if given == "{}" else given
+        return cls.from_record(
+            event, **names, text=text, importance=event.importance or "", arguments=given, result=gave
+        )
 
     def line(self, ink: Ink) -> str:
-        return self.told(ink, "{at} {text}")
+        seconds = self.details.get("seconds")
+        took = "" if seconds is None else _(" ({seconds} s)", seconds=f"{seconds:.1f}")
+        words = " → ".join(filter(None, (self.arguments, self.result)))
+        return self.told(ink, "{at} {text}") + took + (f": {ink.text(words)}" if words else "")
 
 
 class Present(Row):
@@ -173,18 +184,19 @@ class Coordination:
         """As far as the caller may know it, newest first."""
         since = self.clock() - timedelta(hours=arguments.hours)
 
-        def read(rows: Rows) -> list[Event]:
+        def read(rows: Rows) -> tuple[EventRow, ...]:
             named = _agent(rows, arguments.agent)
             wanted = Wanted(since, arguments.kind, None if named is None else named.id)
             if arguments.text.strip():
                 query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
                 found = search(rows, query, caller.scope).hits
                 wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
-            return activity.recent(rows, wanted, caller.scope, arguments.limit)
+            events = activity.recent(rows, wanted, caller.scope, arguments.limit)
+            words = activity.calls(rows, events, caller.scope)
+            return tuple(EventRow.of(each, words.get(each.id, ("", ""))) for each in events)
 
-        found = await self._read(read)
         empty = _("Nothing that you can see here happened in that time.")
-        return Listing(rows=tuple(map(EventRow.of, found)), empty=empty)
+        return Listing(rows=await self._read(read), empty=empty)
 
     @operation(
         "coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY,

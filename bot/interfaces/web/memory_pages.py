@@ -16,7 +16,7 @@ from bot.interfaces.web.render import colors
 from bot.services.block_results import Edited
 
 _CHANGES = 500
-_TABS = ("blocks", "entries", "facts", "journal")
+_TABS = ("blocks", "entries", "facts", "journal", "tools")
 _JOURNAL_HOURS = 24 * 30
 
 
@@ -32,8 +32,9 @@ async def memory(ctx: Context) -> Response:
             found = (await ctx.call("archival.list", limit=100, **given)).rows
         case "facts":
             found = (await ctx.call("facts.list", **given)).rows
-        case "journal":
-            more = {"hours": _JOURNAL_HOURS, "kind": "memory_block_updated", "limit": 200, **given}
+        case "journal" | "tools":
+            kind = "memory_block_updated" if tab == "journal" else "tool_executed"
+            more = {"hours": _JOURNAL_HOURS, "kind": kind, "limit": 200, **given}
             found = (await ctx.call("activity", **more)).rows
         case _:
             rows = (await ctx.call("memory.list")).rows

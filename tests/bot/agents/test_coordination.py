@@ -1,5 +1,6 @@
 """Agents that know of each other: activity, roster, catch-up, tasks, handoffs and notes, as a model is shown them."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from bot.agents.context.catch_up import size_for
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
 from bot.models.base import Answer, Request
+from bot.services.coordination import Coordination
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination, presence
 from memory.activity import Kind, Wanted
@@ -39,6 +41,7 @@ from tests.bot.parts import (
     says,
 )
 from tests.bot.stage import Service, Setting, running
+from tests.services.calling import registry, somebody
 
 PORT, YARD = channel("42"), channel("yard")
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
@@ -94,6 +97,28 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
         (Kind.TOOL, "Flux used coord, which failed"),
         (Kind.SENT, "Flux answered"),
     ]
+
+
+async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_goes_with_it(tmp_path: Path) -> None:
+    calls = call("recall", "1", operation="insert", content="Ann likes tea"), call("coord", "2", operation="sing")
+    model = ScriptedModel(says("", *calls), says("done"))
+    async with running(tmp_path, Setting(model)) as service:
+        coordinated = registry(Coordination(service.database, service.clock), people=service.approvals.people)
+
+        async def used(scope: Scope) -> list[tuple[str, str, str]]:
+            caller = replace(somebody(OLGA.id), scope=scope)
+            listed = (await coordinated.call("activity", caller, {"kind": "tool_executed"})).data()
+            assert [row["details"]["seconds"] for row in listed] == [0] * len(listed)
+            return [(row["text"], row["arguments"], row["result"]) for row in reversed(listed)]
+
+        await service.heard(said("tea please", 1, speaker=OLGA))
+        (_, told, gave), (failed, sang, why) = await used(Scope(HALL.audience))
+        assert '"content":"Ann likes tea"' in told.replace(": ", ":")
+        assert gave
+        assert ("sing" in failed, "sing" in sang, bool(why)) == (False, True, True)
+        assert await used(Scope(direct(BOB).audience)) == []
+        await service.heard(deleted(1))
+        assert [each[1:] for each in await used(Scope(HALL.audience))] == [("", "")] * 2
 
 
 async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_once(tmp_path: Path) -> None:
