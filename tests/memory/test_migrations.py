@@ -374,6 +374,48 @@ def test_summaries_that_were_there_are_found_and_go_as_new_ones_do(path: Path, m
     assert ask(path, "SELECT DISTINCT kind FROM turn_uses") == [("gone",)]
 
 
+def test_tasks_of_people_and_of_agents_come_into_one_table(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = migrations.migrations(Kind.CONSTELLATION)
+    known(monkeypatch, *(each for each in every if each.version < 49))
+    prepare(path, Kind.CONSTELLATION)
+    raw = connect(path)
+    tx = Tx(raw)
+    stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "created_at": "2026-11-22T12:00:00.000Z"}
+    stamp |= {"updated_at": "2026-11-23T12:00:00.000Z"}
+    tx.insert("tasks", stamp | {"id": 5, "title": "pack", "status": "pending", "search_text": "pack"})
+    tx.insert("tasks", stamp | {"id": 6, "title": "books", "status": "completed", "parent_id": 5})
+    given = stamp | {"assigned_to": "Star", "assigned_by": "gone", "turn_id": 7, "message_id": 8}
+    for name, words, state, priority in (
+        ("task_a", "find the ferry", "completed", "critical"),
+        ("task_b", "far " * 100, "in_progress", "low"),
+    ):
+        tx.insert(
+            "coordination_tasks", given | {"id": name, "description": words, "status": state, "priority": priority}
+        )
+        event: dict[str, Value] = {"id": len(words), "event_type": "task_assigned", "words": "", "at": "2026-11-22"}
+        details = f'{{"task": "{name}"}}'
+        tx.insert("activity_events", event | {"details": details, "audience": "guild:1", "trust": 1})
+    raw.close()
+    known(monkeypatch, *every)
+    migrate(path, Kind.CONSTELLATION, NOW)
+    ferry, far = (row[0] for row in ask(path, "SELECT id FROM tasks WHERE shared ORDER BY id"))
+    what = "SELECT id, substr(title, 1, 14), status, priority, parent_id, assignee_id, agent_id, done_at FROM tasks"
+    assert ask(path, f"{what} ORDER BY id") == [
+        (5, "pack", "open", "medium", None, None, None, None),
+        (6, "books", "done", "medium", 5, None, None, None),
+        (ferry, "find the ferry", "done", "urgent", None, "Star", None, "2026-11-23T12:00:00.000Z"),
+        (far, "far far far fa", "in_progress", "low", None, "Star", None, None),
+    ]
+    ((whole,),) = ask(path, "SELECT replace(title || notes, '……', '') FROM tasks WHERE notes <> ''")
+    assert whole == "far " * 100
+    told = "SELECT json_extract(details, '$.task') FROM activity_events ORDER BY id"
+    assert ask(path, told) == [(str(ferry),), (str(far),)]
+    found = "SELECT rowid FROM task_fts WHERE task_fts MATCH 'ferry OR pack' ORDER BY rowid"
+    assert ask(path, found) == [(5,), (ferry,)]
+    moment = "SELECT (id >> 22) + 1735689600000 = unixepoch(created_at) * 1000 FROM tasks WHERE shared"
+    assert ask(path, moment) == [(1,), (1,)], "their numbers are of the time like others"
+
+
 def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "sqlite_version_info", (3, 40, 1))
     with pytest.raises(StoreError, match=r"is too old; Carina needs 3\.42\.0 or newer, or `pysqlite3`"):
