@@ -38,7 +38,10 @@ _NO_ANSWER = UnicodePattern(
     (?:nichts|keine\s(?:Ahnung|Angabe|Notiz|Information|Erinnerung|Nachricht)\w*)\b|(?:わか|分か|知)りません|(?:わから|分から|知ら)ない|覚えて(?:い)?ません|見つかりません""",
     regex.VERBOSE | regex.IGNORECASE,
 )
-_AND_MORE = UnicodePattern(r"\b(?:but|although|though|aber|jedoch)\b|[:;](?=\s)", regex.IGNORECASE)
+_AND_MORE = UnicodePattern(
+    r"\b(?:but|although|though|aber|jedoch)\b|[:;](?=\s)(?!\s(?:nobody|no\sone|nothing|niemand|nichts|keiner)\b)",
+    regex.IGNORECASE,
+)
 _SHORT = 160  # characters; a longer answer says more than that it is none
 _NAME = UnicodePattern(r"(?<=[\p{Ll}\p{Nd},]\s)(?!I\b)\p{Lu}\p{Ll}+")  # a capital letter inside a sentence
 

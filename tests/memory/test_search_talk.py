@@ -225,6 +225,8 @@ def test_a_question_that_tells_more_than_was_asked_is_no_echo(world: World) -> N
         ("I have no doubt: the hamster got its name from the sprinter.", True),
         ("I don't know why, but the hamster got its name from the sprinter.", True),
         ("I found no note of the name that the hamster got.", False),
+        ("I am not sure how the hamster got its name: nobody told me.", False),
+        ("I am not sure: Bob said that the hamster got its name from the sprinter.", True),
     ],
 )
 def test_only_what_says_that_we_do_not_know_is_no_answer(world: World, said: str, *, known: bool) -> None:
