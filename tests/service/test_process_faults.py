@@ -46,8 +46,6 @@ async def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path) 
     ("toml", "said"),
     [
         ("[discord]\ndefault_mode = 'loud'", "discord.default_mode"),
-        ("[discrod]\n", "discrod"),
-        ("[model]\nmax_steps = 0", "model.max_steps"),
         ("[model", "not valid TOML"),
     ],
 )

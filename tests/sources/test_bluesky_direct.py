@@ -17,8 +17,6 @@ from sources.bluesky.source import BlueskySource
 from tests.sources.bluesky_stage import Ground, delivery, ground
 from tests.wire.bluesky import User
 
-SAY = "chat.bsky.convo.sendMessage"
-
 
 @pytest_asyncio.fixture
 async def here(tmp_path: Path) -> AsyncIterator[Ground]:

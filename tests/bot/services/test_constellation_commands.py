@@ -57,9 +57,6 @@ def here(used: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     return front_door(tmp_path, monkeypatch, capsys)
 
 
-CREATED = {"did": "created"}
-
-
 def rows(here: Here, command: str) -> Any:
     done = here(f"{command} --json")
     assert (done.returncode, done.stderr) == (0, "")

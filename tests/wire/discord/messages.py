@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-SUPPRESS_EMBEDS = 1 << 2
 HAS_THREAD = 1 << 5
 EPHEMERAL = 1 << 6
 LOADING = 1 << 7
