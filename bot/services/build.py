@@ -9,6 +9,7 @@ from bot.services.block_settings import BlockSettings
 from bot.services.block_sharing import BlockSharing
 from bot.services.blocks import Blocks
 from bot.services.change_report import ChangeReport
+from bot.services.context_preview import ContextPreview
 from bot.services.coordination import Coordination
 from bot.services.facts import Facts
 from bot.services.jobs import Schedule
@@ -45,6 +46,7 @@ def build_registry(
         Blocks(database, people, clock, config.memory.checkpoints()),
         BlockSettings(database, people, clock),
         BlockSharing(database, people, clock, config.memory.checkpoints()),
+        ContextPreview(database, clock),
         Coordination(database, clock),
         Facts(database, people, clock),
         KnownPeople(database, clock),

@@ -88,6 +88,28 @@ async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:
         assert "Elm Street" in explained.text
 
 
+async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_look(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        await said(s, "remember that my dentist is on Elm Street")
+        await said(s, "where is my dentist?")
+        place = (await s.call("inbox.list"))[0]["place"]
+        page = (await s.get("/context", params={"place": place})).text
+        for words in ("would be shown", "where is my dentist?", "Memory blocks", "your answer is heard by"):
+            assert words in page
+        found = await s.call("agent.preview", place=place)
+        assert "Elm Street" in found["text"]
+        assert min(each["tokens"] for each in found["sections"]) >= 0
+        token = (await s.call("token.create", name="app"))["token"]
+        body = {"model": "Carina", "user": "ann", "messages": [{"role": "user", "content": "my secret is a plum"}]}
+        await s.browser.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
+        private = (await s.call("inbox.list"))[0]["place"]
+        assert private.startswith("api:app/ann/")
+        refused = (await s.get("/context", params={"place": private})).text
+        assert "that you may look into" in refused
+        assert "plum" not in refused
+
+
 async def test_what_an_answer_used_is_corrected_as_it_was_seen(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()

@@ -179,10 +179,14 @@ def _calendar(now: datetime, dated: Sequence[tuple[datetime, str, str]]) -> list
 
 
 async def context(ctx: Context) -> Response:
-    """What agents see of their memory, by size."""
-    found = await ctx.call("context")
+    """What agents see of their memory, by size; and all that one would be shown in a place, if it answered now."""
+    found, place, of = await ctx.call("context"), ctx.query("place"), ctx.query("agent")
+    preview = await ctx.try_call("agent.preview", place=place, agent=of) if place else None
+    places = await ctx.web.services.registry.suggest("agent.preview", "place", ctx.caller(), {})
     agents_ = {name: list(rows) for name, rows in groupby(sorted(found.rows, key=lambda r: r.agent), lambda r: r.agent)}
-    return ctx.page("context.html", title="Context", agents=agents_)
+    return ctx.page(
+        "context.html", title="Context", agents=agents_, place=place, of=of, places=list(places), preview=preview
+    )
 
 
 async def graph(ctx: Context) -> Response:

@@ -1,0 +1,139 @@
+"""What an agent would be shown if it answered in a place now: the same prompt of the same rows, sent to nobody."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import Field
+
+from bot.agents.context import prompt
+from bot.agents.context.prompt import PromptInputs, Told
+from bot.agents.context.quotes import estimate_tokens
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.models.base import Request
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.named import find_living
+from bot.services.parameters import Arguments, Param
+from bot.services.registry import Suggestions, operation, suggestions
+from bot.services.registry import Told as Declared
+from bot.services.results import Ink, Result, Row
+from memory.agents import Agent
+from memory.people.audience import Scope
+from memory.queue import inbox, messages, turns
+from memory.queue.messages import Message
+from memory.queue.steps import Joined, Step
+from memory.queue.turns import Turn
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows
+from memory.store.ids import PlaceId
+from texts import _, gettext_noop
+
+_LOOKED = 200  # messages of a place among which is the newest that somebody said
+
+
+class PreviewContext(Arguments):
+    place: Annotated[
+        str,
+        Field(min_length=1, max_length=120),
+        Param("ID of the place, such as discord:1234", suggests="places heard"),
+    ]
+    agent: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
+
+
+class Section(Row):
+    """A part of the prompt, with the tokens it takes (an estimate)."""
+
+    name: str
+    tokens: int
+    cached: bool
+    """It stays the same from turn to turn, so that providers need not read it again."""
+
+    phrase = gettext_noop("{name}: about {tokens} tokens")
+
+    def line(self, ink: Ink) -> str:
+        return self.told(ink)
+
+
+class Preview(Result):
+    """All of it: by size, and in words."""
+
+    agent: str
+    place: str
+    said: str
+    """The newest message there, which it would answer."""
+    sections: tuple[Section, ...]
+    text: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [*(each.line(ink) for each in self.sections), "", ink.text(self.text)]
+
+
+@dataclass(frozen=True)
+class ContextPreview:
+    """Of one constellation."""
+
+    database: Database
+    clock: Clock
+
+    @operation(
+        "agent.preview", "Show what an agent would be shown in a place", Action.EXAMINE,
+        Declared(via=TERMINAL_ONLY, file_name="context.md"),
+    )  # fmt: skip
+    async def preview(self, caller: Caller, arguments: PreviewContext) -> Preview:
+        """If the newest message there came now. Tools are not counted."""
+        return await self.database.read(lambda rows: self._preview(rows, caller, arguments))
+
+    @suggestions("places heard")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        """Those that the caller may know, the one heard of last first."""
+        found = await self.database.read(lambda rows: inbox.known_places(rows, caller.scope))
+        return [(each.id, f"{each.name or each.id}") for each in found]
+
+    def _preview(self, rows: Rows, caller: Caller, arguments: PreviewContext) -> Preview:
+        place = inbox.place(rows, PlaceId(arguments.place))
+        if place is None or not caller.scope.may_use(place.audience):
+            raise UserError(_("There is no place {place} that you may look into.", place=repr(arguments.place)))
+        agent, scope = find_living(rows, arguments.agent), Scope(place.audience, frozenset(place.within))
+        said = messages.conversation(rows, place.id, scope, _LOOKED)
+        newest = next((each for each in reversed(said) if each.role == "user" and each.text), None)
+        if newest is None:
+            raise UserError(_("Nobody has said anything there that you may read."))
+        material = self._material(rows, agent, scope, newest)
+        request = prompt.render(material, ())
+        written = "\n\n".join([request.system, *(each.text for each in request.messages)])
+        name = place.name or place.id
+        return Preview(
+            agent=agent.name, place=name, said=newest.text, sections=_sections(material, request), text=written
+        )
+
+    def _material(self, rows: Rows, agent: Agent, scope: Scope, newest: Message) -> PromptInputs:
+        now = self.clock()
+        turn = Turn(turns.new_turn_id(), agent.id, None, newest.place, newest.person, scope, newest.trust, (), 0, now)
+        joined = Step(0, Joined(((newest.id, newest.revision),)), now)
+        looked = prompt.inputs(rows, turn, agent, Told((), (newest,), (joined,)))
+        return prompt.remind(rows, prompt.gather(rows, looked))
+
+
+def _sections(material: PromptInputs, request: Request) -> tuple[Section, ...]:
+    """What each part takes, by what the request is shorter without it."""
+    whole = _tokens(request)
+
+    def less(without: PromptInputs) -> int:
+        return whole - _tokens(prompt.render(without, ()))
+
+    blocks = less(replace(material, stable=(), away=(), shared_away=()))
+    earlier = less(replace(material, history=(), compacted=None))
+    recalled = less(replace(material, recalled=()))
+    instructions = estimate_tokens(request.system) - blocks
+    rest = whole - instructions - blocks - earlier - recalled
+    return (
+        Section(name=_("Instructions"), tokens=instructions, cached=True),
+        Section(name=_("Memory blocks"), tokens=blocks, cached=True),
+        Section(name=_("Earlier conversation"), tokens=earlier, cached=True),
+        Section(name=_("What comes to mind"), tokens=recalled, cached=False),
+        Section(name=_("The place and the newest message"), tokens=max(rest, 0), cached=False),
+    )
+
+
+def _tokens(request: Request) -> int:
+    return estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
