@@ -9,7 +9,8 @@ from tests.web.site import Site, csrf_of, site
 
 PAGES = (
     "/", "/chat", "/chat/Carina", "/approvals", "/search", "/search?text=tea", "/memory", "/memory?show=entries",
-    "/memory?show=facts", "/memory?show=journal", "/memory/block?label=persona", "/graph", "/graph?about=tea",
+    "/memory?show=facts", "/memory?show=journal", "/memory?show=tools", "/memory/block?label=persona", "/graph",
+    "/graph?about=tea",
     "/nights",
     "/context", "/messages", "/messages?show=dead", "/messages?show=undelivered", "/schedule", "/costs", "/agents",
     "/agents/Carina", "/groups/Main", "/people", "/logs", "/settings", "/commands",
