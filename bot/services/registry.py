@@ -232,6 +232,10 @@ class Registry:
         suggest, within = self._suggest[source]
         return await suggest(caller, *([str(given.get(within) or "")] if within else []))
 
+    async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
+        """Those of them that this caller may call."""
+        return [each for each in operations if policy.may(self._guard.people, caller.approver, each.needs)]
+
     def _permitted(self, name: str, caller: Caller) -> Operation:
         """The operation, if this caller may call it: the one place where that is decided. Raises UserError."""
         declared = self.operations.get(name)

@@ -16,7 +16,7 @@ from sources.text import times_of, without_unseen
 from texts import _, ngettext, ngettext_noop
 
 _MARKS = re.compile(r"(https?://\S+|<t:\d+:[fR]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
-_FENCED = 1_890  # characters of code in a message; what is longer becomes a file
+_FENCED = 3_500  # characters of code in a message; what is longer becomes a file
 _UNITS = (
     (
         timedelta(days=1),

@@ -1,6 +1,6 @@
 """The operations of a service with several constellations: each call is done in the one of its caller."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -33,6 +33,11 @@ class ServedRegistry(Registry):
         """What can be given for an argument beside those that are given, as far as the caller may call at all."""
         async with self._of(caller) as registry:
             return await registry.suggest(name, argument, caller, given)
+
+    async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
+        """Those of them that this caller may call."""
+        async with self._of(caller) as registry:
+            return await registry.permitted(operations, caller)
 
     @asynccontextmanager
     async def _of(self, caller: Caller) -> AsyncIterator[Registry]:

@@ -25,6 +25,7 @@ from tests.service.live_service import (
     answered_within,
     files_holding,
     live_service,
+    until,
 )
 from tests.wire.discord import Answered, Channel, Impossible, Person
 from tests.wire.model import Answer, Call, Calls
@@ -265,4 +266,31 @@ async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_
         )
         assert "was already answered or has expired" in (await t.olga.press(question, "Yes, do it")).text
         assert "Olga keeps a quagga." in (await t.olga.command("memory archival show", {"entry": "quagga"})).text
+        await t.service.stop()
+
+
+async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with live_service(tmp_path) as t:
+        await t.service.start()
+        for number in range(1, 26):
+            await t.ana.command("tasks add", {"title": f"buy *zebra* {number}"})
+        listed = (await t.ana.command("tasks list")).message
+        assert listed is not None
+        assert "Page 1 of 2" in listed.text
+        assert listed.components[0]["accent_color"], "a container with a color"
+        await t.service.kill()
+        await t.service.start()
+        await t.ana.press(listed, "▶")
+        await until(lambda: "Page 2 of 2" in listed.text)
+        assert r"buy \*zebra\* 25" in listed.text
+        chosen = (await t.ana.select(listed, "Choose one", "buy *zebra* 2")).message
+        assert chosen is not None
+        assert "Complete a task" in [each["label"] for each in chosen.buttons]
+        assert "Completed: buy" in (await t.ana.press(chosen, "Complete a task")).text
+        refused(await t.ana.press(chosen, "Complete a task"), "task")
+        offered = (await t.ana.command("facts list")).message
+        assert offered is not None
+        assert offered.buttons == []
         await t.service.stop()

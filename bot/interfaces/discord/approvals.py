@@ -9,8 +9,9 @@ from discord import app_commands
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.askers import approver_of
+from bot.interfaces.discord.containers import LONGEST
 from bot.interfaces.discord.forms import Door
-from bot.interfaces.discord.responses import LONGEST, Interaction, defer, tell, text_file
+from bot.interfaces.discord.responses import Interaction, defer, tell, text_file
 from bot.services.approvals import Approvals
 from bot.services.composition import ServedConstellations
 from memory.requests import Verdict

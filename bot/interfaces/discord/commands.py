@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -12,13 +12,16 @@ from discord import app_commands
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
+from bot.interfaces.discord.containers import LONGEST, NO, PLAIN, Looks, Tone, container, paged
 from bot.interfaces.discord.forms import Opening
 from bot.interfaces.discord.questions import Asked, Questions
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, suggests, tell, text_file
-from bot.services.caller import Unconfirmed, Via
+from bot.interfaces.discord.responses import shown as shown_text
+from bot.interfaces.discord.steps import Steps, menu, page_buttons
+from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation, Registry
-from bot.services.results import Markdown
+from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HIDDEN, TITLES, names_of, operation_words
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
@@ -72,7 +75,7 @@ class Commands:
     settings: DiscordSettings
     forms: Mapping[str, Opening] = field(default_factory=dict)
     """What opens instead, by the name of the operation."""
-    views: Mapping[str, Callable[[Any], discord.ui.View | None]] = field(default_factory=dict)
+    items: Mapping[str, Callable[[Any], Sequence[discord.ui.Item[Any]]]] = field(default_factory=dict)
     """What can be pressed under a result, by the name of the operation."""
     questions: Questions = field(default_factory=Questions)
 
@@ -86,7 +89,8 @@ class Commands:
             for depth in range(1, len(above) + 1):
                 place = self._group(".".join(above[:depth]), place, groups)
             place.add_command(self.command(name, declared))
-        tree.client.add_dynamic_items(self.questions.button(self.answer))
+        steps = Steps(self.registry, self.settings, self.forms, self)
+        tree.client.add_dynamic_items(self.questions.button(self.answer), *steps.heard())
 
     def _group(self, path: str, place: Any, groups: dict[str, Group]) -> Group:
         if path not in groups:
@@ -133,28 +137,65 @@ class Commands:
         words, more = await self._result(interaction, name, given, shown)
         await tell(interaction, words, **more)
 
+    async def open(self, interaction: Interaction, name: str, given: Mapping[str, Any]) -> None:
+        """Open the form that stands for an operation."""
+        await open_form(interaction, self.forms[name], given)
+
+    async def page(self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int) -> None:
+        """Turn to a page of a list, as it is now."""
+        words, more = await self._result(interaction, name, given, number=number)
+        view = container(shown_text(interaction, words)[:LONGEST], more.get("looks", PLAIN))
+        try:
+            await interaction.edit_original_response(view=view, attachments=[])
+        except REFUSED as why:
+            _log.warning("interaction_unanswered", reason=str(why), hint="the page can be turned again")
+
     async def _result(
-        self, interaction: Interaction, name: str, given: Mapping[str, Any], shown: str = ""
+        self, interaction: Interaction, name: str, given: Mapping[str, Any], shown: str = "", number: int = 1
     ) -> tuple[str, dict[str, Any]]:
         """What is said of what came of it, and what stands beside it."""
         caller = replace(await caller_of(interaction, self.settings), sure=bool(shown), shown=shown)
-        more: dict[str, Any] = {}
-        file_name = self.registry.operations[name].file_name
+        declared = self.registry.operations[name]
         try:
             found = [each async for each in self.registry.results(name, caller, given)]
-            words = "\n".join(line for each in found for line in each.lines(_INK))
-            if document := "\n".join(filter(None, (each.document for each in found))):
-                more = {"file": text_file(interaction, document, file_name)}
-                if cleaned(interaction, document) != document:
-                    words += _("\nSecrets are left out; the terminal shows them.")
-            if name in self.views and (view := self.views[name](found[-1])) is not None:
-                more["view"] = view
+            words, more = await self._said(interaction, caller, declared, given, found, number)
         except Unconfirmed as question:
             asked = Asked(interaction.user.id, name, given, str(question))
-            words, more = _INK.text(asked.question), {"view": self.questions.ask(asked)}
+            words, more = _INK.text(asked.question), {"looks": Looks(Tone.ASKS, items=self.questions.ask(asked))}
         except (UserError, CallError) as error:
-            words = str(error)
-        return words, {"file_name": file_name, **more}
+            words, more = str(error), {"looks": NO}
+        return words, {"file_name": declared.file_name, **more}
+
+    async def _said(
+        self,
+        interaction: Interaction,
+        caller: Caller,
+        declared: Operation,
+        given: Mapping[str, Any],
+        found: Sequence[Result],
+        number: int,
+    ) -> tuple[str, dict[str, Any]]:
+        """Results in words, with a file, buttons and pages where they have any."""
+        lines = [line for each in found for line in each.lines(_INK)]
+        file, items, footer = None, list[discord.ui.Item[Any]](), ""
+        if document := "\n".join(filter(None, (each.document for each in found))):
+            file = text_file(interaction, document, declared.file_name)
+            if cleaned(interaction, document) != document:
+                lines.append(_("Secrets are left out; the terminal shows them."))
+        if declared.name in self.items:
+            items += self.items[declared.name](found[-1])
+        tone = Tone.DONE if declared.changes else Tone.ASKS if any(each.code for each in found) else Tone.PLAIN
+        words, title = "\n".join(lines), ""
+        if isinstance(found[-1], Listing):
+            title = _(declared.summary)
+            if found[-1].rows:
+                items += await menu(self.registry, caller, declared)
+            pages = paged(lines)
+            number = max(1, min(number, len(pages)))
+            if len(pages) > 1 and (turning := page_buttons(declared.name, given, number, len(pages))):
+                words, items = pages[number - 1], [*turning, *items]
+                footer = _("Page {number} of {count}", number=number, count=len(pages))
+        return words, {"file": file, "looks": Looks(tone, title, footer, items)}
 
     def _value(self, interaction: Interaction, value: Any) -> Any:
         """What was picked from Discord's own lists, as operations take it."""
@@ -184,7 +225,7 @@ async def open_form(interaction: Interaction, form: Opening, given: Mapping[str,
         await interaction.response.send_modal(await form.make(interaction, given))
     except UserError as error:
         if await defer(interaction):
-            await tell(interaction, str(error))
+            await tell(interaction, str(error), looks=NO)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
 

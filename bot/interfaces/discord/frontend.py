@@ -19,7 +19,7 @@ from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.entries import entry_form, hear_entry_form
 from bot.interfaces.discord.forms import Opening
 from bot.interfaces.discord.general import Tree, install
-from bot.interfaces.discord.why import VIEWS, install_why
+from bot.interfaces.discord.why import ITEMS, install_why
 from bot.secrets import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services
@@ -123,7 +123,7 @@ def _install(
     install_approvals(tree, served)
     registry = ServedRegistry(served, operations)
     forms = {"archival.add": Opening(entry_form), "memory.edit": block_form(registry, settings)}
-    commands = Commands(registry, titles(), settings, forms, VIEWS)
+    commands = Commands(registry, titles(), settings, forms, ITEMS)
     commands.install(tree)
     hear_entry_form(tree, registry, settings)
     hear_block_forms(tree, registry, settings)

@@ -47,7 +47,7 @@ class Questions:
     clock: Callable[[], float] = time.monotonic
     _open: dict[str, tuple[float, Asked]] = field(default_factory=dict, init=False)
 
-    def ask(self, asked: Asked) -> discord.ui.View:
+    def ask(self, asked: Asked) -> list[discord.ui.Button[Any]]:
         """The buttons under a question."""
         now, token = self.clock(), secrets.token_hex(8)
         for old in [each for each, (until, _asked) in self._open.items() if until <= now]:
@@ -55,15 +55,14 @@ class Questions:
         if len(self._open) >= _MOST:
             del self._open[next(iter(self._open))]
         self._open[token] = now + _SECONDS, asked
-        view = discord.ui.View(timeout=None)
+        buttons = list[discord.ui.Button[Any]]()
         for said, label, style in (
             ("yes", _("Yes, do it"), discord.ButtonStyle.danger),
             ("no", _("No"), discord.ButtonStyle.secondary),
         ):
             custom_id = f"carina:sure:{asked.name}:{said}:{token}"
-            view.add_item(discord.ui.Button(label=label, style=style, custom_id=custom_id))
-        view.stop()  # what is pressed is heard by `button`
-        return view
+            buttons.append(discord.ui.Button(label=label, style=style, custom_id=custom_id))
+        return buttons
 
     def take(self, token: str, person: int) -> Asked | None:
         """What was asked, where it stands still; from now on it does not."""

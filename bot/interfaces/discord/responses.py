@@ -10,6 +10,7 @@ import structlog
 from discord import app_commands
 
 from bot.errors import UserError
+from bot.interfaces.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.shared_state import REFUSED
 from sources.outgoing import outgoing
 from texts import _
@@ -22,9 +23,6 @@ Suggest: TypeAlias = Callable[[Interaction], Awaitable[Iterable[tuple[str, str]]
 Names: TypeAlias = Callable[[Interaction], Awaitable[Iterable[str]]]
 """Finds what can be chosen and needs no other words."""
 
-LONGEST = 1_900
-"""Characters of an answer; what is longer goes into a file."""
-
 LARGEST_FILE = 8_000_000
 """Bytes of a file; Discord takes a little more."""
 
@@ -33,10 +31,13 @@ _CHOICES, _NAME = 25, 100  # suggestions that Discord takes, and characters of o
 _log = structlog.get_logger(__name__)
 
 
-async def defer(interaction: Interaction) -> bool:
-    """Tell Discord that an answer is coming; False when it is too late, and then nothing is done."""
+async def defer(interaction: Interaction, *, quietly: bool = False) -> bool:
+    """Tell Discord that an answer is coming; False when it is too late, and then nothing is done.
+
+    `quietly`: what was pressed stands under an answer, which will be changed.
+    """
     try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
+        await interaction.response.defer(ephemeral=True, thinking=not quietly)
     except discord.NotFound:
         _log.warning("interaction_too_late", hint="it was given more than 3 seconds ago; nothing was done")
         return False
@@ -66,25 +67,34 @@ def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
     return discord.File(io.BytesIO(data), filename=name)
 
 
-async def answer_now(interaction: Interaction, text: str) -> None:
+async def answer_now(interaction: Interaction, text: str, looks: Looks = PLAIN) -> None:
     """Answer at once and to who asked alone, with what took no time to find."""
+    view = container(shown(interaction, text)[:LONGEST], looks)
     try:
-        await interaction.response.send_message(shown(interaction, text)[:LONGEST], ephemeral=True)
+        await interaction.response.send_message(view=view, ephemeral=True)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="it can be asked again")
 
 
-async def tell(interaction: Interaction, text: str, *, file_name: str = "answer.md", **more: Any) -> None:
+async def tell(
+    interaction: Interaction,
+    text: str,
+    *,
+    file_name: str = "answer.md",
+    file: discord.File | None = None,
+    looks: Looks = PLAIN,
+) -> None:
     """Answer who asked. When that cannot be said any more, what was done stands nevertheless.
 
-    `more` goes to Discord as it is (a view, a file of one's own); `file_name` is that of a text that is too long.
+    `file_name` is that of a text that is too long.
     """
     whole, text = text, shown(interaction, text)
     if len(text) > LONGEST:
-        more.setdefault("file", text_file(interaction, whole, file_name))
+        file = file or text_file(interaction, whole, file_name)
         text = _("{text}\n(The file has all of it.)", text=text[:LONGEST])
+    view = container(text, looks, "" if file is None else file.filename)
     try:
-        await interaction.followup.send(text, ephemeral=True, **more)
+        await interaction.followup.send(view=view, ephemeral=True, files=[] if file is None else [file])
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="what was done stands")
 
@@ -127,7 +137,7 @@ def suggests_names(
 async def answer(interaction: Interaction, work: Awaitable[str], *, file_name: str = "answer.md") -> None:
     """Tell what came of something, or why it may not or cannot be; to be given what was not begun yet."""
     try:
-        words = await work
+        words, looks = await work, DONE
     except UserError as error:
-        words = str(error)
-    await tell(interaction, words, file_name=file_name)
+        words, looks = str(error), NO
+    await tell(interaction, words, file_name=file_name, looks=looks)

@@ -71,13 +71,13 @@ def install_why(tree: Tree, commands: Commands) -> None:
     hear_form(tree, _FORM, sent)
 
 
-def _offered(found: Explained | OneExplained) -> discord.ui.View | None:
+def _offered(found: Explained | OneExplained) -> list[discord.ui.Item[Any]]:
     """Buttons for the only memory that can be changed, else the choice among them."""
     rows = found.changeable
-    return _view(_offers(rows[0]) if len(rows) == 1 else _choice(rows))
+    return _offers(rows[0]) if len(rows) == 1 else _choice(rows)
 
 
-VIEWS = {"why": _offered, "why.memory": _offered}
+ITEMS = {"why": _offered, "why.memory": _offered}
 """What can be pressed under what these operations show."""
 
 
@@ -97,16 +97,6 @@ def _choice(memories: Sequence[MemoryRow]) -> list[discord.ui.Item[Any]]:
     ]
     select = discord.ui.Select[Any](custom_id=PICK, placeholder=_("Choose a memory to change"), options=options)
     return [select] if options else []
-
-
-def _view(items: Sequence[discord.ui.Item[Any]]) -> discord.ui.View | None:
-    if not items:
-        return None
-    view = discord.ui.View(timeout=None)
-    for item in items:
-        view.add_item(item)
-    view.stop()  # one handler hears them all by their ids: discord.py need not keep each view
-    return view
 
 
 def _form(commands: Commands) -> Opening:

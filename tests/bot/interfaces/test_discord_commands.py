@@ -29,6 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import GuildId, PersonId, PlaceId
 from sources.discord.client import Commands, make_client
 from sources.discord.settings import DiscordSettings
+from tests.bot.interfaces.shown import text_of
 from tests.bot.seeding import seeded
 from tests.services.calling import registry
 
@@ -104,17 +105,12 @@ async def live_service(folder: Path) -> AsyncIterator[Live]:
                 yield Live(env, database)
 
 
-def _text(result: Any) -> str:
-    shown = [result.response, *result.followups]
-    return "\n".join(message.content for message in shown if message is not None and message.content)
-
-
 async def test_help_is_seen_by_the_asker_alone(tmp_path: Path) -> None:
     async with live_service(tmp_path) as home:
         ana = home.guild.add_member(home.env.create_user("ana"))
         result = await ana.slash(home.hall, "help")
         assert result.ephemeral
-        assert "direct message" in _text(result)
+        assert "direct message" in text_of(result)
 
 
 async def test_search_finds_what_the_asker_may_know_and_nothing_else(tmp_path: Path) -> None:
@@ -126,7 +122,7 @@ async def test_search_finds_what_the_asker_may_know_and_nothing_else(tmp_path: P
         await home.said("the lighthouse secret of the den", den, home.den.id)
         await home.said("the lighthouse of another guild", elsewhere, 424243)
         await home.said("the lighthouse told in private by Ben", person_audience(PersonId("discord:77")), 77)
-        found = _text(await ana.slash(home.hall, "search", text="lighthouse"))
+        found = text_of(await ana.slash(home.hall, "search", text="lighthouse"))
         assert "public here" in found
         assert "secret of the den" not in found
         assert "another guild" not in found
@@ -136,8 +132,8 @@ async def test_search_finds_what_the_asker_may_know_and_nothing_else(tmp_path: P
 async def test_search_says_honestly_that_nothing_was_found(tmp_path: Path) -> None:
     async with live_service(tmp_path) as home:
         ana = home.guild.add_member(home.env.create_user("ana"))
-        assert "Nothing was found" in _text(await ana.slash(home.hall, "search", text="walrus"))
-        assert "-# block persona, " in _text(await ana.slash(home.hall, "search", text="attentive")), "to look at it"
+        assert "Nothing was found" in text_of(await ana.slash(home.hall, "search", text="walrus"))
+        assert "-# block persona, " in text_of(await ana.slash(home.hall, "search", text="attentive")), "to look at it"
 
 
 async def test_memory_show_offers_and_shows_only_blocks_that_may_be_seen_here(tmp_path: Path) -> None:
@@ -153,7 +149,7 @@ async def test_memory_show_offers_and_shows_only_blocks_that_may_be_seen_here(tm
         offered = {choice["name"] for choice in await ana.autocomplete(home.hall, "memory show", "label", "")}
         assert "garden" in offered
         assert "vault" not in offered
-        assert "in garden" in _text(await ana.slash(home.hall, "memory show", label="garden"))
-        hidden = _text(await ana.slash(home.hall, "memory show", label="vault"))
+        assert "in garden" in text_of(await ana.slash(home.hall, "memory show", label="garden"))
+        hidden = text_of(await ana.slash(home.hall, "memory show", label="vault"))
         assert "in vault" not in hidden
         assert "no block" in hidden

@@ -1,7 +1,7 @@
 """`/privacy` as people see it: the real client and stores on an in-process model of Discord."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from memory.store.ids import ConstellationId, GuildId, PersonId, PlaceId
 from sources.discord.client import Commands as Offered
 from sources.discord.client import make_client
 from sources.discord.settings import DiscordSettings
+from tests.bot.interfaces.shown import text_of
 from tests.bot.seeding import seeded
 from tests.services.calling import registry, somebody
 
@@ -106,10 +107,6 @@ def shown(result: Any) -> list[Any]:
     assert found
     assert result.ephemeral
     return found
-
-
-def text_of(result: Any) -> str:
-    return "\n".join(message.content for message in shown(result) if message.content)
 
 
 async def test_see_says_how_much_and_only_of_the_asker(tmp_path: Path) -> None:
@@ -199,9 +196,8 @@ async def test_a_question_of_long_ago_is_over(tmp_path: Path) -> None:
 def test_a_question_is_answered_once_by_who_asked_for_it_and_the_oldest_makes_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def token(view: discord.ui.View) -> str:
-        (first, _) = view.children
-        assert isinstance(first, discord.ui.Button)
+    def token(buttons: Sequence[discord.ui.Button[Any]]) -> str:
+        (first, _) = buttons
         return str(first.custom_id).rpartition(":")[2]
 
     monkeypatch.setattr(questions, "_MOST", 2)

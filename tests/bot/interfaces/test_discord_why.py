@@ -8,12 +8,13 @@ from typing import Any
 import discord
 import simcord
 from pydantic import SecretStr
+from simcord.components import walk_components
 from simcord.env import Env
 
 from bot.agents.permissions.policy import People
 from bot.config import load_config
 from bot.interfaces.discord.commands import Commands as Slash
-from bot.interfaces.discord.why import MENU, PICK, VIEWS, Tree, install_why
+from bot.interfaces.discord.why import ITEMS, MENU, PICK, Tree, install_why
 from bot.services.why import Why
 from memory import agents
 from memory.knowledge import archival
@@ -29,6 +30,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import GuildId, PersonId, PlaceId, TurnId, snowflakes
 from sources.discord.client import Commands, make_client
 from sources.discord.settings import DiscordSettings
+from tests.bot.interfaces.shown import text_of, words_of
 from tests.bot.seeding import seeded
 from tests.services.calling import registry
 
@@ -99,7 +101,7 @@ async def room(folder: Path) -> AsyncIterator[Room]:
             answers = registry(Why(database, people, utc_now), people=people)
 
             def put(tree: Tree) -> None:
-                slash = Slash(answers, {}, settings, views=VIEWS)
+                slash = Slash(answers, {}, settings, items=ITEMS)
                 slash.install(tree)
                 install_why(tree, slash)
 
@@ -116,11 +118,6 @@ async def room(folder: Path) -> AsyncIterator[Room]:
                 yield Room(env, database)
 
 
-def text_of(result: Any) -> str:
-    shown = [result.response, *result.followups]
-    return "\n".join(message.content for message in shown if message is not None and message.content)
-
-
 def last(result: Any) -> Any:
     """What is shown at last; seen by one person."""
     assert result.ephemeral
@@ -134,7 +131,7 @@ async def test_command_and_menu_say_the_same_and_offer_what_is_the_askers(tmp_pa
         assert r"> Ana keeps a \*quagga" in text_of(shown)
         assert text_of(await home.ana.slash(home.hall, "why")) == text_of(shown)
         assert text_of(await home.ana.slash(home.hall, "why", message=str(answer.id))) == text_of(shown)
-        labels = [part["label"] for row in last(shown).components for part in row["components"]]
+        labels = [part["label"] for part in walk_components(last(shown).components) if part["type"] == 2]
         assert labels == ["Forget", "Correct", "Only in DM"]
         assert last(await home.bea.context_menu(home.hall, MENU, answer)).components == []
 
@@ -170,7 +167,7 @@ async def test_one_of_several_is_chosen_and_kept_to_direct_messages(tmp_path: Pa
     async with room(tmp_path) as home:
         answer = await home.answered("Ana keeps a quagga.", "Ana keeps an okapi.")
         shown = last(await home.ana.context_menu(home.hall, MENU, answer))
-        (menu,) = [part for row in shown.components for part in row["components"]]
+        (menu,) = [part for part in walk_components(shown.components) if part["type"] == 3]
         assert menu["custom_id"] == PICK
         value = next(option["value"] for option in menu["options"] if "okapi" in option["label"])
         chosen = last(await home.ana.select(shown, [value]))
@@ -185,7 +182,7 @@ async def test_a_long_account_comes_as_a_file_too(tmp_path: Path) -> None:
     async with room(tmp_path) as home:
         answer = await home.answered(*(f"{number} " + "quagga " * 30 for number in range(30)))
         shown = last(await home.ana.context_menu(home.hall, MENU, answer))
-        assert "The file has all of it" in shown.content
+        assert "The file has all of it" in "\n".join(words_of(shown))
         assert [file.filename for file in shown.attachments] == ["why.md"]
-        (menu,) = [part for row in shown.components for part in row["components"]]
+        (menu,) = [part for part in walk_components(shown.components) if part["type"] == 3]
         assert len(menu["options"]) == 25

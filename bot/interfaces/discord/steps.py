@@ -1,0 +1,150 @@
+"""What can be done next with what a list shows, and its pages: made from the registry, heard by ids.
+
+A list offers the choice of one of its things, where operations beside it take one. What is chosen is shown with a
+button for each of them. Ids hold the operation and its arguments, so they work after a restart.
+"""
+
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlencode
+
+import discord
+
+from bot.errors import CallError, UserError
+from bot.interfaces.discord.callers import caller_of
+from bot.interfaces.discord.containers import Looks
+from bot.interfaces.discord.forms import Buttons, Choices, Opening, hear_button, hear_choice
+from bot.interfaces.discord.responses import Interaction, defer, tell
+from bot.services.caller import Caller, Via
+from bot.services.parameters import Parameter
+from bot.services.registry import Operation, Registry
+from bot.services.results import Markdown
+from bot.services.slash_names import names_of
+from sources.discord.settings import DiscordSettings
+from sources.text import one_line
+from texts import _
+
+_LONGEST_ID, _OPTIONS, _STEPS = 100, 25, 10  # characters of an id, choices of a menu, buttons under what was chosen
+_LABEL, _OPTION_LABEL = 80, 100
+_NAME = r"(?P<name>[a-z.-]{1,40})"
+_PAGE = re.compile(rf"carina:page:(?P<page>[0-9]{{1,4}}):{_NAME}:(?P<given>.*)")
+_PICK = re.compile(rf"carina:pick:{_NAME}")
+_STEP = re.compile(rf"carina:step:{_NAME}:(?P<value>.+)", re.DOTALL)
+
+
+class Answers(Protocol):
+    """Does operations for whoever pressed something."""
+
+    def answer(self, interaction: Interaction, name: str, given: Mapping[str, Any]) -> Awaitable[None]: ...
+
+    def page(self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int) -> Awaitable[None]: ...
+
+    def open(self, interaction: Interaction, name: str, given: Mapping[str, Any]) -> Awaitable[None]: ...
+
+
+def one_taken(declared: Operation) -> Parameter | None:
+    """The one argument that an operation cannot do without, where it is chosen among what is there."""
+    required = [each for each in declared.parameters if each.required and Via.DISCORD in each.via]
+    return required[0] if len(required) == 1 and required[0].suggests else None
+
+
+def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[Operation]:
+    """What stands beside a list and takes one of its things: of those that choose from the same, the most."""
+    names = names_of(operations.values())
+    above = names[" ".join(declared.words)].rpartition(" ")[0]
+    beside = [operations[words.replace(" ", ".")] for words, at in names.items() if at.rpartition(" ")[0] == above]
+    sources: dict[str, list[Operation]] = {}
+    for each in beside:
+        if above and each is not declared and (taken := one_taken(each)) is not None:
+            sources.setdefault(taken.suggests, []).append(each)
+    return max(sources.values(), key=len, default=[])
+
+
+async def menu(registry: Registry, caller: Caller, declared: Operation) -> list[discord.ui.Item[Any]]:
+    """The choice of one of the things that a list shows."""
+    if not (steps := await registry.permitted(steps_of(registry.operations, declared), caller)):
+        return []
+    found = [
+        discord.SelectOption(label=one_line(words, _OPTION_LABEL) or value, value=value)
+        for value, words in (await _suggested(registry, caller, steps))[:_OPTIONS]
+        if 0 < len(value) <= _LONGEST_ID
+    ]
+    if not found:
+        return []
+    identifier = f"carina:pick:{declared.name}"
+    return [discord.ui.Select[Any](custom_id=identifier, placeholder=_("Choose one"), options=found)]
+
+
+def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -> list[discord.ui.Button[Any]]:
+    """The buttons that turn a page; none where an id cannot hold the arguments."""
+    told = urlencode({key: value for key, value in given.items() if value not in (None, "")}, doseq=True)
+    found = list[discord.ui.Button[Any]]()
+    for label, to in (("◀", number - 1), ("▶", number + 1)):
+        identifier = f"carina:page:{to}:{name}:{told}"
+        if len(identifier) > _LONGEST_ID:
+            return []
+        found.append(discord.ui.Button(label=label, custom_id=identifier, disabled=not 1 <= to <= count))
+    return found
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Hears what is chosen and pressed."""
+
+    registry: Registry
+    settings: DiscordSettings
+    forms: Mapping[str, Opening]
+    answers: Answers
+
+    def heard(self) -> tuple[Buttons | Choices, ...]:
+        """The menus and buttons, by their ids."""
+        return hear_button(_PAGE, self._turn), hear_choice(_PICK, self._pick), hear_button(_STEP, self._do)
+
+    async def _turn(self, interaction: Interaction, named: re.Match[str]) -> None:
+        declared = self.registry.operations.get(named["name"])
+        if declared is None or not await defer(interaction, quietly=True):
+            return
+        many = {each.name for each in declared.parameters if each.kind == "many"}
+        given = {key: each if key in many else each[0] for key, each in parse_qs(named["given"]).items()}
+        await self.answers.page(interaction, declared.name, given, int(named["page"]))
+
+    async def _pick(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
+        """Show what was chosen, with a button for each thing that can be done with it."""
+        declared = self.registry.operations.get(named["name"])
+        if declared is None or not await defer(interaction):
+            return
+        caller = await caller_of(interaction, self.settings, "button")
+        steps = await self.registry.permitted(steps_of(self.registry.operations, declared), caller)
+        words = dict(await _suggested(self.registry, caller, steps)).get(chosen)
+        buttons = [
+            discord.ui.Button[Any](label=_(each.summary)[:_LABEL], custom_id=f"carina:step:{each.name}:{chosen}")
+            for each in steps[:_STEPS]
+            if len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
+        ]
+        if words is None or not buttons:
+            await tell(interaction, _("It is not in the list any more."))
+            return
+        await tell(interaction, Markdown().text(words), looks=Looks(items=buttons))
+
+    async def _do(self, interaction: Interaction, named: re.Match[str]) -> None:
+        declared = self.registry.operations.get(named["name"])
+        taken = None if declared is None else one_taken(declared)
+        if declared is None or taken is None:
+            return
+        given = {taken.name: named["value"]}
+        if declared.name in self.forms:
+            await self.answers.open(interaction, declared.name, given)
+        elif await defer(interaction):
+            await self.answers.answer(interaction, declared.name, given)
+
+
+async def _suggested(registry: Registry, caller: Caller, steps: Sequence[Operation]) -> list[tuple[str, str]]:
+    taken = one_taken(steps[0]) if steps else None
+    if taken is None:
+        return []
+    try:
+        return list(await registry.suggest(steps[0].name, taken.name, caller, {}))
+    except (UserError, CallError):
+        return []
