@@ -18,6 +18,7 @@ from sources.discord.history_match import CLOCK_MARGIN, PREFIX_ROOM, Said, match
 from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
+from sources.discord.tables import tables_as_code
 from sources.discord.webhooks import Webhooks, Words, shown_name
 from sources.outgoing import outgoing, seen
 from sources.recent import Pace, Recent
@@ -87,7 +88,7 @@ class DiscordEndpoint:
 
     def split(self, text: str) -> list[str]:
         room = PREFIX_ROOM if self._settings.show_names else 0
-        return split_text(outgoing(text), self.max_length - room)
+        return split_text(outgoing(tables_as_code(text)), self.max_length - room)
 
     async def send(self, delivery: Delivery) -> str:
         if (already := self._done.get(delivery.id)) is not None:

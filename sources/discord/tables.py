@@ -1,0 +1,72 @@
+"""Tables of Markdown, which Discord does not draw, as code blocks with aligned columns."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_CELL = re.compile(r"(?<!\\)\|")
+_MARKS = re.compile(r"\*\*|__|`")
+_WIDEST = 90  # cells of a line; a wider table stands as one paragraph for each row
+
+
+def tables_as_code(text: str) -> str:
+    """A text whose tables are aligned; everything else, and whatever stands in code, as it is."""
+    return "\n".join(_lines(text.split("\n"))) if "|" in text else text
+
+
+def _lines(lines: Sequence[str]) -> Iterator[str]:
+    place, fence = 0, ""
+    while place < len(lines):
+        line = lines[place]
+        if found := _FENCE.match(line):
+            fence = "" if fence == found[1] else fence or found[1]
+        rows = [] if fence else _table(lines[place:])
+        if rows:
+            yield from _drawn(rows)
+            place += len(rows) + 1  # the line of dashes
+        else:
+            yield line
+            place += 1
+
+
+def _table(lines: Sequence[str]) -> list[list[str]]:
+    """The rows of the table that begins here, its head first; none where none does."""
+    if len(lines) < 2 or "|" not in lines[0] or "|" not in lines[1] or not _RULE.fullmatch(lines[1]):
+        return []
+    head = _cells(lines[0])
+    if len(head) != len(_cells(lines[1])):
+        return []
+    rows = [head]
+    for line in lines[2:]:
+        if "|" not in line:
+            break
+        cells = _cells(line)
+        rows.append([*cells, *[""] * len(head)][: max(len(head), 1)])
+    return rows
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [_MARKS.sub("", cell.strip()).replace(r"\|", "|") for cell in _CELL.split(inner)]
+
+
+def _drawn(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + 2 * len(widths) > _WIDEST:
+        for row in rows[1:]:
+            yield "; ".join(f"**{name}**: {cell}" for name, cell in zip(rows[0], row, strict=True) if cell)
+        return
+    yield "```"
+    for number, row in enumerate(rows):
+        yield "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+        if number == 0:
+            yield "  ".join("─" * width for width in widths)
+    yield "```"
+
+
+def _width(text: str) -> int:
+    """In cells: characters of East Asian scripts take two, and what stands on another one none."""
+    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
+    return len(text) + wide - sum(unicodedata.combining(each) > 0 for each in text)
