@@ -40,7 +40,7 @@ from memory import groups
 from memory.knowledge.working import By
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import messages, turns
-from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits
+from memory.queue.steps import Answered, CallDone, CallFailed, CallStarted, CallWaits
 from memory.queue.turns import TurnMoved
 from memory.requests import ApprovalNeeded, Permit, require
 from memory.search.query import Nearness
@@ -126,7 +126,8 @@ class Caller:
         turn, now = material.turn, self._deps.clock()
         speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
         shown = versions_shown(material.steps)
-        asking = Asking(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound, shown)
+        said = self._deps.redact(_said_with(material, use.call))
+        asking = Asking(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound, shown, said)
 
         def work(tx: Tx) -> Permit | None:
             found = self._deps.broker.ask(tx, asking, missing.need, now)
@@ -248,6 +249,12 @@ class Caller:
 
         ok = await self._db.write(_TOOL_END, work)
         self._deps.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))
+
+
+def _said_with(material: PromptInputs, call: Call) -> str:
+    """What the agent said in the answer that makes the call."""
+    answers = (step for step in material.steps if isinstance(step, Answered))
+    return next((each.text for each in answers if any(call.id == made.id for made in each.calls)), "")
 
 
 def _source(material: PromptInputs, rows: Rows) -> str:

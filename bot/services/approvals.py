@@ -135,8 +135,7 @@ class Approvals:
             withheld = _("(hidden, because they come from somebody's direct messages)")
             shown = withheld if private else cards.exactly(found.arguments)
             return _(
-                "Request {id}: {tool}\n{reason}\n{stands}",
-                id=found.id,
+                "`{tool}`\n{reason}\n{stands}",
                 tool=found.tool,
                 reason=found.reason,
                 stands=stands,

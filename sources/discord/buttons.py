@@ -1,6 +1,7 @@
 """Buttons as Discord has them. Their ids carry the question's id and the answer, nothing else, and work for ever."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import discord
@@ -14,6 +15,9 @@ _OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
 PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})" + _OF)
 """Matches the custom id of an answer to a question."""
 
+LONGER = re.compile(r"carina:permit-for:(?P<request>[0-9]{1,19})" + _OF)
+"""Matches the id of the menu under a question that allows it for longer; what is chosen is the answer."""
+
 PRESS = re.compile(
     r"carina:(?P<kind>reminder|retry|preference|pairing):(?P<offer>[a-z]{1,10}):"
     r"(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20}|discord:[0-9]{1,20})" + _OF
@@ -23,6 +27,10 @@ PRESS = re.compile(
 SNOOZE = re.compile(r"carina:snooze:(?P<id>[0-9]{1,19})" + _OF)
 """Matches the id of the menu that puts a reminder off; what is chosen is an argument of the operation and its value."""
 
+_LONGER = {
+    "hour": gettext_noop("For 1 hour"),
+    "always": gettext_noop("Always for this"),
+}
 _SNOOZES = {
     "minutes=10": gettext_noop("10 minutes"),
     "minutes=60": gettext_noop("1 hour"),
@@ -38,7 +46,7 @@ _LOOKS = {
     "snooze": ("Snooze", discord.ButtonStyle.secondary),
     "done": ("Done", discord.ButtonStyle.success),
     "retry": ("Try again", discord.ButtonStyle.primary),
-    "once": ("Once", discord.ButtonStyle.success),
+    "once": ("Allow once", discord.ButtonStyle.success),
     "hour": ("For 1 hour", discord.ButtonStyle.primary),
     "always": ("Always for this", discord.ButtonStyle.secondary),
     "deny": ("Deny", discord.ButtonStyle.danger),
@@ -57,11 +65,11 @@ def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> 
     return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind, of))
 
 
-def _snoozes(buttons: Buttons) -> discord.ui.Select[Any]:
-    """How long a reminder is put off; what was sent with the button before there was a choice still works."""
+def _menu(kind: str, title: str, offers: Mapping[str, str], buttons: Buttons) -> discord.ui.Select[Any]:
+    """A choice among answers; buttons that were sent before there was one still work."""
     of = f":{buttons.constellation}" if buttons.constellation else ""
-    options = [discord.SelectOption(label=_(label), value=value) for value, label in _SNOOZES.items()]
-    return discord.ui.Select(custom_id=f"carina:snooze:{buttons.request}{of}", placeholder=_("Snooze"), options=options)
+    options = [discord.SelectOption(label=_(label), value=value) for value, label in offers.items()]
+    return discord.ui.Select(custom_id=f"carina:{kind}:{buttons.request}{of}", placeholder=title, options=options)
 
 
 def view_of(buttons: Buttons | None) -> discord.ui.View | None:
@@ -71,9 +79,11 @@ def view_of(buttons: Buttons | None) -> discord.ui.View | None:
     view = discord.ui.View(timeout=None)
     more = ("details",) if buttons.kind == "permit" else ()
     for offer in (*buttons.offers, *more):
-        snooze = offer == "snooze"
-        view.add_item(
-            _snoozes(buttons) if snooze else button(offer, buttons.request, buttons.kind, buttons.constellation)
-        )
+        if offer == "snooze":
+            view.add_item(_menu("snooze", _("Snooze"), _SNOOZES, buttons))
+        elif offer not in _LONGER:
+            view.add_item(button(offer, buttons.request, buttons.kind, buttons.constellation))
+    if longer := {each: _LONGER[each] for each in buttons.offers if each in _LONGER}:
+        view.add_item(_menu("permit-for", _("Allow for longer"), longer, buttons))
     view.stop()  # what is pressed is heard by one handler for all cards: discord.py need not keep each view
     return view

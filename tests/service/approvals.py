@@ -21,8 +21,10 @@ rules = [{ rule = "requires_consent", tool = "recall" }]
 """
 WAITS, DONE = "That waits for approval.", "It is kept now."
 QUESTION = "asks for your approval"
-LABELS = ["Once", "For 1 hour", "Always for this", "Deny", "Details"]
-ONCE_LABELS = ["Once", "Deny", "Details"]
+LABELS = ["Allow once", "Deny", "Details"]
+LONGER = ["For 1 hour", "Always for this"]
+ONCE_LABELS = ["Allow once", "Deny", "Details"]
+LONGER = ["For 1 hour", "Always for this"]
 
 
 @contextlib.asynccontextmanager
@@ -81,7 +83,16 @@ async def waiting(t: Live, person: Person, channel: Channel, content: str, *then
 async def card_of(t: Live, content: str, place: Channel | None = None) -> Message:
     """The card with these arguments, where the owner (or who else is asked) finds it."""
     found = request_of(t, content)
-    return await (place or t.olga.direct).wait_for_bot(lambda m: QUESTION in m.text and str(found) in m.text)
+    return await (place or t.olga.direct).wait_for_bot(
+        lambda m: QUESTION in m.text and any(str(found) in each["custom_id"] for each in m.buttons)
+    )
+
+
+async def answer(person: Person, card: Message, words: str) -> Answered:
+    """Press a button of a card, or choose from its menu."""
+    if words in LONGER:
+        return await person.select(card, "Allow for longer", words)
+    return await person.press(card, words)
 
 
 async def final(t: Live, card: Message) -> str:

@@ -102,7 +102,7 @@ async def test_details_show_everything_to_who_is_asked(asking: Live) -> None:
     asks(t, content, "No.")
     await t.ask(t.ana, channel, "<@bot> keep this for me")
     (request,) = rows(t, "SELECT max(id) FROM permission_requests")[0]
-    card = await t.olga.direct.wait_for_bot(lambda m: str(request) in m.text)
+    card = await t.olga.direct.wait_for_bot(lambda m: any(str(request) in each["custom_id"] for each in m.buttons))
     details = await t.olga.press(card, "Details")
     assert details.ephemeral
     for text in (card.text, details.text):
@@ -130,7 +130,7 @@ async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(aski
         assert json.loads(file.data)["content"] == content
         assert "Sentence 119" not in message.text
     assert "The file has all of it." in card.text
-    await t.olga.press(card, "Once")
+    await t.olga.press(card, "Allow once")
     await finished(t, card, channel)
     assert len(card.attachments) == 1
     assert times_kept(t, content) == 1
@@ -154,7 +154,7 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
         await t.olga.command("permits approve", {"request": request, "length": "always"}),
         "only be allowed once at a time",
     )
-    shown.append((await t.olga.press(card, "Once")).text)
+    shown.append((await t.olga.press(card, "Allow once")).text)
     await finished(t, card, bea.direct)
     shown += [entry.content for entry in t.olga.direct.log]
     assert not [text for text in shown if "wallaby" in text]
@@ -181,7 +181,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     refused(await t.olga.command("permits approve", {"request": str(request)}), "no such request for you to answer")
     assert [message.id for message in t.olga.direct.from_bot] == before, "the owner is not asked for these words"
 
-    assert decided(cleo, "Allowed once").match((await cleo.press(card, "Once")).text)
+    assert decided(cleo, "Allowed once").match((await cleo.press(card, "Allow once")).text)
     await finished(t, card, cleo.direct, "Olga too.")
     second = await card_of(t, words)
     assert labels(second) == ONCE_LABELS
@@ -191,7 +191,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
         "no such request for you to answer",
     )
     assert said_in(channel) == ["Hello."]
-    await t.olga.press(second, "Once")
+    await t.olga.press(second, "Allow once")
     await finished(t, second, cleo.direct)
     await channel.wait_for_bot(lambda m: m.text == words)
     assert said_in(channel) == ["Hello.", words]

@@ -40,7 +40,7 @@ async def test_a_card_from_before_a_kill_works_after_it(tmp_path: Path) -> None:
         await t.service.start()
         await t.olga.say(t.general, "this and that")
         t.model.script(Answer(DONE))
-        assert decided(t.olga, "Allowed once").match((await t.olga.press(card, "Once")).text)
+        assert decided(t.olga, "Allowed once").match((await t.olga.press(card, "Allow once")).text)
         assert (await finished(t, card, t.general)).reply_to is asked
         assert times_kept(t, content) == 1
         assert said_in(t.general) == [WAITS, DONE]
@@ -53,7 +53,7 @@ async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(
         t.model.default = lambda _: Answer(DONE)
         path = f"/channels/{t.olga.direct.id}/messages/{card.id}"
         t.server.faults.hang("PATCH", path, times=99)
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         await t.server.until(lambda: t.server.requests_to("PATCH", path))
         await t.service.kill()
         t.server.faults.clear()
@@ -101,7 +101,7 @@ async def test_a_hundred_at_once_are_bounded_and_none_is_lost(tmp_path: Path) ->
 
         lobby = t.guild.text_channel("lobby")
         with answered_within(t, 60.0):  # how fast so many are is not the question
-            pressing = asyncio.gather(*(t.olga.press(card, "Once", timeout=60) for card in cards))
+            pressing = asyncio.gather(*(t.olga.press(card, "Allow once", timeout=60) for card in cards))
             assert (await t.ask(t.olga, lobby, "<@bot> hello", within=60)).text == "Hello in between."
             pressed = await pressing
         assert [each.text for each in pressed if not decided(t.olga, "Allowed once").match(each.text)] == []

@@ -99,7 +99,7 @@ async def test_two_admins_in_the_same_moment_one_decides_and_the_other_is_told_w
     t, content, owner_before = home.live, "The kiwi is asleep.", len(home.live.olga.direct.log)
     card, channel = await home.asked(content, DONE)
     assert labels(card) == LABELS
-    yes, no = await asyncio.gather(home.eve.press(card, "Once"), home.rex.press(card, "Once"))
+    yes, no = await asyncio.gather(home.eve.press(card, "Allow once"), home.rex.press(card, "Allow once"))
     late = next(each for each in (yes, no) if "already been decided" in each.text)
     first = no if late is yes else yes
     who = home.eve if first is yes else home.rex
@@ -145,7 +145,7 @@ async def test_a_card_that_somebody_deletes_comes_back_while_it_waits(home: Admi
     await home.eve.delete(first)
     card = await home.office.wait_for_bot(lambda m: m.text == first.text)
     assert labels(card) == LABELS
-    await home.rex.press(card, "Once")
+    await home.rex.press(card, "Allow once")
     await finished(t, card, channel)
     await home.eve.delete(card)
     other, elsewhere = await home.asked("The moho is missed.", "Eve said no.")
@@ -215,15 +215,15 @@ async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Pa
         assert "2 people need to allow it." in copy.text
         await until(lambda: record_of(t, request) == ["asked", "not reached"], what="the admin without direct messages")
         assert status_of(t, request) == "waiting"
-        await eve.press(copy, "Once")
+        await eve.press(copy, "Allow once")
         both = (card, copy)
         await t.server.until(lambda: all("more people need to" in each.text for each in both), 20, "one yes on both")
-        again = await eve.press(copy, "Once")
+        again = await eve.press(copy, "Allow once")
         refused(again, "You have answered this already; more of you are needed.")
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         await finished(t, card, channel)
         outcome = await final(t, copy)
-        assert outcome.startswith("**Allowed once by ")
+        assert outcome.startswith("✅ **Allowed once by ")
         assert all(f"<@{each.id}>" in outcome for each in (eve, t.olga))
-        assert len([m for m in t.olga.direct.from_bot if str(request) in m.text]) == 1
+        assert len([m for m in t.olga.direct.from_bot if m.id >= card.id and "`recall`" in m.text]) == 1
         assert times_kept(t, content) == 1

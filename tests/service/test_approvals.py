@@ -8,6 +8,7 @@ from tests.service.approvals import (
     DONE,
     LABELS,
     WAITS,
+    answer,
     as_seen,
     decided,
     final,
@@ -40,7 +41,7 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert times_kept(t, content) == 0
 
     await t.ana.say(channel, "what a day")
-    pressed = await t.olga.press(card, "Once")
+    pressed = await t.olga.press(card, "Allow once")
     assert pressed.ephemeral
     assert decided(t.olga, "Allowed once").fullmatch(pressed.text.rstrip("."))
     answer = await channel.wait_for_bot(lambda m: m.text == DONE)
@@ -55,14 +56,14 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert t.model.requests[-1].results[-1].startswith("stored")
 
 
-@pytest.mark.parametrize("verdict", ["Once", "Details"])
+@pytest.mark.parametrize("verdict", ["Allow once", "Always for this", "Details"])
 async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdict: str) -> None:
     t, content = asking, f"The narwhal is out ({verdict})."
     channel, mallory = t.guild.text_channel("strangers"), t.member("Mallory")
     card = await waiting(t, t.ana, channel, content, DONE)
     request, before = request_of(t, content), [m.id for m in channel.messages]
     shown = as_seen(card, channel)
-    pressed = await mallory.press(shown, verdict)
+    pressed = await answer(mallory, shown, verdict)
     assert pressed.ephemeral
     assert (
         "no such request for you to answer" if verdict == "Details" else "You cannot answer this request"
@@ -71,7 +72,7 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdi
     assert status_of(t, request) == "waiting"
     assert record_of(t, request) == ["asked"] + ["refused"] * (verdict != "Details")
     assert [m.id for m in channel.messages] == before
-    await t.olga.press(card, "Once")
+    await t.olga.press(card, "Allow once")
     await finished(t, card, channel)
     assert times_kept(t, content) == 1
 
@@ -93,13 +94,13 @@ async def test_a_made_up_button_does_nothing(asking: Live, custom_id: str, said:
     card = await waiting(t, t.ana, channel, content, DONE)
     request = request_of(t, content)
     with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
-        forged = await t.olga.press(card, forge(card, "For 1 hour", custom_id.format(request)))
+        forged = await t.olga.press(card, forge(card, "Details", custom_id.format(request)))
     assert forged.failed == (said is None)
     if said is not None:
         refused(forged, said)
     assert status_of(t, request) == "waiting"
     assert record_of(t, request) == ["asked"]
-    await t.olga.press(card, "Once")
+    await t.olga.press(card, "Allow once")
     await finished(t, card, channel)
     assert times_kept(t, content) == 1
 
@@ -108,7 +109,7 @@ async def test_pressed_twice_in_the_same_moment_it_runs_once(asking: Live) -> No
     t, content = asking, "The heron is grey."
     channel = t.guild.text_channel("twice")
     card = await waiting(t, t.ana, channel, content, DONE)
-    told = await asyncio.gather(*(t.olga.press(card, "Once") for _ in range(5)))
+    told = await asyncio.gather(*(t.olga.press(card, "Allow once") for _ in range(5)))
     assert sorted("already been decided" in each.text for each in told) == [False] + [True] * 4
     assert all(decided(t.olga, "Allowed once").search(each.text) for each in told)
     await finished(t, card, channel)
@@ -126,7 +127,7 @@ async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Live) -
     assert asked.message is not None
     assert (await bea.press(asked.message, "Yes, do it")).text.startswith("Erased")
     await t.server.until(lambda: card.deleted, what="the card's end")
-    refused(await t.olga.press(before, "Once"), "This request was withdrawn")
+    refused(await t.olga.press(before, "Allow once"), "This request was withdrawn")
     assert times_kept(t, content) == 0
     assert rows(t, "SELECT 1 FROM outbox WHERE instr(content || detail, 'whimbrel')") == []
 
@@ -139,7 +140,7 @@ async def test_what_is_taken_back_leaves_no_file_with_it(asking: Live) -> None:
     assert len(card.attachments) == 1
     await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
     await t.server.until(lambda: card.deleted, what="the card's end")
-    refused(await t.olga.press(before, "Once"), "This request was withdrawn")
+    refused(await t.olga.press(before, "Allow once"), "This request was withdrawn")
     assert times_kept(t, content) == 0
 
 
@@ -150,14 +151,14 @@ async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next
     request = request_of(t, content)
     with answered_within(t, 1.0):
         t.server.faults.hold_events()
-        lost = await t.olga.press(card, "Once")
+        lost = await t.olga.press(card, "Allow once")
         assert lost.failed
         t.server.faults.release_events()
         await t.service.logged("interaction_too_late")
     assert t.server.requests_to("POST", "/interactions/*/callback")[-1].status == 404
     assert status_of(t, request) == "waiting"
     assert record_of(t, request) == ["asked"]
-    assert (await t.olga.press(card, "Once")).text.startswith("Allowed once")
+    assert (await t.olga.press(card, "Allow once")).text.startswith("Allowed once")
     await finished(t, card, channel)
     assert times_kept(t, content) == 1
 
@@ -170,13 +171,13 @@ async def test_a_press_that_breaks_on_the_wire_does_nothing_and_the_next_one_wor
     request, path = request_of(t, content), "/interactions/*/callback"
     rule = faults.cut_after_applying("POST", path) if applied else faults.cut_before_applying("POST", path)
     before = len(t.service.logged_events("interaction_unanswered"))
-    pressing = asyncio.create_task(t.olga.press(card, "Once", timeout=60))
+    pressing = asyncio.create_task(t.olga.press(card, "Allow once", timeout=60))
     await t.service.logged("interaction_unanswered", count=before + 1)
     pressing.cancel()
     assert rule.hits == 1
     assert status_of(t, request) == "waiting"
     assert record_of(t, request) == ["asked"]
-    assert (await t.olga.press(card, "Once")).text.startswith("Allowed once")
+    assert (await t.olga.press(card, "Allow once")).text.startswith("Allowed once")
     await finished(t, card, channel)
     assert times_kept(t, content) == 1
 
@@ -187,7 +188,7 @@ async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Live)
     card = await waiting(t, t.ana, channel, content, DONE)
     t.server.faults.cut_before_applying("POST", f"/webhooks/{t.server.application_id}/*")
     before = len(t.service.logged_events("interaction_unanswered"))
-    pressing = asyncio.create_task(t.olga.press(card, "Once", timeout=60))
+    pressing = asyncio.create_task(t.olga.press(card, "Allow once", timeout=60))
     await t.service.logged("interaction_unanswered", count=before + 1)
     pressing.cancel()
     await finished(t, card, channel)
@@ -202,7 +203,7 @@ async def test_a_card_is_edited_at_last_when_discord_fails_at_it(asking: Live) -
     card = await waiting(t, t.ana, channel, content, DONE)
     path = f"/channels/{t.olga.direct.id}/messages/{card.id}"
     broken = [t.server.faults.fail("PATCH", path, 502), t.server.faults.fail("PATCH", path, 503, times=99)]
-    await t.olga.press(card, "Once")
+    await t.olga.press(card, "Allow once")
     await channel.wait_for_bot(lambda m: m.text == DONE)
     assert times_kept(t, content) == 1
     await t.server.until(lambda: all(rule.hits for rule in broken))

@@ -33,7 +33,7 @@ async def test_what_a_stranger_on_bluesky_wants_is_asked_of_the_owner_on_discord
         first = await sky.wait_for_post(bot)
         assert (first.text, first.parent) == ("I have to ask first.", asked.uri)
         card = await t.olga.direct.wait_for_bot(lambda m: QUESTION in m.text and "repost" in m.text)
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         await until(lambda: any(key[0] == "app.bsky.feed.repost" for key in bot.records))
         await final(t, card)
         last = await sky.wait_for_post(bot, 1)

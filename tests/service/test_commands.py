@@ -70,12 +70,12 @@ async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path
         card = await waiting(t, t.ana, channel, content, DONE)
         request = request_of(t, content)
         await t.olga.command("owner people deny", {"person": eve})
-        for verdict in ("Once", "Deny", "Details"):
+        for verdict in ("Allow once", "Deny", "Details"):
             refused(await eve.press(as_seen(card, channel), verdict), "You are blocked here.")
         assert status_of(t, request) == "waiting"
         assert record_of(t, request) == ["asked"]
         await t.olga.command("owner people forget", {"who": f"discord:{eve.id}"})
-        assert (await eve.press(as_seen(card, channel), "Once")).text.startswith("Allowed once")
+        assert (await eve.press(as_seen(card, channel), "Allow once")).text.startswith("Allowed once")
         await finished(t, card, channel)
         assert times_kept(t, content) == 1
 

@@ -73,7 +73,7 @@ async def test_a_button_in_the_owners_messages_answers_the_constellation_that_as
         t.model.script(Calls(keep("The boat leaks.")), Answer(WAITS), Answer("It is kept now."))
         assert (await t.ask(t.ana, made.deck, "<@bot> keep this for me")).text == WAITS
         card = await t.olga.direct.wait_for_bot(lambda m: "The boat leaks." in m.text)
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         await made.deck.wait_for_bot(lambda m: m.text == "It is kept now.")
         assert "llowed once" in await final(t, card)
         found = await made.run("search", "leaks", "--domain", "archival_memory", "--constellation", "boat")

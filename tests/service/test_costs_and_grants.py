@@ -80,7 +80,7 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         assert (await t.ask(t.ana, here, "<@bot> keep this")).text == "At once."
         assert times_kept(t, content) == 1
         card = await waiting(t, t.ana, private, content, DONE)
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         await finished(t, card, private)
 
         (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "")

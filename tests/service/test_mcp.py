@@ -75,7 +75,7 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
         assert '"town": "Linz"' in card.text
         assert "goes to the MCP server weather" in card.text
         assert small.called == []
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         await finished(t, card, t.general, DONE)
         assert [call["arguments"] for call in small.called] == [{"town": "Linz"}]
         assert small.called[0]["secret"] == KEY
@@ -108,7 +108,7 @@ async def test_killed_between_the_yes_and_the_answer_it_runs_at_most_once(
     async with weather_town(tmp_path, small, fault=fault) as t:
         card = await waiting(t)
         t.model.default = lambda _: Answer(DONE)
-        pressing = asyncio.create_task(t.olga.press(card, "Once"))  # the process may be gone before it answers
+        pressing = asyncio.create_task(t.olga.press(card, "Allow once"))  # the process may be gone before it answers
         process = small.process
         assert await t.service.ended() == -signal.SIGKILL
         pressing.cancel()

@@ -74,7 +74,7 @@ async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_the
         card = await t.olga.direct.wait_for_bot()
         assert "asks for your approval" in card.text
         assert rows(t, "SELECT count(*) FROM archival_entries") == [(0,)]
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         said = await t.olga.direct.wait_for_bot(after=card)
         assert said.text == "I wrote down that the stove was on."
         assert rows(t, "SELECT audience FROM archival_entries") == [("owner",)]

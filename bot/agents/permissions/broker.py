@@ -65,6 +65,8 @@ class Asking:
     bound: tuple[str, ...] | None = None
     shown: Mapping[BlockId, int] = field(default_factory=dict)
     """The versions of blocks that the agent had been shown when it made the call."""
+    said: str = ""
+    """What the agent said when it made the call."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,7 @@ class Broker:
         place = inbox.place(rows, request.place)
         name = place.name if place is not None and place.name else request.place
         speaker = asking.speaker or (messages.name_of(rows, request.person, request.hearers) if request.person else "")
-        return cards.Origin(asking.agent, speaker or "somebody", name)
+        return cards.Origin(asking.agent, speaker or "somebody", name, asking.said)
 
     def _queue_cards(self, tx: Tx, request: Request, origin: cards.Origin, now: datetime) -> None:
         in_person = request.person is not None and request.approvers == (request.person,)
@@ -301,8 +303,8 @@ class Broker:
             gone = asked is not None and (away or bool(card.files))
             detail = EditDetail(row.key, None if final else card.card, gone)
             key = f"card/{request.id}/shown/{row.id}/{words or request.status}/{'end' if final else now.timestamp()}"
-            before = row.content if asked is None else asked
-            text = cards.outcome(before, words or self.decision(tx, request, row.source))
+            before, came = row.content if asked is None else asked, words or self.decision(tx, request, row.source)
+            text = cards.closed(request, came) if final else cards.outcome(before, came)
             outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
 
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:

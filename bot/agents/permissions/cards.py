@@ -18,6 +18,7 @@ from texts import _, gettext_noop, ngettext
 
 _INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
 _LISTED, _REASON = 5, 100  # questions that are told apart at once, and characters of why each is asked
+_SAID = 300  # characters of what the agent said
 _NAMED = 40  # characters of an argument that a lasting yes fixes
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories that can hide or reorder what is read: written out as escapes."""
@@ -30,6 +31,8 @@ class Origin:
     agent: str
     speaker: str
     place: str
+    said: str = ""
+    """What the agent said when it made the call."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
     lines = [
         _("**{plain}** asks for your approval.", plain=_plain(origin.agent)),
         _("What: `{tool}`", tool=request.tool),
-        _("Why: {plain}", plain=_plain(request.reason)),
+        *([_("The agent says: “{said}”", said=_plain(_cut(origin.said)))] if may_read and origin.said.strip() else []),
+        _("Why you are asked: {plain}", plain=_plain(request.reason)),
         _("For: {plain} in {plain2}", plain=_plain(origin.speaker), plain2=_plain(origin.place)),
         _("Until: {moment}", moment=times_of(source)(request.expires_at)),
     ]
@@ -68,7 +72,8 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
         lines += [] if request.once_only else [_lasting(request)]
     else:
         lines.append(_("The arguments come from a direct message and are not shown to anyone else."))
-    lines.append(_("-# Request {request_id}", request_id=request.id))
+    if source != "discord":  # where it is typed; there are buttons
+        lines.append(_("-# Request {request_id}", request_id=request.id))
     return Card("\n".join(lines), attached if may_read else "")
 
 
@@ -107,6 +112,12 @@ def _lasting(request: Request) -> str:
     )
 
 
+def _cut(text: str) -> str:
+    """Words of an agent, as much of them as a card has room for."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SAID else f"{flat[:_SAID]}…"
+
+
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return f"`{''.join(map(_visible, text[:_NAMED]))}{'…' * (len(text) > _NAMED)}`"
@@ -128,8 +139,14 @@ def _visible(character: str) -> str:
 
 
 def outcome(text: str, words: str) -> str:
-    """A card after the decision: what it asked, and what came of it."""
+    """A card after an answer that more have to follow: what it asks, and who agreed."""
     return f"{text}\n**{words}**"
+
+
+def closed(request: Request, words: str) -> str:
+    """A card after the decision, in one line: what came of it, and what it was about."""
+    mark = {Status.APPROVED: "✅", Status.USED: "✅", Status.DENIED: "⛔"}.get(request.status, "⌛")
+    return f"{mark} **{words}** · `{request.tool}`"
 
 
 def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime, source: str = "") -> str:
