@@ -47,7 +47,8 @@ dream refuse, memory dream report, memory dream waiting, memory edit, memory his
 project done, memory project forget, memory project list, memory project prefer, memory project rate, memory
 project review, memory revert, memory rollback, memory show, memory undo, memory widen, my link list, my link
 remove, my link say, my link start, my quiet, my retry, my state, owner source list, permits approve, permits
-deny, permits list, permits show, privacy erase, privacy export, privacy optout, privacy pause, privacy resume,
+deny, permits list, permits show, privacy erase, privacy export, privacy optout, privacy page,
+privacy pause, privacy resume,
 privacy see, remind cancel, remind done, remind list, remind me, remind snooze, search, summary agent, summary
 constellation, summary conversation, summary night, summary show, tasks add, tasks cancel, tasks change, tasks
 done, tasks list, tasks move, tasks template list, tasks template remove, tasks template save, tasks template

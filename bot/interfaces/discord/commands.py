@@ -187,8 +187,8 @@ class Commands:
         tone = Tone.DONE if declared.changes else Tone.ASKS if any(each.code for each in found) else Tone.PLAIN
         words, title = "\n".join(lines), ""
         if isinstance(found[-1], Listing):
-            title = _(declared.summary)
-            if found[-1].rows:
+            if found[-1].rows and not declared.changes:
+                title = _(declared.summary)
                 items += await menu(self.registry, caller, declared)
             pages = paged(lines)
             number = max(1, min(number, len(pages)))
