@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.service.approvals import pause_jobs, refused, rows
 from tests.service.live_service import NO_MERGING, Live, live_service, until
 from tests.service.test_privacy import holding
+from tests.wire.discord.messages import parts
 from tests.wire.model import Answer
 
 SECRET = "Quetzalcoatl"
@@ -134,3 +135,22 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
         await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
         assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
         refused(await t.olga.command("owner source resume", {"source": "discord"}), "not paused")
+
+
+async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        await t.service.start()
+        own = (await t.ana.command("settings", None, t.general)).message
+        assert own is not None
+        assert "Quiet hours: none" in own.text
+        assert [part["custom_id"] for part in parts(own.components) if part["type"] == 3] == ["carina:set:state:state"]
+        form = await t.ana.press(own, "Change time zone and quiet hours")
+        changed = await t.ana.submit_modal(form, {"zone": "Asia/Tokyo", "begin": "22:30", "end": "7:00"})
+        assert "Time zone: Asia/Tokyo. Quiet hours: from 22:30 to 07:00." in changed.text
+        pages = (await t.olga.command("settings", None, t.general)).message
+        assert pages is not None
+        await t.olga.select(pages, "carina:settings:page", "This channel")
+        await until(lambda: "The mode here is" in pages.text)
+        await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
+        await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])
+        await t.service.stop()

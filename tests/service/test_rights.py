@@ -40,7 +40,7 @@ RIGHTS: dict[Action, str] = {
 """The commands that not everybody may give, by the right that each takes."""
 EVERYBODY = """\
 admin agent list, admin coord status, admin group list, chat agent, chat group, events add, events cancel,
-events list, facts add, facts confirm, facts correct, facts forget, facts list, help, memory activity, memory
+events list, facts add, facts confirm, facts correct, facts forget, facts list, help, settings, memory activity, memory
 append, memory archival add, memory archival delete, memory archival list, memory archival search, memory
 archival show, memory archival widen, memory blame, memory context, memory diff, memory dream allow, memory
 dream refuse, memory dream report, memory dream waiting, memory edit, memory history, memory list, memory

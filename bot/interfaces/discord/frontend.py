@@ -19,6 +19,7 @@ from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.entries import entry_form, hear_entry_form
 from bot.interfaces.discord.forms import Opening
 from bot.interfaces.discord.general import Tree, install
+from bot.interfaces.discord.settings_pages import install_settings
 from bot.interfaces.discord.why import ITEMS, install_why
 from bot.secrets import Redactor
 from bot.services import titles
@@ -129,6 +130,7 @@ def _install(
     hear_block_forms(tree, registry, settings)
     tree.client.add_dynamic_items(*operation_buttons(registry, settings, served.shared.configured))
     install_why(tree, commands)
+    install_settings(tree, commands)
     install_talking(tree, served, settings)
 
 

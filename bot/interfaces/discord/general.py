@@ -15,7 +15,7 @@ _HELP = (
         "tell me. What you say in a direct message stays there: I never use it where others can read."
     ),
     gettext_noop(
-        "**Your day**: `/remind me`, `/tasks add`, `/events add`, `/my quiet` for your time zone and quiet "
+        "**Your day**: `/remind me`, `/tasks add`, `/events add`, `/settings` for your time zone and quiet "
         "hours, `/my state` to say how you are."
     ),
     gettext_noop(

@@ -1,0 +1,179 @@
+"""`/settings`: pages on which people see what is set for them, and those in charge what is set for a channel.
+
+Each page shows operations as they answer without arguments, and a menu for what can be set of each. Whatever is chosen
+calls the operation; menus are heard by their ids, also after a restart.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import discord
+from discord import app_commands
+
+from bot.errors import CallError, UserError
+from bot.interfaces.discord.callers import caller_of
+from bot.interfaces.discord.commands import Commands, open_form
+from bot.interfaces.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
+from bot.interfaces.discord.forms import Opening, hear_button, hear_choice, hear_form
+from bot.interfaces.discord.responses import Interaction, defer, shown, tell
+from bot.interfaces.discord.steps import menu
+from bot.services.caller import Caller
+from bot.services.registry import Operation
+from bot.services.results import Listing, Markdown
+from sources.discord.shared_state import REFUSED
+from texts import _, gettext_noop, language_of
+
+Tree = app_commands.CommandTree[Any]
+
+_OPTIONS, _LABEL = 25, 100  # of a menu, and characters of one
+_FORM = "carina:quiet"
+_PAGE = re.compile(r"carina:settings:page")
+_CLOCKS = re.compile(r"carina:settings:clocks")
+_SET = re.compile(r"carina:set:(?P<name>[a-z.-]{1,40}):(?P<argument>[a-z_]{1,20})")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What it shows: operations, each with the argument that can be chosen on it."""
+
+    title: str
+    shows: Mapping[str, str]
+
+
+PAGES = {
+    "you": Page(gettext_noop("You"), {"quiet": "", "state": "state"}),
+    "here": Page(gettext_noop("This channel"), {"mode.channel": "mode", "route": "group"}),
+    "agents": Page(gettext_noop("Agents and their models"), {"agent.list": ""}),
+}
+_ABOUT = gettext_noop("See and change your settings and those of a channel")
+_ELSE = gettext_noop("Language: {language}, as in your Discord. Reminders come where you set them.")
+_LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語"}
+
+
+def install_settings(tree: Tree, commands: Commands) -> None:
+    """Put `/settings` into the tree, and have its menus and its form heard."""
+    pages = SettingsPages(commands)
+
+    @app_commands.command(name="settings", description=_ABOUT)
+    async def command(interaction: Interaction) -> None:
+        if await defer(interaction):
+            words, looks = await pages.page(interaction, "you")
+            await tell(interaction, words, looks=looks)
+
+    tree.add_command(command)
+    tree.client.add_dynamic_items(
+        hear_choice(_PAGE, pages.turn), hear_choice(_SET, pages.set), hear_button(_CLOCKS, pages.clocks)
+    )
+    hear_form(tree, re.compile(_FORM), pages.clocks_sent)
+
+
+@dataclass(frozen=True)
+class SettingsPages:
+    """Draws the pages, and does what is chosen on them."""
+
+    commands: Commands
+
+    async def page(
+        self, interaction: Interaction, name: str, done: str = "", looks: Looks = PLAIN
+    ) -> tuple[str, Looks]:
+        """A page in words, with its menus; `done` is what came of a choice on it."""
+        caller = await caller_of(interaction, self.commands.settings, "button")
+        registry, page, lines = self.commands.registry, PAGES[name], [done] if done else []
+        items = await self._turning(caller, name)
+        for each, argument in page.shows.items():
+            declared = registry.operations[each]
+            try:
+                result = await registry.call(each, caller, {})
+            except (UserError, CallError) as error:
+                lines.append(str(error))
+                continue
+            lines += result.lines(Markdown())
+            items += await self._choices(caller, declared, argument) if argument else []
+            items += await menu(registry, caller, declared) if isinstance(result, Listing) else []
+        if name == "you":
+            lines.append(_(_ELSE, language=_LANGUAGES[language_of(interaction.locale.value)]))
+            label = _("Change time zone and quiet hours")
+            items.append(discord.ui.Button(label=label, custom_id="carina:settings:clocks"))
+        return "\n".join(lines), replace(looks, title=_(page.title), items=items)
+
+    async def _turning(self, caller: Caller, name: str) -> list[discord.ui.Item[Any]]:
+        """The menu of the pages on which they may change anything."""
+        options = list[discord.SelectOption]()
+        for each, page in PAGES.items():
+            needed = [self._setting(name, argument) for name, argument in page.shows.items()]
+            if each in ("you", name) or await self.commands.registry.permitted(needed, caller):
+                options.append(discord.SelectOption(label=_(page.title), value=each, default=each == name))
+        return [discord.ui.Select(custom_id="carina:settings:page", options=options)] if len(options) > 1 else []
+
+    def _setting(self, name: str, argument: str) -> Operation:
+        """An operation with the right that setting its argument takes; what only lists is for those in charge."""
+        declared = self.commands.registry.operations[name]
+        needs = next((each.needs for each in declared.parameters if each.name == argument and each.needs), None)
+        return replace(declared, needs=needs or self.commands.registry.operations["agent.show"].needs)
+
+    async def _choices(self, caller: Caller, declared: Operation, argument: str) -> list[discord.ui.Item[Any]]:
+        """The menu for one argument: its choices, or what is suggested for it."""
+        told = next(each for each in declared.parameters if each.name == argument)
+        setting = self._setting(declared.name, argument)
+        if told.needs is not None and not await self.commands.registry.permitted([setting], caller):
+            return []
+        found = list(zip(told.choices, told.labels, strict=True))
+        if told.suggests:
+            found = list(await self.commands.registry.suggest(declared.name, argument, caller, {}))
+        options = [
+            discord.SelectOption(label=_(label)[:_LABEL], value=value) for value, label in found[:_OPTIONS] if value
+        ]
+        if not options:
+            return []
+        identifier = f"carina:set:{declared.name}:{argument}"
+        return [discord.ui.Select(custom_id=identifier, placeholder=_(told.help)[:_LABEL], options=options)]
+
+    async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
+        """Show another page."""
+        if chosen in PAGES and await defer(interaction, quietly=True):
+            await self._show(interaction, *await self.page(interaction, chosen))
+
+    async def set(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
+        """Do what was chosen, and show the page as it is then."""
+        name, argument = named["name"], named["argument"]
+        place = next((each for each, page in PAGES.items() if page.shows.get(name) == argument), "")
+        if not place or not await defer(interaction, quietly=True):
+            return
+        caller = await caller_of(interaction, self.commands.settings, "button")
+        try:
+            done, looks = "", DONE
+            await self.commands.registry.call(name, caller, {argument: chosen})
+        except (UserError, CallError) as error:
+            done, looks = str(error), NO
+        await self._show(interaction, *await self.page(interaction, place, done, looks))
+
+    async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:
+        """Ask for zone and quiet hours."""
+        await open_form(interaction, Opening(_clocks_form), {})
+
+    async def clocks_sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
+        """Keep what was written; what was left empty stays."""
+        if await defer(interaction):
+            given = {name: value for name, value in fields.items() if value.strip()}
+            await self.commands.answer(interaction, "quiet", given)
+
+    async def _show(self, interaction: Interaction, words: str, looks: Looks) -> None:
+        try:
+            await interaction.edit_original_response(view=container(shown(interaction, words)[:LONGEST], looks))
+        except REFUSED:
+            await tell(interaction, words, looks=looks)
+
+
+async def _clocks_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:
+    form = discord.ui.Modal(title=_("Time zone and quiet hours"), custom_id=_FORM, timeout=None)
+    for name, label, longest in (
+        ("zone", _("Your time zone, such as Europe/Vienna"), 60),
+        ("begin", _("Quiet from, such as 22:30, or off"), 5),
+        ("end", _("Quiet until, such as 7:00"), 5),
+    ):
+        entry = discord.ui.TextInput[Any](custom_id=name, required=False, max_length=longest)
+        form.add_item(discord.ui.Label(text=label, component=entry))
+    form.stop()  # what is sent is heard by its id, also after a restart
+    return form
