@@ -23,8 +23,6 @@ WAITS, DONE = "That waits for approval.", "It is kept now."
 QUESTION = "asks for your approval"
 LABELS = ["Allow once", "Deny", "Details"]
 LONGER = ["For 1 hour", "Always for this"]
-ONCE_LABELS = ["Allow once", "Deny", "Details"]
-LONGER = ["For 1 hour", "Always for this"]
 
 
 @contextlib.asynccontextmanager

@@ -6,7 +6,7 @@ import pytest
 
 from tests.service.approvals import (
     DONE,
-    ONCE_LABELS,
+    LABELS,
     WAITS,
     as_seen,
     asks,
@@ -144,7 +144,7 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     t, content = asking, "Bea hides a wallaby."
     bea = t.member("Bea")
     card = await waiting(t, bea, bea.direct, content, DONE)
-    assert labels(card) == ONCE_LABELS
+    assert labels(card) == LABELS
     assert "not shown to anyone else" in card.text
     shown = [card.text, (await t.olga.press(card, "Details")).text, (await t.olga.command("permits list")).text]
     shown += [choice.name for choice in await t.olga.autocomplete("permits approve", "request", "")]
@@ -173,7 +173,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     await cleo.dm("tell them about the emu")
     await cleo.direct.wait_for_bot(lambda m: m.text == WAITS)
     card, request = await card_of(t, words, cleo.direct), request_of(t, words)
-    assert labels(card) == ONCE_LABELS
+    assert labels(card) == LABELS
     assert words in card.text
     assert channel.name in card.text
     assert words in (await cleo.press(card, "Details")).text
@@ -184,7 +184,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert decided(cleo, "Allowed once").match((await cleo.press(card, "Allow once")).text)
     await finished(t, card, cleo.direct, "Olga too.")
     second = await card_of(t, words)
-    assert labels(second) == ONCE_LABELS
+    assert labels(second) == LABELS
     assert await cleo.autocomplete("permits approve", "request", "") == [], "what she has answered asks her no more"
     refused(
         await cleo.command("permits approve", {"request": str(request_of(t, words))}),
