@@ -25,6 +25,7 @@ from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
+from texts import gettext_lazy
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
@@ -132,9 +133,13 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
     """Change a shared task, as `tasks.change` does. Raises Refused where not all its readers may know of this turn."""
     status = columns.get("status")
     if status == task.status:
-        raise Refused(f"the task {task.title!r} is {status.replace('_', ' ')} already")
+        raise Refused(gettext_lazy("the task {title!r} already has that status", title=task.title))
     if not may_write_down(by.scope, task.audience):
-        raise Refused(f"the task {task.title!r} is known to others than hear this; change it where they hear it too")
+        raise Refused(
+            gettext_lazy(
+                "others than those here know the task {title!r}; change it where they see it too", title=task.title
+            )
+        )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = "changed" if status is None else _DID[changed.status]
     event = by.event(Kind.NOTABLE, f"{did} the task {_short(changed.title)!r}", "low", task=str(task.id), before=before)
@@ -171,9 +176,16 @@ def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:
 def _checked(text: str, what: str) -> str:
     text = storable(text).strip()
     if not text:
-        raise Refused(f"{what} needs words")
+        raise Refused(gettext_lazy("{what} needs a text", what=what))
     if len(text) > MOST_CHARACTERS:
-        raise Refused(f"{what} has at most {MOST_CHARACTERS:,} characters; this has {len(text):,}")
+        raise Refused(
+            gettext_lazy(
+                "{what} has at most {most_characters:,} characters; this has {text:,}",
+                what=what,
+                most_characters=MOST_CHARACTERS,
+                text=len(text),
+            )
+        )
     return text
 
 

@@ -27,6 +27,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import PersonId, TurnId
+from texts import gettext_lazy
 
 
 def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:
@@ -35,19 +36,32 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audie
     Raises BlockRefused with the reason: the words are not theirs alone, or the audience is no wider one.
     """
     if block.type is BlockType.LOG:
-        raise BlockRefused(f"block {block.label} is a log: it says what happened in one place")
+        raise BlockRefused(
+            gettext_lazy("block {label} is a log: it says what happened in one place", label=block.label)
+        )
     what = f"block {block.label}"
     if refused := _not_theirs_to_tell(rows, hand, what, block.audience, to):
         raise BlockRefused(refused)
     missing = len(past.steps) != past.version or past.start
     if missing:
-        raise BlockRefused(f"it is not known any more who wrote all of block {block.label}: there are {past.range}")
+        raise BlockRefused(
+            gettext_lazy(
+                "it is no longer known who wrote all of block {label}: there are {range}",
+                label=block.label,
+                range=past.range,
+            )
+        )
     foreign = [step.change for step in past.steps if not _is_own(rows, step.change, hand.known, block.audience)]
     if foreign:
         made = ", ".join(str(change.seq) for change in foreign[:5])
         raise BlockRefused(
-            f"block {block.label} holds more than your words: {foreign[0].writer} made change {made}. Write what "
-            "others may know into another block"
+            gettext_lazy(
+                "block {label} holds more than your words: {writer} made change {made}. Write what others may know to "
+                "another block",
+                label=block.label,
+                writer=foreign[0].writer,
+                made=made,
+            )
         )
     turns = {step.change.turn for step in past.steps if step.change.turn is not None}
     if refused := _of_others(rows, turns, what, block.audience, to):
@@ -84,7 +98,11 @@ def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
     if isinstance(block.schema, TextSchema):
         return document.text(), {}
     if found.values[SAVED]:
-        raise Refused(f"block {block.label} was damaged: set its fields again, and empty `recovered`, first")
+        raise Refused(
+            gettext_lazy(
+                "block {label} was damaged: first set its fields again, and empty `recovered`", label=block.label
+            )
+        )
     return "", {"items": found.whole} if isinstance(block.schema, ListSchema) else dict(found.whole)
 
 
@@ -118,14 +136,22 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
         raise Refused(refused)
     if not archival.stands(rows, entry.id):
-        raise Refused(f"{what} was put away: only what stands can be made known more widely")
+        raise Refused(gettext_lazy("{what} was retired: only current entries can be shared more widely", what=what))
     if not entry.people or not set(entry.people) <= set(hand.known):
-        raise Refused(f"{what} holds more than your words: store what others may know as an entry of its own")
+        raise Refused(
+            gettext_lazy("{what} holds more than your words: store what others may know as a new entry", what=what)
+        )
     if archival.is_of_upkeep(rows, entry.id):
-        raise Refused(f"{what} was written by upkeep out of others: store what others may know as an entry of its own")
+        raise Refused(
+            gettext_lazy("{what} was made from other entries: store what others may know as a new entry", what=what)
+        )
     turns = archival.turns_that_wrote(rows, entry)
     if any(not _is_own_turn(rows, each, hand.known, entry.audience) for each in turns):
-        raise Refused(f"{what} was written in turns that were not yours alone: store what others may know anew")
+        raise Refused(
+            gettext_lazy(
+                "{what} was written in conversations with others: store what others may know as a new entry", what=what
+            )
+        )
     if refused := _of_others(rows, turns, what, entry.audience, to):
         raise Refused(refused)
     if entry.label is not None:

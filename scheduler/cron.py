@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from memory.store.errors import Refused
 from scheduler.zones import instant, zone_of
+from texts import gettext_lazy, gettext_noop
 
 _NAMED = {
     "@hourly": "0 * * * *",
@@ -48,27 +49,47 @@ class _Field:
     def _part(self, part: str) -> range:
         match = _PART.fullmatch(part)
         if match is None:
-            raise Refused(f'"{part[:20]}" cannot be the {self.name} of a cron line: it is like 5, 1-5, */10 or 1,15')
+            raise Refused(
+                gettext_lazy(
+                    '"{part}" cannot be the {name} of a cron line: it is like 5, 1-5, */10 or 1,15',
+                    part=part[:20],
+                    name=gettext_lazy(self.name),
+                )
+            )
         every, first, last, step = match.groups()
         low = self.least if every else self._number(first)
         high = self.most if every or (step and last is None) else self._number(last or first)
         if low > high or step == "0":
-            raise Refused(f'"{part[:20]}" cannot be the {self.name} of a cron line: nothing lies in it')
+            raise Refused(
+                gettext_lazy(
+                    '"{part}" cannot be the {name} of a cron line: it is empty',
+                    part=part[:20],
+                    name=gettext_lazy(self.name),
+                )
+            )
         return range(low, high + 1, int(step or 1))
 
     def _number(self, text: str) -> int:
         number = self.names.get(text, int(text) if text.isdigit() else -1)
         if not self.least <= number <= self.most:
-            raise Refused(f'"{text}" cannot be the {self.name} of a cron line: {self.least} to {self.most}')
+            raise Refused(
+                gettext_lazy(
+                    '"{text}" cannot be the {name} of a cron line, which is {least} to {most}',
+                    text=text,
+                    name=gettext_lazy(self.name),
+                    least=self.least,
+                    most=self.most,
+                )
+            )
         return number
 
 
 _FIELDS = (
-    _Field("minute", 0, 59, {}),
-    _Field("hour", 0, 23, {}),
-    _Field("day of the month", 1, 31, {}),
-    _Field("month", 1, 12, _MONTHS),
-    _Field("day of the week", 0, 7, _WEEKDAYS),
+    _Field(gettext_noop("minute"), 0, 59, {}),
+    _Field(gettext_noop("hour"), 0, 23, {}),
+    _Field(gettext_noop("day of the month"), 1, 31, {}),
+    _Field(gettext_noop("month"), 1, 12, _MONTHS),
+    _Field(gettext_noop("day of the week"), 0, 7, _WEEKDAYS),
 )
 
 
@@ -125,8 +146,11 @@ def read_crontab(line: str, zone: str) -> Crontab:
     fields = _NAMED.get(text, text).split(" ")
     if len(fields) != len(_FIELDS) or len(text) > 200:
         raise Refused(
-            f'"{line[:60]}" is no cron line: it has five fields, minute, hour, day, month and weekday (0 is Sunday), '
-            'such as "0 9 * * 1-5" for nine on weekdays'
+            gettext_lazy(
+                '"{line}" is not a cron line: that has five fields for minute, hour, day, month and weekday (0 is '
+                'Sunday), such as "0 9 * * 1-5" for nine on weekdays',
+                line=line[:60],
+            )
         )
     minutes, hours, days, months, weekdays = (field.numbers(part) for field, part in zip(_FIELDS, fields, strict=True))
     made = Crontab(
@@ -139,5 +163,5 @@ def read_crontab(line: str, zone: str) -> Crontab:
         zone=zone_of(zone),
     )
     if not any(made.on(date(2096, 1, 1) + timedelta(days=offset)) for offset in range(_LONGEST_DAYS)):
-        raise Refused(f'"{line[:60]}" never happens: no month of it has such a day')
+        raise Refused(gettext_lazy('"{line}" never happens: none of its months has such a day', line=line[:60]))
     return made

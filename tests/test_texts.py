@@ -1,5 +1,6 @@
 """The catalogs of fixed texts: nothing forgotten, nothing broken by a translation, and each reader's own language."""
 
+import ast
 import copy
 import re
 import sys
@@ -56,6 +57,23 @@ def test_the_catalog_reads_as_a_whole() -> None:
         for said in forms(each.id):
             sys.stdout.write(f"{said}\n")
             assert not re.search(r"  |\(s\)", said), "one space, and a form for each number"
+
+
+def test_refusals_and_answers_are_in_the_catalog() -> None:
+    """What people are told by an error, or in a sentence, is no plain text of the code."""
+    told = ["UserError", "CallError", "Refused", "Sentence", "FolderLocked", "EntryNotFound"]
+    told += ["BlockRefused", "BlockNotFound", "BlockExists", "BlockTooLong", "BlockChanged"]
+    plain = [
+        f"{path}:{node.lineno}"
+        for package in ("bot", "memory", "scheduler")
+        for path in (text_catalog.ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in told
+        for given in [*node.args, *(each.value for each in node.keywords if each.arg == "text")]
+        for part in (given.values if isinstance(given, ast.JoinedStr) else [given])
+        if isinstance(part, ast.Constant) and re.search("[a-z]{2,} [a-z]", str(part.value))
+    ]
+    assert plain == []
 
 
 @CODES

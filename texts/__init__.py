@@ -123,6 +123,8 @@ def _value(value: object) -> object:
             return value.told()
         case datetime():
             return moment_text(value)
+        case BaseException():
+            return error_text(value)
         case _:
             return value
 
@@ -173,6 +175,12 @@ def reason_of(error: BaseException) -> str:
 def error_text(error: BaseException) -> str:
     """What an error says, in the language of whoever is being answered."""
     return _(reason_of(error))
+
+
+def error_sentence(error: BaseException) -> str:
+    """The same as a sentence of its own."""
+    said = error_text(error)
+    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?', '。')) else '.'}"
 
 
 def gettext_noop(message: str, /) -> str:

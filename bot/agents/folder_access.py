@@ -28,6 +28,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from memory.store.plurals import many
+from texts import gettext_lazy
 
 _WRITE = commit_point("filing.write")
 
@@ -180,7 +181,12 @@ class FolderAccess:
     def _root(self, located: Located) -> Path:
         root = Path(located.attached.folder.path)
         if root in self.database.path.parents:
-            raise Refused(f"the folder {located.attached.folder.name} holds Carina's own data by now and is not opened")
+            raise Refused(
+                gettext_lazy(
+                    "the folder {name} now contains Carina's own data and cannot be opened",
+                    name=located.attached.folder.name,
+                )
+            )
         return root
 
     async def _files(self, located: Located) -> list[File]:
@@ -190,7 +196,7 @@ class FolderAccess:
     async def _stored(self, located: Located) -> tuple[File, bytes]:
         found = await self.database.read(lambda rows: self._held(rows, located))
         if found is None:
-            raise Refused(f"there is no file {located.whole}; list shows what is there")
+            raise Refused(gettext_lazy("there is no file {whole}; list shows what is there", whole=located.whole))
         return found
 
     def _held(self, rows: Rows, located: Located) -> tuple[File, bytes] | None:
@@ -274,7 +280,11 @@ def _text_window(name: str, content: bytes, first: int, count: int) -> Window:
 
 def _require_text(name: str, content: bytes) -> None:
     if binary(content):
-        raise Refused(f"{name} is a binary file of {len(content):,} bytes: it can be named, not read")
+        raise Refused(
+            gettext_lazy(
+                "{name} is a binary file of {size:,} bytes, which cannot be read", name=name, size=len(content)
+            )
+        )
 
 
 def _grep_local(root: Path, at: Located, pattern: Pattern, deadline: float, most: int) -> list[Match]:
@@ -296,7 +306,14 @@ def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:
     before = _whole(root, path) if append else b""
     content = _joined(before, text, append=append)
     if len(content) > disk.MAX_WRITTEN:
-        raise Refused(f"{path} would have {len(content):,} bytes; a file is written up to {disk.MAX_WRITTEN:,}")
+        raise Refused(
+            gettext_lazy(
+                "{path} would have {content:,} bytes, and at most {max_written:,} are written to a file",
+                path=path,
+                content=len(content),
+                max_written=disk.MAX_WRITTEN,
+            )
+        )
     disk.replace(root, path, content)
     return len(content)
 
@@ -308,7 +325,9 @@ def _whole(root: Path, path: str) -> bytes:
     with disk.opened(root, path) as file:
         file.text()
         if file.seen.size > disk.MAX_WRITTEN:
-            raise Refused(f"{path} has {file.seen.size:,} bytes and is not added to")
+            raise Refused(
+                gettext_lazy("{path} has {size:,} bytes, too many to add to it", path=path, size=file.seen.size)
+            )
         return b"".join(file.blocks())
 
 

@@ -42,7 +42,7 @@ _ACTS = commit_point("bluesky.acts")
 _WITHDRAW = commit_point("bluesky.withdraw")
 _SUSPECT = commit_point("bluesky.suspect")
 
-_ASLEEP = "direct messages: `carina run` reads them, where the server has them"
+_ASLEEP = _("direct messages: `carina run` reads them, if the server has them")
 _DAY = timedelta(days=1)
 _MOST_COUNTED = 1_000
 
@@ -106,7 +106,10 @@ class Account:
             words = line or await bot_label.owner_line(self.session, self.config.bluesky.owner)
             changed = await bot_label.set_up(self.session, words)
         done = [f"{self.session.handle}: {each}" for each in changed]
-        return {"changed": changed, "lines": done or [f"{self.session.handle} was set up before: nothing to change."]}
+        return {
+            "changed": changed,
+            "lines": done or [_("{handle} is already set up. There is nothing to change.", handle=self.session.handle)],
+        }
 
     async def status(self) -> dict[str, Any]:
         """How the account stands. Raises UserError."""
@@ -115,9 +118,15 @@ class Account:
         found = {"handle": self.session.handle, "did": self.session.did, "service": self.config.bluesky_service}
         passed = dict(await self.counts())
         lines = [
-            f"{found['handle']} ({found['did']}) on {found['service']}: {self.words()}",
-            "labelled as a bot" if labelled else "not labelled as a bot: `carina bluesky setup` does that",
-            *(f"passed over during the last day: {why}: {count}" for why, count in passed.items()),
+            _(
+                "{handle} ({did}) on {service}: {words}",
+                handle=found["handle"],
+                did=found["did"],
+                service=found["service"],
+                words=self.words(),
+            ),
+            _("labeled as a bot") if labelled else _("not labeled as a bot: `carina bluesky setup` does that"),
+            *(_("skipped during the last day: {why}: {count}", why=why, count=count) for why, count in passed.items()),
             *self.more(),
         ]
         return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
@@ -134,7 +143,9 @@ async def standing_alone(config: Config, operation: str, arguments: Mapping[str,
     with folder.lock():  # a service that starts meanwhile would use the same session
         session = BlueskySession(settings_of(config))
         try:
-            account = Account(config, session, lambda: "not served: no service runs", lambda: (_ASLEEP,), none)
+            account = Account(
+                config, session, lambda: _("not connected: no service is running"), lambda: (_ASLEEP,), none
+            )
             found: dict[str, Any] = await account.handlers()[operation](**arguments)
             return found
         finally:
@@ -213,9 +224,11 @@ async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) ->
 
 async def _suspect(config: Config, here: _Here, clock: Clock, root: str, name: str) -> None:
     """Somebody goes on like a machine: the owner is told, once for a thread."""
-    text = (
-        f"{name} answers like a machine in the thread {root}: quickly, evenly, by turns. I say nothing more to them "
-        "there. Where that is wrong, add them to `friends` in [bluesky]; where it is right, to `exclude_dids`."
+    text = _(
+        "{name} answers like a machine in the thread {root}: quickly, evenly and in turn. I will say nothing more to "
+        "them there. If I am wrong, add them to `friends` in [bluesky]; if I am right, to `exclude_dids`.",
+        name=name,
+        root=root,
     )
     notices = owner_notices(config)
     work = functools.partial(notices.tell_owner, key=f"machine/{root}", text=text, now=clock())

@@ -42,7 +42,7 @@ from sources.terminal import (
     shown_as,
     to_data,
 )
-from texts import _
+from texts import _, error_text
 
 _STOP = commit_point("chat.stop")
 
@@ -207,7 +207,7 @@ class Chat:
         try:
             explained = await self._registry.call("why", owner, {})
         except UserError as error:
-            return str(error)
+            return error_text(error)
         # In Markdown, whatever follows a quotation without an empty line belongs to it.
         lines = "\n".join(explained.lines(await self._registry.plain(owner))).splitlines()
         return "\n".join(f"{line}\n" if line.startswith(">") else line for line in lines)

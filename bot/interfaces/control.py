@@ -25,6 +25,7 @@ import structlog
 from bot.errors import ToolError, UserError
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
+from texts import _, error_text
 
 Handler: TypeAlias = Callable[..., Any]
 """An operation: an async function (one reply) or async generator (many), with the request's keys as keyword
@@ -124,7 +125,7 @@ def _remove_stale(folder: DataFolder) -> None:
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe, suppress(OSError):
         probe.settimeout(1)
         probe.connect(str(path))
-        raise FolderLocked(f"another service answers on {path}; stop it first")
+        raise FolderLocked(_("Another service answers on {path}. Stop it first.", path=path))
     _remove(folder, path)
 
 
@@ -144,7 +145,7 @@ async def _converse(
         await _perform(await _read_request(reader, handlers), reader, writer)
     except _BadRequest as error:
         with suppress(_Gone):
-            await _send(writer, {"error": str(error)})
+            await _send(writer, {"error": error_text(error)})
     except _Gone:
         log.debug("control connection lost")
     except Exception:
@@ -185,7 +186,7 @@ async def _read_request(reader: asyncio.StreamReader, handlers: Mapping[str, Han
     try:
         inspect.signature(handlers[name]).bind(**request)
     except TypeError as error:
-        raise _BadRequest(f"operation {name!r}: {error}") from None
+        raise _BadRequest(f"operation {name!r}: {error_text(error)}") from None
     return functools.partial(handlers[name], **request)
 
 
@@ -198,7 +199,7 @@ async def _run(operation: functools.partial[Any], writer: asyncio.StreamWriter) 
     except _Gone:
         raise
     except (UserError, ToolError, StoreError) as error:
-        await _send(writer, {"error": str(error)})
+        await _send(writer, {"error": error_text(error)})
     except Exception:
         log.exception("control operation failed")
         await _send(writer, {"error": "an internal error; the service's log says more"})
@@ -251,7 +252,7 @@ async def call(
         while (reply := await _receive(reader, within)) is not None:
             yield reply["data"]
     except ConnectionError:
-        raise ControlEnded("the service ended before it had answered") from None
+        raise ControlEnded(_("The service stopped before it answered.")) from None
     finally:
         writer.close()
         with suppress(ConnectionError):
@@ -274,7 +275,7 @@ async def _connect(folder: DataFolder) -> tuple[asyncio.StreamReader, asyncio.St
             return await asyncio.open_unix_connection(str(folder.control_address()), limit=_LONGEST_REPLY)
     except (OSError, TimeoutError):
         raise ServiceNotRunning(
-            f"no service answers for the data folder {folder.path}; `carina run` starts one"
+            _("No service answers for the data folder {path}. `carina run` starts it.", path=folder.path)
         ) from None
 
 

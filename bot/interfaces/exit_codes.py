@@ -17,6 +17,7 @@ from bot.interfaces.cli import streams
 from bot.secrets import Redactor
 from memory.store.errors import DatabaseOutdated, StoreError
 from sources.base import SourceRefused
+from texts import error_text
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (ConfigError, 2),
@@ -69,7 +70,7 @@ def _print_end(error: BaseException) -> NoReturn:
     code = _code(error)
     if code is None:
         raise error
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"carina: {error}", markup=False)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"carina: {error_text(error)}", markup=False)
     raise SystemExit(code) from None
 
 

@@ -17,11 +17,13 @@ from memory import groups
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import OutRow
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, snowflakes
 from sources.base import Notification
 from sources.terminal import PERSON, PLACE
+from texts import _
 
 T = TypeVar("T")
 
@@ -55,9 +57,17 @@ class GroupRequests:
         "group" is its name as it is written, "outcome" one of `Outcome`, "text" the answer.
         """
         if not text.strip() or len(text) > LONGEST:
-            raise UserError(f"a message has 1 to {LONGEST:,} characters; found {len(text):,}")
+            raise UserError(
+                _(
+                    "A message has 1 to {most} characters; this one has {count}.",
+                    most=f"{LONGEST:,}",
+                    count=f"{len(text):,}",
+                )
+            )
         if not 0 < seconds <= MOST_SECONDS:
-            raise UserError(f"an answer is waited for at most {MOST_SECONDS:g} seconds, and more than 0")
+            raise UserError(
+                _("The waiting time must be more than 0 and at most {seconds} seconds.", seconds=f"{MOST_SECONDS:g}")
+            )
         self._require_heard()
         to = await self.services.talking.group(group)
         heard = replace(self.services.terminal[0].hear(text, f"terminal-{snowflakes.next()}"), to=to.group)
@@ -70,7 +80,9 @@ class GroupRequests:
 
     def _require_heard(self) -> None:
         if since := self.services.halt.since:
-            raise UserError(f"everything is halted since {since}; `carina halt release` resumes")
+            raise UserError(
+                _("Everything has been halted since {since}. `carina halt release` resumes.", since=from_text(since))
+            )
         if words := self.services.community.privacy.words_withheld(PERSON):
             raise UserError(words)
 
@@ -83,7 +95,7 @@ class GroupRequests:
                 changed.clear()
                 row = await self._read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
                 if row is not None and row.status is Status.DEAD:
-                    raise UserError(f"it could not be answered; `carina inbox show {row.id}` says why")
+                    raise UserError(_("It could not be answered. `carina inbox show {id}` says why.", id=row.id))
                 if row is not None and row.over:
                     return await self._take(row)
 

@@ -11,6 +11,7 @@ from typing import Any
 from bot.errors import UserError
 from bot.interfaces import control
 from memory.store.folder import DataFolder
+from texts import _, error_text
 
 ANSWER_SECONDS = 30.0
 
@@ -65,12 +66,16 @@ class Holder:
             yield
         except control.ControlTimeout as error:
             raise UserError(
-                f"{self}, and {error}; it is busy or hangs, and may still do what was asked: see `carina status`, "
-                "try again, or stop it"
+                _(
+                    "{service}: {error}. It is busy or hangs, and may still do what you asked. See `carina status`, "
+                    "try again, or stop it.",
+                    service=self,
+                    error=error,
+                )
             ) from error
         except control.ServiceNotRunning as error:
             if not hasattr(socket, "AF_UNIX"):
-                raise UserError(f"{self}: {error}") from error
+                raise UserError(f"{self}: {error_text(error)}") from error
             raise TakesNoCommands(
                 f"{self} and takes no commands: it is just starting or ending, or it is another command at work; "
                 "try again in a moment, or stop it"

@@ -16,7 +16,7 @@ from bot.services.caller import Via
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told
 from bot.services.results import Ink, Lines, Result, Row
-from texts import _, gettext_noop
+from texts import _, error_text, gettext_noop
 
 _SHOWN = 60  # characters of a value; `--json` has all of it
 HERE = frozenset({Via.TERMINAL})
@@ -69,7 +69,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise UserError(str(error)) from error
+        raise UserError(error_text(error)) from error
 
 
 def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:

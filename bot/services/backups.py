@@ -20,7 +20,7 @@ from memory.store.clock import Clock, from_text
 from memory.store.database import Database
 from memory.store.errors import StoreError
 from scheduler.jobs import Firing, Kinds, Working
-from texts import _, ngettext
+from texts import _, error_text, ngettext
 
 BACKUP = "backup"
 
@@ -91,7 +91,9 @@ class Backups:
             try:
                 copy = await asyncio.to_thread(backups.copy_to, made, arguments.to)
             except StoreError as error:
-                raise UserError(f"the backup {made.name} was created, but not copied: {error}") from error
+                raise UserError(
+                    _("The backup {name} was created, but not copied: {error}.", name=made.name, error=error)
+                ) from error
             row = row.model_copy(update={"copied_to": str(copy)})
         return Entry(done=_("Created and verified"), row=row)
 
@@ -110,7 +112,7 @@ class Backups:
                 gone = await asyncio.to_thread(backups.rotate, self.folder, self.keep)
                 damaged = await asyncio.to_thread(backups.damaged, self.folder)
         except StoreError as error:
-            raise UserError(str(error)) from error
+            raise UserError(error_text(error)) from error
         for name, words in damaged.items():
             _log.warning("backup_damaged", name=name, reason=words)
         _log.info("backed_up", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))

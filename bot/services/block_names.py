@@ -19,7 +19,7 @@ from memory.people.display_names import person_called, spot_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant
-from texts import _, gettext_noop
+from texts import _, error_sentence, gettext_noop
 
 _SHOWN = 25  # names in an error
 MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age such as 8h, 2d or 30m")
@@ -67,7 +67,7 @@ def named_audience(text: str) -> Audience:
     try:
         return parse_audience(f"{kind}:discord:{which}" if numbered else text.strip())
     except ValueError as error:
-        raise UserError(f"{error}.") from None
+        raise UserError(error_sentence(error)) from None
 
 
 def where(rows: Rows, audience: Audience, scope: Scope) -> str:

@@ -59,7 +59,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
 from memory.store.faults import commit_point
 from memory.store.ids import BlockId
-from texts import _, ngettext
+from texts import _, error_text, ngettext
 
 T = TypeVar("T")
 
@@ -404,7 +404,7 @@ class Blocks:
         try:
             return await self.database.write(_REPAIR, lambda tx: repair_block(tx, identifier, self.clock()))
         except BlockCorrupt as error:
-            why, now = [str(error)], self.clock()
+            why, now = [error_text(error)], self.clock()
             await self.database.write(_REPAIR, lambda tx: note_damage(tx, identifier, why, "unreadable", now))
             return ()
 

@@ -44,7 +44,7 @@ from memory.store.ids import AgentId, BlockId, EntryId
 from memory.store.plurals import many
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext
+from texts import _, error_text, gettext_noop, ngettext
 
 _UNDO = commit_point("night.undo")
 _SHOWN = 160
@@ -179,7 +179,7 @@ class ChangeReport:
             found = written(tx, turns, caller.scope, period, known)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
             done += [_back(tx, each) for each in found.arranged]
-            done += [_item("more blocks", "left", "they cannot be seen from here")] * bool(found.hidden)
+            done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
             self._record(tx, caller, period, done)
             return tuple(done)
 
@@ -212,14 +212,23 @@ class ChangeReport:
 
     def _block(self, tx: Tx, caller: Caller, named: Named, past: Past, changes: Sequence[Change]) -> UndoneRow:
         hand = Hand(caller.approver.person, (), True, caller.scope, caller.trust, self.clock(), self.checkpoints)
-        what = f"block {named.name}"
+        what = _("block {name}", name=named.name)
         try:
             plan = revert.take_back(revert.by_hand(tx, hand, named.block), past, changes).plan
         except StoreError as error:
-            return _item(what, "left", str(error))
-        counted = f"{many(plan.removed, 'character')} went, {plan.restored} came back"
+            return _item(what, "left", error_text(error))
+        counted = _(
+            "{removed} removed, {restored} restored",
+            removed=ngettext("{count} character", "{count} characters", plan.removed),
+            restored=plan.restored,
+        )
         if plan.lost or plan.kept:
-            changed = [f"{many(len(plan.lost), 'place')} changed since, and not undone"] * bool(plan.lost)
+            changed = [
+                _(
+                    "{lost} changed since then, and not undone",
+                    lost=ngettext("{count} place", "{count} places", len(plan.lost)),
+                )
+            ] * bool(plan.lost)
             return _item(what, "partly", "; ".join([counted, *changed, *plan.kept]))
         return _item(what, "undone", counted)
 
@@ -277,17 +286,21 @@ def _past(rows: Rows, block: BlockId) -> Past | None:
 def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[Noted]) -> UndoneRow:
     first, last = noted[0], noted[-1]
     if not journal.as_left(tx, last):
-        return _item(f"entry {entry}", "left", "somebody changed it since")
+        return _item(_("entry {entry}", entry=entry), "left", _("somebody has changed it since"))
     if first.before is None:
         row = tx.one("SELECT agent_id FROM archival_entries WHERE id = ?", (entry,))
         if row is not None:
             archival.delete(tx, AgentId(row["agent_id"]), entry, Scope(last.audience))
-        return _item(f"entry {entry}", "undone", "it is gone")
+        return _item(_("entry {entry}", entry=entry), "undone", _("it is gone"))
     try:
         archival.put_back(tx, first.before)
     except StoreError as error:
-        return _item(f"entry {entry}", "left", str(error))
-    return _item(f"entry {entry}", "undone", "it is there again" if last.deed == "delete" else "it is as it was")
+        return _item(_("entry {entry}", entry=entry), "left", error_text(error))
+    return _item(
+        _("entry {entry}", entry=entry),
+        "undone",
+        _("it is there again") if last.deed == "delete" else _("it is as it was"),
+    )
 
 
 def _back(tx: Tx, found: Arranged) -> UndoneRow:

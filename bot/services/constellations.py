@@ -29,7 +29,7 @@ from memory.store.database import Rows
 from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
 from sources.terminal import PERSON
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
 
 _LOOKS, _CHANGES = Told(via=TERMINAL_ONLY), Told(via=TERMINAL_ONLY, changes=True)
 _PLACE = re.compile(
@@ -190,7 +190,7 @@ class ConstellationCommands:
                 raise StoreError(_("The constellation {name} is in use. Try again in a moment.", name=found.name))
             kept, count = await self.registry.remove(found.id)
         except StoreError as error:
-            raise UserError(str(error)) from error
+            raise UserError(error_text(error)) from error
         _log.warning("constellation_deleted", constellation=found.name, kept=str(kept), by=caller.person)
         one, more = ngettext_noop("{count} place now belongs to {name}.", "{count} places now belong to {name}.")
         said = [

@@ -34,7 +34,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _, error_sentence, error_text, gettext_noop
 
 T = TypeVar("T")
 
@@ -271,13 +271,13 @@ class Coordination:
         try:
             return By(Scope(parse_audience(audience)), caller.trust, self.clock(), person=caller.person)
         except ValueError as error:
-            raise UserError(str(error)) from error
+            raise UserError(error_text(error)) from error
 
     async def _arrange(self, work: Callable[[Tx], T]) -> T:
         try:
             return await self.database.write(_ARRANGE, work)
         except Refused as error:
-            raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+            raise Refused(error_sentence(error)) from error
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         return await self.database.read(read)

@@ -29,7 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from sources.web.fetch import Reader, checked_url
 from sources.web.pages import WebRefused
-from texts import _, gettext_noop, ngettext
+from texts import _, error_text, gettext_noop, ngettext
 
 _ADD = commit_point("data_sources.add")
 _CHANGE = commit_point("data_sources.change")
@@ -192,7 +192,7 @@ class SourceSettings:
             await self.reader.require_public(url)
             return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
         except WebRefused as error:
-            raise UserError(str(error)) from error
+            raise UserError(error_text(error)) from error
 
 
 def open_data_sources(

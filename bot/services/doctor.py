@@ -19,13 +19,17 @@ from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Lines, Row
-from memory.store.plurals import many
 from sources.diagnostics import Finding, State
-from texts import _
+from texts import _, gettext_noop, ngettext
 
 _SECONDS = 120.0
 _MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State.PROBLEM: "❌"}
-_WORDS = {State.GOOD: "ok", State.UNSET: "unset", State.DOUBT: "look", State.PROBLEM: "PROBLEM"}
+_WORDS = {
+    State.GOOD: gettext_noop("ok"),
+    State.UNSET: gettext_noop("unset"),
+    State.DOUBT: gettext_noop("look"),
+    State.PROBLEM: gettext_noop("PROBLEM"),
+}
 _WIDTH = 9
 
 
@@ -57,12 +61,16 @@ class Findings(Lines[FindingRow]):
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         del ink, width
-        lines = []
-        for row in self.rows:
-            lines.append(f"{_WORDS[row.state]:<{_WIDTH}}{row.about}: {row.words}")
-            lines += [f"{'':<{_WIDTH}}-> {row.remedy}"] if row.remedy else []
         counts = Counter(row.state for row in self.rows)
-        return "\n".join([*lines, f"{many(counts[State.PROBLEM], 'problem')}, {counts[State.DOUBT]} to look at."])
+        problems = ngettext("{count} problem", "{count} problems", counts[State.PROBLEM])
+        summary = _("{problems}, {doubts} to look at.", problems=problems, doubts=counts[State.DOUBT])
+        return "\n".join([*map(finding_text, self.rows), summary])
+
+
+def finding_text(found: Finding | FindingRow) -> str:
+    """What was found, for a terminal."""
+    remedy = f"\n{'':<{_WIDTH}}-> {found.remedy}" if found.remedy else ""
+    return f"{_(_WORDS[found.state]):<{_WIDTH}}{found.about}: {found.words}{remedy}"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
-from texts import _, gettext_noop
+from texts import _, error_text, gettext_noop
 
 T = TypeVar("T")
 
@@ -355,7 +355,7 @@ def _audience(text: str) -> Audience:
     try:
         audience = parse_audience(text)
     except ValueError as error:
-        raise UserError(str(error)) from None
+        raise UserError(error_text(error)) from None
     if text.startswith("person:"):
         raise UserError(_("A folder is for the owner, a server, a channel or everyone, not for one person."))
     return audience

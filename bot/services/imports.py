@@ -37,7 +37,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId, PlaceId
 from sources.terminal import PERSON
-from texts import _, gettext_noop, ngettext
+from texts import _, error_text, gettext_noop, ngettext
 
 _TAKE = commit_point("imports.take")
 _UNDO = commit_point("imports.undo")
@@ -241,9 +241,9 @@ class Imports:
         try:
             audience = parse_audience(arguments.audience)
         except ValueError as error:
-            raise CallError(f"--audience: {error}") from error
+            raise CallError(f"--audience: {error_text(error)}") from error
         if not arguments.file.exists():
-            raise UserError(f"there is no {arguments.file}")
+            raise UserError(_("There is no {file}.", file=arguments.file))
         agent = await self._agent(arguments.agent)
         origin = (
             arguments.file.name if arguments.file.is_dir() else await asyncio.to_thread(records.digest, arguments.file)
@@ -294,7 +294,7 @@ def _store(tx: Tx, batch: Sequence[Record], target: _Target) -> list[Outcome]:
             try:
                 outcome = _outcome(each, _stored(tx, each, target))
             except (Refused, ValidationError) as error:
-                outcome = Outcome(each.key, "refused", str(error)[:500])
+                outcome = Outcome(each.key, "refused", error_text(error)[:500])
             import_audit.note(tx, target.source, target.origin, outcome, target.now)
         done.append(outcome)
     return done

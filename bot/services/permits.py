@@ -32,7 +32,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
 from memory.store.plurals import many
-from texts import _, gettext_noop
+from texts import _, error_sentence, gettext_noop
 
 _GIVE = commit_point("approval.give")
 _REVOKE = commit_point("approval.revoke")
@@ -410,7 +410,7 @@ def _audience(text: str) -> Audience:
     try:
         audience = parse_audience(text)
     except ValueError as error:
-        raise UserError(f"{error}.") from None
+        raise UserError(error_sentence(error)) from None
     if not Scope(OWNER).may_use(audience):
         raise UserError(
             _("What comes from somebody's direct messages can only be allowed once at a time, when the agent asks.")

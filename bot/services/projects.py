@@ -22,7 +22,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _, error_sentence, gettext_noop
 
 T = TypeVar("T")
 
@@ -181,7 +181,7 @@ class Projects:
         try:
             return await self.database.write(_CHANGE, work)
         except Refused as error:
-            raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+            raise Refused(error_sentence(error)) from error
 
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:

@@ -240,7 +240,7 @@ class Registry:
         """The operation, if this caller may call it: the one place where that is decided. Raises UserError."""
         declared = self.operations.get(name)
         if declared is None or not is_offered(caller.via, declared.via):
-            raise CallError(f"there is no operation {name!r} here")
+            raise CallError(_("There is no operation {name!r} here.", name=name))
         policy.require(self._guard.people, caller.approver, declared.needs)
         return declared
 

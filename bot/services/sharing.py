@@ -30,6 +30,7 @@ from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from sources.base import Endpoint
 from sources.terminal import PERSON, Journal
+from texts import _, error_text
 
 _OPEN_FILES = 64
 
@@ -102,8 +103,14 @@ async def _configured(config: Config, constellations: Constellations, *, at_rest
         return found
     known = ", ".join(f'"{each.name}"' for each in constellations.all()) or "none"
     raise UserError(
-        f'there is no constellation "{name}" in {config.home}; known there: {known}. `carina run` makes it, or set '
-        f"constellation.name in {config.file.name} to one that is known"
+        _(
+            "There is no constellation {name} in {home}. There are: {known}. `carina run` creates it, or set "
+            "constellation.name in {file} to one of these.",
+            name=name,
+            home=config.home,
+            known=known,
+            file=config.file.name,
+        )
     )
 
 
@@ -113,7 +120,7 @@ def open_folder(config: Config) -> DataFolder:
     try:
         folder.prepare()
     except StoreError as error:
-        raise ConfigError(f"CARINA_HOME: {error}") from error
+        raise ConfigError(f"CARINA_HOME: {error_text(error)}") from error
     return folder
 
 

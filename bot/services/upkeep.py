@@ -38,7 +38,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext
+from texts import _, error_sentence, gettext_noop, ngettext
 
 _UNDO = commit_point("dreams.undo")
 _PERMIT = commit_point("dreams.permit")
@@ -161,10 +161,14 @@ class Upkeep:
         try:
             undone = await self.database.write(_UNDO, lambda tx: consolidation.undo(tx, now), durable=True)
         except Refused as error:
-            raise UserError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+            raise UserError(error_sentence(error)) from error
         run, gone, allowed = undone.run, undone.gone, undone.allowed
-        missing = f" {gone} of its changes were of entries that somebody has removed since." if gone else ""
-        stays = f" {allowed} that it inferred stays, since its person said yes to it." if allowed else ""
+        missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""
+        stays = (
+            _(" {allowed} inferred from what people said stays, because they approved it.", allowed=allowed)
+            if allowed
+            else ""
+        )
         return UndoneRun(at=run.at, text=f"{counts_words(run)}, all as before.{missing}{stays}")
 
     @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
@@ -256,20 +260,31 @@ def _item(run: Run, item: Item, agent: str) -> ReportRow:
     words = one_line(item.content, _SHOWN)
     match item.action:
         case "made" if item.waiting:
-            said = f'inferred, and waits for its person\'s yes: "{words}"'
+            said = _("inferred, and waiting for the person's approval: “{words}”", words=words)
         case "made":
-            said = f'made {item.entry} ({item.category or "no category"}): "{words}"'
+            said = _(
+                "created {entry} ({item}): “{words}”",
+                entry=item.entry,
+                item=item.category or _("no category"),
+                words=words,
+            )
         case "merged":
-            said = f'merged into {item.into}: "{words}"'
+            said = _("merged into {into}: “{words}”", into=item.into, words=words)
         case "retired" if item.of is Pass.CONTRADICTIONS:
-            said = f'put away, since it does not hold any more: "{words}"'
+            said = _("retired because it is no longer true: “{words}”", words=words)
         case "retired":
-            said = f'retired as noise: "{words}"'
+            said = _("retired as noise: “{words}”", words=words)
         case _ if run.outcome == "undone":
-            said = f'had mended category and tags: "{words}"'
+            said = _("category and tags corrected: “{words}”", words=words)
         case _:
-            tags = f", tags {', '.join(item.tags)}" if item.tags else ""
-            said = f'{item.before["category"] or "no category"} became {item.category}{tags}: "{words}"'
+            tags = _(", tags {names}", names=", ".join(item.tags)) if item.tags else ""
+            said = _(
+                "{item} became {category}{tags}: “{words}”",
+                item=item.before["category"] or _("no category"),
+                category=item.category,
+                tags=tags,
+                words=words,
+            )
     return ReportRow(
         what=item.action,
         agent=agent,
@@ -285,7 +300,7 @@ def _signals(given: dict[feedback.Signal, int]) -> list[ReportRow]:
     if not given:
         return []
     said = ", ".join(_counted(kind, count) for kind, count in sorted(given.items()))
-    return [ReportRow(what="feedback", text=f"In the week before it: {said}.")]
+    return [ReportRow(what="feedback", text=_("In the week before: {said}.", said=said))]
 
 
 def _counted(kind: feedback.Signal, count: int) -> str:
@@ -298,5 +313,5 @@ def _talks(went: Counter[evaluations.Quality], failed: Counter[str]) -> list[Rep
     if not went:
         return []
     said = ", ".join(f"{went[each]} {each}" for each in evaluations.Quality if went[each])
-    tools = f"; tools that failed or did not help: {', '.join(sorted(failed))}" if failed else ""
-    return [ReportRow(what="talks", text=f"Talks in that week: {said}{tools}.")]
+    tools = _("; tools that failed or did not help: {names}", names=", ".join(sorted(failed))) if failed else ""
+    return [ReportRow(what="talks", text=_("Conversations in that week: {said}{tools}.", said=said, tools=tools))]

@@ -13,6 +13,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
 from memory.store.row_mapper import RowMapper
+from texts import gettext_lazy
 
 LONGEST = 300
 _MOST = 1_000
@@ -59,12 +60,12 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
     """Keep an event; its job is for the caller. Raises Refused."""
     title = " ".join(new.title.split())
     if not title or len(title) > LONGEST:
-        raise Refused(f"an event has a title of 1 to {LONGEST} characters")
+        raise Refused(gettext_lazy("an event has a title of 1 to {longest} characters", longest=LONGEST))
     if new.ends_at is not None and new.ends_at <= new.starts_at:
-        raise Refused("an event ends after it begins")
+        raise Refused(gettext_lazy("an event cannot end before it begins"))
     row = tx.one("SELECT count(*) AS n FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,))
     if row is not None and row["n"] >= _MOST:
-        raise Refused(f"{_MOST:,} events are planned: have some of them cancelled first")
+        raise Refused(gettext_lazy("{most:,} events are planned already: cancel some of them first", most=_MOST))
     identifier = EventId(snowflakes.next())
     values: dict[str, Value] = {"id": identifier, "title": title, "starts_at": to_text(new.starts_at)}
     values |= {"ends_at": None if new.ends_at is None else to_text(new.ends_at), "trigger_json": new.trigger}
@@ -73,7 +74,7 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
     tx.insert("events", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
     made = by_id(tx, identifier)
     if made is None:
-        raise Refused("the event could not be kept")
+        raise Refused(gettext_lazy("the event could not be stored"))
     return made
 
 

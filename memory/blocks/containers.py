@@ -51,6 +51,7 @@ from memory.blocks.sequence import same
 from memory.blocks.targets import PLAIN, Target, every_part, field_target, part_target, section_of
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
+from texts import gettext_lazy
 
 _UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # of items that are the same, and of items: some tens of milliseconds
@@ -101,7 +102,7 @@ def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
         case TextSchema() if given:
             set_value(loro, part_target(part, "", prefix), given)
         case _ if given:
-            raise Refused(f"a {part.type} begins with no values")
+            raise Refused(gettext_lazy("a {type} begins with no values", type=part.type))
 
 
 def schema_of(loro: LoroDoc) -> Schema:
@@ -188,7 +189,7 @@ def fitting(target: Target, value: Any) -> Any:
 
 def _field(target: Target) -> Field:
     if isinstance(target.shape, LogSchema):
-        raise Refused("this is a log: add entries to it")
+        raise Refused(gettext_lazy("this is a log: add entries to it"))
     return target.shape if isinstance(target.shape, Field) else Field(name="text")
 
 
@@ -253,12 +254,14 @@ def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
     held = _text(loro, target)
     require_storable(new)
     if not old:
-        raise Refused("the text to be replaced is empty")
+        raise Refused(gettext_lazy("the text to be replaced is empty"))
     text, places = held.to_string(), list[int]()
     while (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
         places.append(place)
     if not places:
-        raise Refused(f"{_excerpt(old)} does not occur there; it must be given exactly as it stands")
+        raise Refused(
+            gettext_lazy("{excerpt} does not occur there; give it exactly as it is written", excerpt=_excerpt(old))
+        )
     ways = (by_words(old, new) if new else None) or (Splice(0, len(old), new),)
     for place in reversed(places):
         for way in ways:
@@ -273,7 +276,7 @@ def _text(loro: LoroDoc, target: Target) -> LoroText:
     shape = target.shape
     if isinstance(shape, TextSchema) or (isinstance(shape, Field) and shape.type is FieldType.TEXT):
         return loro.get_text(target.name)
-    raise Refused(f"this is a {shape.type}, not a text: set it, or add and remove items")
+    raise Refused(gettext_lazy("this is a {type}, not a text: set it, or add and remove items", type=shape.type))
 
 
 def add(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
@@ -297,7 +300,9 @@ def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
     fields, most = items_of(target)
     held = loro.get_movable_list(target.name)
     if len(held) >= most:
-        raise Refused(f"the list holds {len(held):,} of {most:,} items: remove one first")
+        raise Refused(
+            gettext_lazy("the list holds {held:,} of {most:,} items: remove one first", held=len(held), most=most)
+        )
     held.push(checked_item(fields, value, "the list"))
 
 
@@ -321,15 +326,19 @@ def items_of(target: Target) -> tuple[tuple[Field, ...], int]:
         case Field(type=FieldType.LIST):
             return (), MOST_ITEMS
         case LogSchema():
-            raise BlockRefused("entries of a log stay as they are")
+            raise BlockRefused(gettext_lazy("entries of a log cannot be changed"))
         case shape:
-            raise Refused(f"this is a {shape.type}, which has no items: set it")
+            raise Refused(gettext_lazy("this is a {type}, which has no items: set it", type=shape.type))
 
 
 def _place(loro: LoroDoc, target: Target, number: int) -> int:
     length = len(loro.get_movable_list(target.name))
     if not 1 <= number <= length:
-        raise Refused(f"there is no item {number}: the list has {length}, counted from 1")
+        raise Refused(
+            gettext_lazy(
+                "there is no item {number}: the list has {length}, counted from 1", number=number, length=length
+            )
+        )
     return number - 1
 
 
@@ -342,7 +351,9 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
     for path, target in every_part(now.schema).items():
         if path in before and not same(now.values[path], before[path]):
             if target.read_only:
-                raise BlockRefused(f"{path} was changed since and is read only: the system keeps it")
+                raise BlockRefused(
+                    gettext_lazy("{path} was changed since and is read only: the system keeps it", path=path)
+                )
             set_value(loro, target, before[path])
             changed = True
     return changed
@@ -436,7 +447,7 @@ def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) 
     """Add an entry to a log, whose oldest then go."""
     shape = target.shape
     if not isinstance(shape, LogSchema):
-        raise Refused(f"this is a {shape.type}, not a log")
+        raise Refused(gettext_lazy("this is a {type}, not a log", type=shape.type))
     kept = checked_item(shape.fields, value, "the log")
     entry = {"at": to_text(at), "by": by} | (kept if isinstance(kept, dict) else {"text": kept})
     log = loro.get_list(target.name)

@@ -23,6 +23,7 @@ from memory.blocks.changes import job_writer as job_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError
+from texts import gettext_lazy
 
 T = TypeVar("T")
 
@@ -315,7 +316,14 @@ class BlockDocument:
                         vector = self._loro.frontiers_to_vv(frontiers)
                     if vector is not None:
                         return frontiers, vector
-        raise Refused(f"version {version} is not in this document, which has {self.base.version} to {self.version}")
+        raise Refused(
+            gettext_lazy(
+                "there is no version {version} of this document: it has versions {first} to {last}",
+                version=version,
+                first=self.base.version,
+                last=self.version,
+            )
+        )
 
     def _metas(self) -> list[ChangeMeta]:
         found: dict[tuple[int, int], ChangeMeta] = {}

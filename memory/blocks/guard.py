@@ -11,6 +11,7 @@ from memory.people.audience import Trust, may_write_down
 from memory.requests import Kind, Need, Permit, require
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, BlockTooLong
+from texts import gettext_lazy
 
 
 def decision_for(block: Block, author: Author, operation: Operation) -> Decision:
@@ -21,9 +22,23 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     access = Permission.ADMIN if author.writer == SYSTEM else block.access
     decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
     if decision is Decision.DENY:
-        raise BlockRefused(f"block {block.address} is {access} here: no {operation}")
+        raise BlockRefused(
+            gettext_lazy(
+                "block {address} is {access} here: no {operation}",
+                address=block.address,
+                access=access,
+                operation=operation,
+            )
+        )
     if decision is not Decision.ALLOW and author.turn is None:
-        raise BlockRefused(f"block {block.address} is {access}: {operation} takes a yes, and no turn asks for one")
+        raise BlockRefused(
+            gettext_lazy(
+                "block {address} is {access}: {operation} needs approval, and no turn can ask for it",
+                address=block.address,
+                access=access,
+                operation=operation,
+            )
+        )
     return decision
 
 
@@ -39,7 +54,11 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
         return block, decision
     read = f"block {block.address} is read by others ({block.audience}) than hear this"
     if operation not in (Operation.APPEND, Operation.OVERWRITE):
-        raise BlockRefused(f"{read}, so no {operation} from here: do that where all of them hear you")
+        raise BlockRefused(
+            gettext_lazy(
+                "{read}, so no {operation} from here: do it where all of them hear you", read=read, operation=operation
+            )
+        )
     others = [
         other.address
         for other in visible_blocks(rows, author.agent, author.scope)
@@ -85,7 +104,15 @@ def _why_again(need: Need, audience: str, following: int, permit: Permit | None)
 def require_fits(name: str, limit: int, before: int, after: int) -> None:
     """Raises BlockTooLong with the numbers; a text that is over its limit may still shrink."""
     if after > limit and after > before:
-        raise BlockTooLong(f"block {name} is at {before:,} of {limit:,} characters; this adds {after - before:,}")
+        raise BlockTooLong(
+            gettext_lazy(
+                "block {name} is at {before:,} of {limit:,} characters; this adds {after:,}",
+                name=name,
+                before=before,
+                limit=limit,
+                after=after - before,
+            )
+        )
 
 
 def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:

@@ -24,6 +24,7 @@ from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.gc_pause import uncollected
+from texts import gettext_lazy
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Past:
     @property
     def range(self) -> str:
         """The versions there are, for a person."""
-        words = f"versions {self.start} to {self.version}"
+        words = gettext_lazy("versions {start} to {version}", start=self.start, version=self.version)
         return f"{words} ({self.why})" if self.why else words
 
     @cached_property
@@ -85,7 +86,13 @@ class Past:
         """The change that made a version. Raises Refused for one that is not known."""
         self.require(version)
         if version == self.start:
-            raise Refused(f"what made version {version} is not known any more; there are {self.range}")
+            raise Refused(
+                gettext_lazy(
+                    "what made version {version} is no longer known; there are {range}",
+                    version=version,
+                    range=self.range,
+                )
+            )
         return self._until(version)[-1].change
 
     def since(self, moment: datetime) -> int:
@@ -100,14 +107,24 @@ class Past:
     def require(self, version: int) -> None:
         """Raises Refused, with the versions that there are, for a version that is not known."""
         if not self.start <= version <= self.version:
-            raise Refused(f"there is no version {version}: there are {self.range}")
+            raise Refused(
+                gettext_lazy("there is no version {version}: there are {range}", version=version, range=self.range)
+            )
         if version in (self.start, self.version):
             return
         made = self._until(version)
         if not made or made[-1].change.seq != version:
-            raise Refused(f"version {version} was lost when the block was repaired; there are {self.range}")
+            raise Refused(
+                gettext_lazy(
+                    "version {version} was lost when the block was repaired; there are {range}",
+                    version=version,
+                    range=self.range,
+                )
+            )
         if any(step.change.note.deed is Deed.KEPT and step.change.seq > version for step in self.steps):
-            raise Refused(f"version {version} went with words that were erased from the block since")
+            raise Refused(
+                gettext_lazy("version {version} had words that were erased since, and went with them", version=version)
+            )
 
     def read_as(self, version: int) -> int:
         """The version that reads as one did that somebody saw: itself, or, where it was lost, what a repair made of it.

@@ -14,6 +14,7 @@ from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.digests import text_mark
 from memory.store.errors import BlockRefused, Refused
+from texts import gettext_lazy
 
 
 def fields_by_hand(block: Block) -> list[str]:
@@ -47,7 +48,13 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
     def change(document: BlockDocument) -> None:
         now = _written(document, target)
         if mark and field_mark(now) != mark:
-            raise Refused(f"it was changed since you saw it, so it stays as it is. {path} says now:\n{now}")
+            raise Refused(
+                gettext_lazy(
+                    "it has changed since you saw it, so your edit was not applied. {path} now says:\n{now}",
+                    path=path,
+                    now=now,
+                )
+            )
         set_seen(document, target, value, known_at(document, seen))
 
     return edit(change)
@@ -55,9 +62,9 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
 
 def _writable(block: Block, path: str) -> Target:
     if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
-        raise Refused(f"this block has fields or sections; {_NOT_ONE_TEXT}")
+        raise Refused(gettext_lazy("this block has fields or sections; {not_one_text}", not_one_text=_NOT_ONE_TEXT))
     if path and block.is_text:
-        raise Refused(f"block {block.label} is one text, without fields")
+        raise Refused(gettext_lazy("block {label} is one text, without fields", label=block.label))
     target = target_of(block.schema, path)
     if refused := _refusal(block, path):
         raise BlockRefused(refused)
@@ -128,7 +135,12 @@ def _record(path: str, fields: tuple[Field, ...], line: str) -> Any:
         return json.loads(line)
     except ValueError:
         raise Refused(
-            f"each line of {path or 'this list'} is an item as JSON, such as {_example(fields)}, not {line[:60]!r}"
+            gettext_lazy(
+                "each line of {path} is an item as JSON, such as {example}, not {line!r}",
+                path=path or "this list",
+                example=_example(fields),
+                line=line[:60],
+            )
         ) from None
 
 
@@ -157,7 +169,13 @@ _WORDS = {"yes": True, "true": True, "no": False, "false": False}
 def _yes_or_no(path: str, text: str) -> bool:
     """As a prompt shows it, or as JSON writes it."""
     if (word := text.casefold()) not in _WORDS:
-        raise Refused(f"{path} is yes or no (true and false are taken as well; nothing empties it), not {text[:60]!r}")
+        raise Refused(
+            gettext_lazy(
+                "{path} is yes or no (or true or false; leave it empty to clear it), not {text!r}",
+                path=path,
+                text=text[:60],
+            )
+        )
     return _WORDS[word]
 
 

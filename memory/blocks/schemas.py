@@ -27,7 +27,7 @@ from pydantic import Field as Limits
 from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
-from memory.store.plurals import many
+from texts import gettext_lazy, ngettext_lazy
 
 MOST_ITEMS = 10_000
 MOST_NUMBER = 2**53
@@ -170,7 +170,11 @@ def parse_schema(text: str) -> Schema:
         return _SCHEMA.validate_json(text)
     except ValidationError as error:
         raise Refused(
-            f"this is no schema of a block: {many(error.error_count(), 'problem')}, {error.errors()[0]['msg']}"
+            gettext_lazy(
+                "this is not a schema of a block: {problems}, {msg}",
+                msg=error.errors()[0]["msg"],
+                problems=ngettext_lazy("{count} problem", "{count} problems", error.error_count()),
+            )
         ) from None
 
 
@@ -185,12 +189,12 @@ def checked(field: Field, value: Any) -> Any:
     """A value as it is kept; raises Refused by the name of the field. None stands for no value."""
     if value is None or (value == "" and field.type is not FieldType.TEXT):
         if field.required:
-            raise Refused(f"field {field.name} is required: it needs a {field.type}")
+            raise Refused(gettext_lazy("field {name} is required: it needs a {type}", name=field.name, type=field.type))
         return None
     match field.type:
         case FieldType.TEXT if isinstance(value, str):
             if field.required and not value.strip():
-                raise Refused(f"field {field.name} is required: it needs a text")
+                raise Refused(gettext_lazy("field {name} is required: it needs a text", name=field.name))
             return require_storable(value, f"field {field.name}")
         case FieldType.NUMBER | FieldType.COUNTER:
             return _number(field, value)
@@ -201,21 +205,43 @@ def checked(field: Field, value: Any) -> Any:
         case FieldType.LIST if isinstance(value, list | tuple):
             return checked_items((), value, MOST_ITEMS, field.name)
         case _:
-            raise Refused(f"field {field.name} is a {field.type}, which {_short(value)} is not")
+            raise Refused(
+                gettext_lazy(
+                    "field {name} is a {type}, and {short} is not",
+                    name=field.name,
+                    type=field.type,
+                    short=_short(value),
+                )
+            )
 
 
 def require_storable(text: str, name: str = "the text") -> str:
     """The same text; raises Refused for one that cannot be stored."""
     if storable(text) != text:
-        raise Refused(f"{name} has a NUL character or half of a surrogate pair in it, which cannot be stored")
+        raise Refused(
+            gettext_lazy(
+                "{name} has a NUL character or half of a surrogate pair in it, which cannot be stored", name=name
+            )
+        )
     return text
 
 
 def _number(field: Field, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refused(f"field {field.name} is a {field.type}, which {_short(value)} is not")
+        raise Refused(
+            gettext_lazy(
+                "field {name} is a {type}, and {short} is not", name=field.name, type=field.type, short=_short(value)
+            )
+        )
     if not math.isfinite(value) or abs(value) > MOST_NUMBER:
-        raise Refused(f"field {field.name} holds numbers up to {MOST_NUMBER:,}, not {_short(value)}")
+        raise Refused(
+            gettext_lazy(
+                "field {name} holds numbers up to {most_number:,}, not {short}",
+                name=field.name,
+                most_number=MOST_NUMBER,
+                short=_short(value),
+            )
+        )
     return value
 
 
@@ -227,17 +253,23 @@ def _moment(field: Field, value: str) -> str:
         return to_text(moment)
     except (ValueError, OverflowError):
         raise Refused(
-            f"field {field.name} is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-11-22 12:00 UTC, "
-            f"which {_short(value)} is not"
+            gettext_lazy(
+                "field {name} is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-11-22 12:00 UTC, and "
+                "{short} is not",
+                name=field.name,
+                short=_short(value),
+            )
         ) from None
 
 
 def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -> list[Any]:
     """The items of a whole list; raises Refused."""
     if not isinstance(items, list | tuple):
-        raise Refused(f"{name} takes items, which {_short(items)} is not")
+        raise Refused(gettext_lazy("{name} takes items, and {short} is none", name=name, short=_short(items)))
     if len(items) > most:
-        raise Refused(f"{name} holds at most {most:,} items, not {len(items):,}")
+        raise Refused(
+            gettext_lazy("{name} holds at most {most:,} items, not {items:,}", name=name, most=most, items=len(items))
+        )
     return [checked_item(fields, item, name) for item in items]
 
 
@@ -245,14 +277,30 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
     """An item of a list or an entry of a log; raises Refused."""
     if not fields:
         if not isinstance(value, str) or not value.strip():
-            raise Refused(f"an item of {name} is a text, which {_short(value)} is not")
+            raise Refused(
+                gettext_lazy("an item of {name} is a text, and {short} is not", name=name, short=_short(value))
+            )
         return require_storable(value.strip(), f"an item of {name}")
     if not isinstance(value, dict):
-        raise Refused(f"an item of {name} has the fields {named(fields)}; {_short(value)} has not")
+        raise Refused(
+            gettext_lazy(
+                "an item of {name} has the fields {named}; {short} does not",
+                name=name,
+                named=named(fields),
+                short=_short(value),
+            )
+        )
     known = {field.name: field for field in fields}
     unknown = [key for key in value if key not in known]
     if unknown:
-        raise Refused(f"an item of {name} has no field {_short(unknown[0])}; its fields: {named(fields)}")
+        raise Refused(
+            gettext_lazy(
+                "an item of {name} has no field {short}; its fields: {named}",
+                name=name,
+                short=_short(unknown[0]),
+                named=named(fields),
+            )
+        )
     found = {field.name: checked(field, value.get(field.name, field.default)) for field in fields}
     return {key: kept for key, kept in found.items() if kept is not None}
 

@@ -10,7 +10,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId
-from texts import _
+from texts import _, gettext_lazy
 
 SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
@@ -46,7 +46,14 @@ def unshare_block(tx: Tx, block: Block, name: str) -> None:
     """Take a share back, at once. Raises Refused when there is none."""
     sql = "DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?"
     if not tx.run(sql, (block.id, _agent(tx, name))):
-        raise Refused(f"block {block.label} is not shared with {name[:80]!r}; {_shared_with(tx, block)}")
+        raise Refused(
+            gettext_lazy(
+                "block {label} is not shared with {name!r}; {shared_with}",
+                label=block.label,
+                name=name[:80],
+                shared_with=_shared_with(tx, block),
+            )
+        )
 
 
 def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Permission) -> Block:
@@ -85,14 +92,19 @@ def _share(block: Block, agent: str, given: Permission) -> Share:
 
 
 def _shared_with(rows: Rows, block: Block) -> str:
-    return f"it is shared with {', '.join(share.agent for share in shares_of(rows, block)) or 'nobody'}"
+    names = ", ".join(share.agent for share in shares_of(rows, block))
+    return gettext_lazy("it is shared with {names}", names=names) if names else gettext_lazy("it is shared with nobody")
 
 
 def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> AgentId:
     if permission not in SHARED_AT:
-        raise Refused(f"a block is shared at read_only, append or read_write, not {permission}")
+        raise Refused(
+            gettext_lazy(
+                "a block is shared at read_only, append or read_write, not {permission}", permission=permission
+            )
+        )
     if (agent := _agent(rows, name)) == block.owner:
-        raise Refused(f"block {block.label} is that agent's own")
+        raise Refused(gettext_lazy("block {label} is that agent's own", label=block.label))
     return agent
 
 

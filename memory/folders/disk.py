@@ -16,6 +16,7 @@ from pathlib import Path
 from memory.folders.paths import clean, parts_of, plain_name
 from memory.folders.windows import BLOCK, binary
 from memory.store.errors import Refused
+from texts import gettext_lazy
 
 MOST_FILES = 10_000
 """Of one folder that are looked at."""
@@ -56,7 +57,13 @@ class OpenFile:
     def text(self) -> None:
         """Raise `Refused` unless it is text."""
         if binary(os.pread(self.descriptor, BLOCK, 0)):
-            raise Refused(f"{self.seen.name} is a binary file of {self.seen.size:,} bytes: it can be named, not read")
+            raise Refused(
+                gettext_lazy(
+                    "{name} is a binary file of {size:,} bytes, which cannot be read",
+                    name=self.seen.name,
+                    size=self.seen.size,
+                )
+            )
 
 
 def checked_root(given: str, data: Path) -> Path:
@@ -65,19 +72,28 @@ def checked_root(given: str, data: Path) -> Path:
     `data` is Carina's own folder: its databases hold what others said and are never shown through a folder.
     """
     if not SUPPORTED:
-        raise Refused("this system cannot confine a directory of the machine; make a virtual folder and upload files")
+        raise Refused(
+            gettext_lazy("this system cannot confine access to one directory; create a virtual folder and upload files")
+        )
     root = Path(given).expanduser()
     if not root.is_absolute():
-        raise Refused(f"{clean(given)!r} is not a whole path: it must begin at /")
+        raise Refused(gettext_lazy("{path!r} is not a full path: it must begin with /", path=clean(given)))
     try:
         root = root.resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise Refused(f"the directory {clean(given)!r} cannot be found: {_reason(error)}") from error
+        raise Refused(
+            gettext_lazy("the directory {path!r} cannot be found: {reason}", reason=_reason(error), path=clean(given))
+        ) from error
     if not root.is_dir():
-        raise Refused(f"{clean(given)!r} is not a directory")
+        raise Refused(gettext_lazy("{path!r} is not a directory", path=clean(given)))
     own = data.resolve()
     if root == own or root in own.parents or own in root.parents:
-        raise Refused(f"{clean(given)!r} holds, is or lies in Carina's own data folder, which no agent may read")
+        raise Refused(
+            gettext_lazy(
+                "{path!r} is, contains or is inside Carina's own data folder, which no agent may read",
+                path=clean(given),
+            )
+        )
     return root
 
 
@@ -114,7 +130,11 @@ def walk(root: Path) -> Iterator[Seen]:
         for seen in _walk(top, "", 1):
             count += 1
             if count > MOST_FILES:
-                raise Refused(f"the directory holds more than {MOST_FILES:,} files: name a smaller one")
+                raise Refused(
+                    gettext_lazy(
+                        "the directory holds more than {max_files:,} files: name a smaller one", max_files=MOST_FILES
+                    )
+                )
             yield seen
 
 
@@ -141,7 +161,9 @@ def replace(root: Path, path: str, content: bytes) -> None:
         except OSError as error:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=directory)
-            raise Refused(f"{path} cannot be written: {_reason(error)}") from error
+            raise Refused(
+                gettext_lazy("{path} cannot be written: {reason}", path=path, reason=_reason(error))
+            ) from error
 
 
 def _walk(directory: int, prefix: str, depth: int) -> Iterator[Seen]:
@@ -170,13 +192,21 @@ def _directory(root: Path, directories: tuple[str, ...] | list[str], path: str) 
     try:
         descriptor = _open_directory(str(root))
     except OSError as error:
-        raise Refused(f"the directory of the folder cannot be opened: {_reason(error)}") from error
+        raise Refused(
+            gettext_lazy("the directory of the folder cannot be opened: {reason}", reason=_reason(error))
+        ) from error
     try:
         for name in directories:
             try:
                 below = _open_directory(name, descriptor)
             except OSError as error:
-                raise Refused(f"there is no directory for {clean(path)!r} in the folder: {_reason(error)}") from error
+                raise Refused(
+                    gettext_lazy(
+                        "there is no directory for {path!r} in the folder: {reason}",
+                        reason=_reason(error),
+                        path=clean(path),
+                    )
+                ) from error
             os.close(descriptor)
             descriptor = below
         yield descriptor
@@ -194,10 +224,10 @@ def _open_plain(directory: int, name: str, path: str) -> int:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         descriptor = os.open(name, flags, dir_fd=directory)
     except OSError as error:
-        raise Refused(f"{path} cannot be opened: {_reason(error)}") from error
+        raise Refused(gettext_lazy("{path} cannot be opened: {reason}", path=path, reason=_reason(error))) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # exchanged since it was looked at
         os.close(descriptor)
-        raise Refused(f"{path} is no plain file")
+        raise Refused(gettext_lazy("{path} is not a regular file", path=path))
     return descriptor
 
 
@@ -205,10 +235,14 @@ def _plain(directory: int, name: str, path: str) -> os.stat_result:
     """Raises `Refused` for what is no plain file, FileNotFoundError when nothing is there."""
     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
-        raise Refused(f"{path} is a symbolic link, and links are not followed: they can lead out of the folder")
+        raise Refused(
+            gettext_lazy(
+                "{path} is a symbolic link, and links are not followed: they can lead out of the folder", path=path
+            )
+        )
     if not stat.S_ISREG(status.st_mode):
         what = "a directory" if stat.S_ISDIR(status.st_mode) else "a device, pipe or socket"
-        raise Refused(f"{path} is {what}, not a file")
+        raise Refused(gettext_lazy("{path} is {what}, not a file", path=path, what=what))
     return status
 
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from memory.store.errors import Refused
+from texts import gettext_lazy
 
 MAX_PATH = 400  # characters
 _MAX_DEPTH = 16
@@ -15,8 +16,11 @@ def checked_folder(name: str) -> str:
     """The name of a folder. Raises `Refused` for one that could not stand before a path."""
     if _NAME.fullmatch(name) is None:
         raise Refused(
-            f"{clean(name)!r} is no name for a folder: small letters, digits, - and _, at most 40, and a letter or "
-            "digit first"
+            gettext_lazy(
+                "{name!r} cannot name a folder: use at most 40 small letters, digits, - and _, and begin with a "
+                "letter or digit",
+                name=clean(name),
+            )
         )
     return name
 
@@ -29,14 +33,33 @@ def parts_of(path: str) -> tuple[str, ...]:
     """
     parts = tuple(path.split("/"))
     if not 0 < len(path) <= MAX_PATH or len(parts) > _MAX_DEPTH:
-        raise Refused(f"a path has 1 to {MAX_PATH} characters and at most {_MAX_DEPTH} parts")
+        raise Refused(
+            gettext_lazy(
+                "a path has 1 to {max_path} characters and at most {max_depth} parts",
+                max_path=MAX_PATH,
+                max_depth=_MAX_DEPTH,
+            )
+        )
     for part in parts:
         if part in ("", ".", ".."):
-            raise Refused(f"{clean(path)!r} leads out of the folder or is no path: name the file without . and ..")
+            raise Refused(
+                gettext_lazy(
+                    "{path!r} leads out of the folder or is not a path: name the file without . and ..",
+                    path=clean(path),
+                )
+            )
         if part.startswith("."):
-            raise Refused(f"{clean(path)!r}: hidden files and directories (a dot first) are never opened")
+            raise Refused(
+                gettext_lazy(
+                    "{path!r}: hidden files and directories (beginning with a dot) are never opened", path=clean(path)
+                )
+            )
         if not plain_name(part):
-            raise Refused(f"{clean(path)!r}: names with control, invisible or unprintable characters are not opened")
+            raise Refused(
+                gettext_lazy(
+                    "{path!r}: names with control, invisible or unprintable characters are not opened", path=clean(path)
+                )
+            )
     return parts
 
 

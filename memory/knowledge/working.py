@@ -21,6 +21,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, PersonId, TurnId, place_source
+from texts import gettext_lazy
 
 SESSION, PATROL, SUBAGENT, SHARED = "session", "patrol", "subagent", "shared"
 _ROOTS = (SESSION, PATROL, SUBAGENT, SHARED)
@@ -100,7 +101,9 @@ def whole_key(key: str, own: str) -> str:
     parts = key.strip().strip("/").split("/")
     for part in parts:
         if not _SEGMENT.fullmatch(part) or part in (".", ".."):
-            raise Refused(f"{key!r} is no key: segments of letters, digits and . _ - with / between them")
+            raise Refused(
+                gettext_lazy("{key!r} is not a key: use letters, digits, . _ and -, with / between the parts", key=key)
+            )
     return "/".join(parts) if parts[0] in _ROOTS else "/".join([own, *parts])
 
 
@@ -113,11 +116,21 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
     namespace = _writable(key, by.namespace)
     content = storable(new.content)
     if not content.strip():
-        raise Refused("there is nothing to keep: content is empty")
+        raise Refused(gettext_lazy("there is nothing to store: content is empty"))
     if len(content) > LONGEST:
-        raise Refused(f"an entry has at most {LONGEST:,} characters; this has {len(content):,}: split it over keys")
+        raise Refused(
+            gettext_lazy(
+                "an entry has at most {longest:,} characters; this has {content:,}: split it over keys",
+                longest=LONGEST,
+                content=len(content),
+            )
+        )
     if not timedelta() < new.ttl <= LONGEST_TTL:
-        raise Refused(f"an entry is kept for up to {LONGEST_TTL.days} days; for longer use `recall` or `context`")
+        raise Refused(
+            gettext_lazy(
+                "an entry is kept for up to {days} days; for longer use `recall` or `context`", days=LONGEST_TTL.days
+            )
+        )
     category, tags = _category(new.category), _tags(new.tags)
     _make_way(tx, namespace, key, by)
     kept = NewItem(
@@ -141,11 +154,18 @@ def _writable(key: str, own: str) -> str:
     root, *rest = key.split("/")
     namespace = "/".join([root, *rest[:1]])
     if namespace != own and root != SHARED:
-        raise Refused(f"you write only to {own} and {SHARED}/…: give a key without a namespace, {key} is not yours")
+        raise Refused(
+            gettext_lazy(
+                "you write only to {own} and {shared}/…: give a key without a namespace, {key} is not yours",
+                own=own,
+                shared=SHARED,
+                key=key,
+            )
+        )
     if len(rest) < 2:
-        raise Refused(f"{key} is a namespace: a name has to follow it")
+        raise Refused(gettext_lazy("{key} is a namespace: a name has to follow it", key=key))
     if len(key) - len(namespace) > _LONGEST_KEY:
-        raise Refused(f"a key has at most {_LONGEST_KEY} characters")
+        raise Refused(gettext_lazy("a key has at most {longest_key} characters", longest_key=_LONGEST_KEY))
     return namespace
 
 
@@ -155,8 +175,12 @@ def _make_way(tx: Tx, namespace: str, key: str, by: By) -> None:
     items.remove(tx, [each.id for each in there if _is_over(each, by.now) or key in (each.key, each.detail["index"])])
     if room(tx, namespace, by) < 1:
         raise Refused(
-            f"{namespace} is full ({MOST_LIVE} entries), nothing was saved: delete what you no longer need, save under "
-            "a key that is there, or wait until some expire"
+            gettext_lazy(
+                "{namespace} is full ({most_live} entries), so nothing was saved: delete what you no longer need, "
+                "reuse a key, or wait until some expire",
+                namespace=namespace,
+                most_live=MOST_LIVE,
+            )
         )
 
 
@@ -179,7 +203,9 @@ def delete(tx: Tx, by: By, key: str) -> list[str]:
     mine = [each for each in found if may_write_down(by.scope, each.audience)]
     if not mine:
         raise Refused(
-            f"{key} is known to others than hear this: delete it where they hear it too" if found else _none(key)
+            gettext_lazy("others than those here know {key}: delete it where they can see it too", key=key)
+            if found
+            else _none(key)
         )
     for each in mine:
         there = items.under(tx, Kind.WORKING, each.namespace, each.audience)
@@ -204,14 +230,24 @@ def drop_oldest_result(tx: Tx, by: By) -> bool:
 def _category(text: str) -> str:
     category = text.strip().strip("/")
     if category and not _CATEGORY.fullmatch(category):
-        raise Refused(f"{text!r} is no category: words of letters, digits, - and _ with / between them")
+        raise Refused(
+            gettext_lazy(
+                "{text!r} is not a category: use letters, digits, - and _, with / between the words", text=text
+            )
+        )
     return category
 
 
 def _tags(tags: Sequence[str]) -> list[str]:
     found = list(dict.fromkeys(" ".join(storable(tag).split()) for tag in tags if tag.strip()))
     if len(found) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in found):
-        raise Refused(f"an entry has at most {_MOST_TAGS} tags of at most {_LONGEST_TAG} characters")
+        raise Refused(
+            gettext_lazy(
+                "an entry has at most {most_tags} tags of at most {longest_tag} characters",
+                most_tags=_MOST_TAGS,
+                longest_tag=_LONGEST_TAG,
+            )
+        )
     return found
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.ids import ConstellationId
+from texts import gettext_lazy
 
 if sys.platform == "win32":
     import msvcrt
@@ -142,9 +143,13 @@ class DataFolder:
         while not _try_lock(descriptor):
             if time.monotonic() > deadline:
                 pid = _written_pid(descriptor)
-                who = f"process {pid}" if pid else "another process"
+                who = gettext_lazy("Process {number}", number=pid) if pid else gettext_lazy("Another process")
                 raise FolderLocked(
-                    f"{who} already uses the data folder {self.path}; stop it, or set CARINA_HOME to another folder"
+                    gettext_lazy(
+                        "{who} is already using the data folder {path}; stop it, or set CARINA_HOME to another folder",
+                        who=who,
+                        path=self.path,
+                    )
                 )
             time.sleep(0.05)
 

@@ -202,9 +202,9 @@ def test_a_superseded_or_archived_entry_is_not_reinforced_or_listed(tx: Tx) -> N
 def test_a_label_is_unique_per_agent_and_audience_and_free_after_deletion(tx: Tx) -> None:
     first = put(tx, "one", label="pets")
     put(tx, "three")
-    with pytest.raises(Refused, match="'pets' stands there already"):
+    with pytest.raises(Refused, match="there is already an entry 'pets'"):
         put(tx, "two", label="pets")
-    with pytest.raises(Refused, match="'pets' stands there already"):
+    with pytest.raises(Refused, match="there is already an entry 'pets'"):
         put(tx, "three", label="pets")  # would be reinforced and named
     put(tx, "two", PUBLIC, label="pets")
     put(tx, "two", label="pets", agent=MOON)
@@ -242,7 +242,7 @@ def test_plain_words_are_a_label_and_a_tag(tx: Tx, label: str) -> None:
 )
 def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(tx: Tx, words: str) -> None:
     for change in ({"label": words}, {"tags": ("fine", words)}):
-        with pytest.raises(Refused, match=r"one line without < > .*: write it in plain words") as error:
+        with pytest.raises(Refused, match=r"one line without < > .*: use plain words") as error:
             archival.insert(tx, STAR, replace(BOLT, **change), NOON)
         assert repr(words) in str(error.value)
     assert archival.shown_name(words, "ent_1") == "ent_1"
@@ -258,11 +258,11 @@ def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(t
         ({"tags": ("fine", "a\udfff")}, "a tag has a NUL character"),
         ({"metadata": {"from": "a\x00"}}, "metadata has a NUL character"),
         ({"metadata": {"fr\x00om": "a"}}, "metadata has a NUL character"),
-        ({"content": "x" * (archival.MAX_CONTENT + 1)}, "30000 characters, this would be 30001"),
+        ({"content": "x" * (archival.MAX_CONTENT + 1)}, "30000 characters, and this has 30001"),
         ({"label": " "}, "label"),
         ({"label": "x" * 201}, "label"),
-        ({"label": "ent_6yjqmpqm0000"}, "has the form of an entry's id and is no label"),
-        ({"label": " ENT_6yjqmpqm0000.2 "}, "has the form of an entry's id and is no label"),
+        ({"label": "ent_6yjqmpqm0000"}, "looks like the ID of an entry and cannot be a label"),
+        ({"label": " ENT_6yjqmpqm0000.2 "}, "looks like the ID of an entry and cannot be a label"),
         ({"category": "a//b"}, "category"),
         ({"category": "/a"}, "category"),
         ({"category": "a b"}, "category"),

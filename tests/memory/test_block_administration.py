@@ -127,7 +127,7 @@ def test_an_admin_right_over_the_block_of_another_does_not_share_it() -> None:
 
 def test_a_job_has_nobody_to_ask(tx: Tx) -> None:
     made(tx, new(permission=Permission.HUMAN))
-    with pytest.raises(BlockRefused, match="takes a yes, and no turn asks for one"):
+    with pytest.raises(BlockRefused, match="needs approval, and no turn can ask for it"):
         append_block(tx, author(writer=job_writer("sleep"), turn=None), "notes", "x")
 
 
@@ -166,7 +166,7 @@ def test_a_swap_is_one_step_and_all_or_nothing(tx: Tx) -> None:
     gone, came = swap_blocks(tx, author(), "old", "next")
     assert (gone.type, came.type) == (BlockType.ARCHIVAL, BlockType.WORKING)
     assert in_context(tx) == ["next"]
-    with pytest.raises(BlockRefused, match="next is no archival block, so no swap: it is a working block already"):
+    with pytest.raises(BlockRefused, match="next is not a archival block, so no swap: it is a working block already"):
         swap_blocks(tx, author(), "next", "next")
     assert in_context(tx) == ["next"]
 

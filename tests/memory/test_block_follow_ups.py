@@ -377,7 +377,7 @@ def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> N
     forget_past(tx, made.id, NOON)
     assert [each.change and each.change.turn for each in blame(revert.past_of_block(tx, made.id))] == [None, turn.id]
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    with pytest.raises(Refused, match="version 1 went with words that were erased from the block since"):
+    with pytest.raises(Refused, match="version 1 had words that were erased since, and went with them"):
         revert.roll_back(revert.by_hand(tx, hand, made), 1)
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"

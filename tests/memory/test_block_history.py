@@ -322,7 +322,7 @@ def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
     assert (change.writer, change.note.deed, change.note.whose) == (person_writer(OWNER_ID), Deed.REVERT, JOB)
     with pytest.raises(Refused, match="nothing of what job:sleep changed is left"):
         revert(by_hand(tx, hand(), block), past_of_block(tx, block.id), JOB, 0)
-    with pytest.raises(Refused, match="job:other changed nothing here since version 0"):
+    with pytest.raises(Refused, match="job:other has changed nothing here since version 0"):
         revert(by_hand(tx, hand(), block), past, job_writer("other"), 0)
     with pytest.raises(Moved, match="it is at version 5 now"):
         revert(by_hand(tx, hand(), block), past, JOB, 0)
@@ -422,7 +422,7 @@ def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
     with pytest.raises(BlockRefused, match="is append here: no overwrite"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     tx.run("UPDATE memory_blocks SET permission = 'human'")
-    with pytest.raises(BlockRefused, match="no turn asks for one"):
+    with pytest.raises(BlockRefused, match="no turn can ask for it"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     with pytest.raises(ApprovalNeeded):
         undo(by_agent(tx, replace(author(), turn=TurnId(1)), "notes"), AGENT)
@@ -448,7 +448,7 @@ def test_people_act_under_their_own_rights(tx: Tx) -> None:
     with pytest.raises(BlockRefused, match="is a log"):
         by_writing(tx, hand(), log, "c")
     core = replace(BLOCK_SPEC, label="me", type=BlockType.CORE, about=me.person, audience=PUBLIC)
-    with pytest.raises(BlockRefused, match="it asks for a yes"):
+    with pytest.raises(BlockRefused, match="which will ask for approval"):
         by_writing(tx, me, create_block(tx, core, SYSTEM, NOW), "c")
 
 

@@ -141,7 +141,7 @@ def test_what_is_older_than_it_may_be_goes_for_good_and_that_is_said() -> None:
             found.text_at(3)
         with pytest.raises(Refused, match="there is no version 41"):
             found.text_at(41)
-        with pytest.raises(Refused, match="is not known any more"):
+        with pytest.raises(Refused, match="is no longer known"):
             found.change(found.start)
         assert found.change(40).seq == 40
         kept = tx.all("SELECT newest_at FROM memory_block_archives")

@@ -72,5 +72,5 @@ def test_they_are_gone_back_in_and_one_writer_is_reverted(tx: Tx, recorded: dict
 
 def test_entries_of_a_log_stay(tx: Tx) -> None:
     found = block(tx, "log")
-    with pytest.raises(BlockRefused, match="entries of a log stay"):
+    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
         revert(by_agent(tx, author(writer=SYSTEM), "log"), past_of_block(tx, found.id), JOB, 0)

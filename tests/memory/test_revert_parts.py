@@ -274,7 +274,7 @@ def test_an_item_does_not_come_back_where_others_changed_the_place_or_the_list_i
         tasks(tx, "walk", "swim")
         remove_item(tx, author(writer=JOB), "notes", "tasks", 2)
         add_item(tx, author(), "notes", "tasks", "read")
-        with pytest.raises(Refused, match="nothing of what job:sleep changed is left to take back"):
+        with pytest.raises(Refused, match="nothing of what job:sleep changed is left to undo"):
             reverted(tx)
     with blocks_store() as tx:
         tasks(tx, "walk", "swim")
@@ -292,7 +292,7 @@ def test_what_is_required_stays_and_is_told() -> None:
         tasks(tx)
         add_item(tx, author(writer=JOB), "notes", "state.talks", 4)
         add_item(tx, author(), "notes", "state.talks", 3)
-        with pytest.raises(BlockRefused, match=r"nothing can be taken back: .*title is required and would be empty"):
+        with pytest.raises(BlockRefused, match=r"nothing can be undone: .*title is required and would be empty"):
             reverted(tx, SYSTEM, 0)
         assert "talks: 3" in reverted(tx).block.content
 

@@ -132,11 +132,11 @@ def test_a_time_is_taken_in_the_form_in_which_it_is_shown(tx: Tx, moment: str) -
         ("energy", float("inf"), "field energy holds numbers up to"),
         ("rested", 1, "field rested is a boolean, which 1 is not"),
         ("rested", "yes", "field rested is a boolean"),
-        ("mood", 4, "field mood is a text, which 4 is not"),
+        ("mood", 4, "field mood is a text, and 4 is not"),
         ("mood", "a\x00", "field mood has a NUL character"),
         ("mood", "\udc00", "field mood has a NUL character or half of a surrogate pair"),
         ("goals", "walk", "field goals is a list"),
-        ("goals", [1], "an item of goals is a text, which 1 is not"),
+        ("goals", [1], "an item of goals is a text, and 1 is not"),
         ("goals", ["x"] * 10_001, "goals holds at most 10,000 items, not 10,001"),
         ("since", "tomorrow", "field since is a time with its zone"),
         ("since", "2026-11-22T13:30:00", "field since is a time with its zone"),
@@ -266,9 +266,9 @@ def test_a_log_keeps_its_newest_entries_and_shows_the_last_of_them(tx: Tx) -> No
         f"- [2026-11-22 12:00] {word}" for word in ("two", "three", "four", "five lines")
     ]
     assert block.shown.splitlines() == ["(2 older entries: search finds them)", *block.content.splitlines()[2:]]
-    with pytest.raises(BlockRefused, match="entries of a log stay"):
+    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
         remove_item(tx, author(), "notes", "", 1)
-    with pytest.raises(BlockRefused, match="entries of a log stay"):
+    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
         set_item(tx, author(), "notes", "", 1, "x")
 
 
@@ -321,7 +321,7 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
         set_field(tx, author(), "plain", "mood", "x")
     with pytest.raises(Refused, match="this is a number, not a text"):
         append_block(tx, author(), "notes", "x", "state.energy")
-    with pytest.raises(Refused, match="this is a text, which has no items"):
+    with pytest.raises(Refused, match="this is a text, and has no items"):
         add_item(tx, author(), "notes", "notes", "x")
     with pytest.raises(Refused, match="'q' does not occur there"):
         replace_in_block(tx, author(), "notes", "q", "x", "notes")
@@ -393,7 +393,7 @@ def test_the_usual_schema_is_written_as_the_column_has_it() -> None:
     ],
 )
 def test_what_is_no_schema_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match="no schema of a block"):
+    with pytest.raises(Refused, match="not a schema of a block"):
         parse_schema(text)
 
 

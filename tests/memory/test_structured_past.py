@@ -323,9 +323,9 @@ def test_entries_of_a_log_do_not_come_back() -> None:
     with blocks_store() as tx:
         block = made(tx, new(schema=LOG))
         add_item(tx, author(), "notes", "", "one")
-        with pytest.raises(BlockRefused, match="entries of a log stay"):
+        with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
             undo(by_agent(tx, author(), "notes"), WRITERS[0])
-        with pytest.raises(BlockRefused, match="nothing can be taken back: the entries of a log stay as they are"):
+        with pytest.raises(BlockRefused, match="nothing can be undone: the entries of a log cannot be changed"):
             revert(by_agent(tx, author(writer=SYSTEM), "notes"), past(tx, block.id), WRITERS[0], 0)
         assert "one" in row(tx).content
         assert past(tx, block.id).version == 2

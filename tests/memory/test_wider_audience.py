@@ -171,7 +171,7 @@ def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_cha
         with pytest.raises(BlockRefused, match="is a log"):
             widened(tx, block._replace(type=BlockType.LOG))
         past = past_of_block(tx, block.id)
-        with pytest.raises(BlockRefused, match="not known any more who wrote all"):
+        with pytest.raises(BlockRefused, match="no longer known who wrote all"):
             widen_block(tx, HERS, block, replace(past, start=1, text="tea\n", steps=()), PUBLIC)
         assert find_block(tx, ADA, "notes", IN_DM).content == "tea\n"
         made(tx, new(audience=PUBLIC))

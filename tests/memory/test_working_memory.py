@@ -188,7 +188,7 @@ def test_the_same_key_of_two_audiences_is_two_entries_and_the_own_one_comes_firs
 def test_what_others_can_see_is_deleted_only_where_they_may_know_of_it() -> None:
     tx = store()
     save(tx, BY, NewEntry("a", "x"))
-    with pytest.raises(Refused, match="known to others than hear this"):
+    with pytest.raises(Refused, match="others than those here know"):
         delete(tx, by(Scope(OWNER)), f"{HERE}/a")
     with pytest.raises(Refused, match="nothing is kept as"):
         delete(tx, by(Scope(ABROAD)), f"{HERE}/a")

@@ -129,7 +129,7 @@ def test_a_time_is_read_on_the_persons_clocks(text: str, utc: str) -> None:
         ("at 9 and at 17:00", "more than one time"),
         ("freitag oder samstag um 9", "more than one time"),
         ("every 15 minutes", "shortest repetition is hourly"),
-        ("FREQ=MINUTELY", "no shorter one"),
+        ("FREQ=MINUTELY", "a recurrence rule needs FREQ"),
         ("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31", "never happens"),
         ("every 31 february", "There is no 31 february"),
         ("the last friday of the month", "I do not understand the time"),

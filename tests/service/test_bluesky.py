@@ -89,7 +89,7 @@ async def test_the_account_is_made_known_as_a_bot_once(tmp_path: Path) -> None:
         sky.configure(f'owner = "{sky.ana.did}"')
         sky.bot.records["app.bsky.actor.profile", "self"] = {"cid": "bafy", "value": {"displayName": "Carina"}}
         code, out, _ = await sky.service.run("bluesky", "setup")
-        assert (code, "labelled as a bot" in out) == (0, True)
+        assert (code, "labeled as a bot" in out) == (0, True)
         await sky.start()
         code, out, _ = await sky.service.run("bluesky", "setup")
         assert (code, "nothing to change" in out) == (0, True)

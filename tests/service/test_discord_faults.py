@@ -42,7 +42,7 @@ async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(tmp_pat
         assert "Elm Street" in (await t.ask(t.ana, t.general, "<@bot> where is my dentist?")).text
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text
         told = (await t.olga.command("admin status")).text.replace("\\", "")
-        assert "without message_content (Discord's developer portal grants that under Bot)" in told
+        assert "without message_content (turn it on in Discord's developer portal, under Bot)" in told
         await t.service.stop()
 
 

@@ -195,7 +195,7 @@ async def test_without_a_service_there_is_nothing_to_start_again(tmp_path: Path)
     async with live_service(tmp_path) as t:
         code, _, error = await t.service.run("restart")
         assert code == 1
-        assert "`carina run` starts one" in error
+        assert "`carina run` starts it" in error
 
 
 async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: Path) -> None:

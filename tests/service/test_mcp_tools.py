@@ -154,7 +154,7 @@ async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Pa
             await t.service.run("halt")
             text, ok = await called(client, "route_to_group", group="Main", message="Hello")
             assert not ok
-            assert "everything is halted since" in text
+            assert "Everything has been halted since" in text
             await t.service.run("halt", "release")
             t.model.script(Slow(60, Answer("never")))
             asked = asyncio.create_task(called(client, "route_to_group", group="Main", message="Hello"))
@@ -162,7 +162,7 @@ async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Pa
             await t.service.kill()
             text, ok = await asked
             assert not ok
-            assert "the service ended before it had answered" in text
+            assert "The service stopped before it answered." in text
             text, ok = await called(client, "search_memory", query="Hello")
             assert not ok
             assert "`carina run`" in text

@@ -75,7 +75,7 @@ async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_p
         await t.service.start()
         code, _out, error = await t.service.run("run", "--log-json")
         assert code == 1
-        assert "already uses the data folder" in error
+        assert "is already using the data folder" in error
         assert "Traceback" not in error
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text, "the first one goes on"
         await t.service.stop()

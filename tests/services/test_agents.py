@@ -74,7 +74,7 @@ async def test_prompts_are_taken_away_by_the_owner_alone(app: App) -> None:
 
 async def test_agents_are_made_at_the_terminal_alone(app: App) -> None:
     given = {"name": "Nova", "settings": ["model=offline"]}
-    with pytest.raises(CallError, match="there is no operation"):
+    with pytest.raises(CallError, match="There is no operation"):
         await app.services.registry.call("agent.create", OLGA, given)
     assert (await told(app, "agent.create", owner_at_terminal(), **given))[1] == [
         {"kind": "agent", "name": "Nova", "did": "created"}

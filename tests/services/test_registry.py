@@ -89,7 +89,7 @@ async def test_nobody_calls_what_they_may_not() -> None:
             with pytest.raises(UserError, match="Only"):
                 await stands.call(name, ann(), {})
         stands.operations = {name: dataclasses.replace(declared, via=frozenset({Via.WEB}))}
-        with pytest.raises(CallError, match="there is no operation"):
+        with pytest.raises(CallError, match="There is no operation"):
             await stands.call(name, ann(), {})
 
 
@@ -155,7 +155,7 @@ async def test_only_who_may_is_served() -> None:
     with pytest.raises(UserError, match="Only an admin may halt everything"):
         await registry(Echo()).call("echo.halt", ann(), {"words": "x"})
     assert await registry(Echo()).call("echo.halt", owner_at_terminal(), {"words": "x"}) == Sentence(text="x")
-    with pytest.raises(CallError, match=r"there is no operation 'echo\.count' here"):
+    with pytest.raises(CallError, match=r"There is no operation 'echo\.count' here"):
         await registry(Echo()).call("echo.count", ann(), {"words": "x"})
 
 

@@ -11,6 +11,7 @@ from memory.folders.paths import parts_of
 from memory.people.audience import Audience
 from memory.store.database import Rows
 from memory.store.errors import Refused
+from texts import gettext_lazy
 
 MOST_BYTES = 1_000_000
 """Of one picture: what every server takes."""
@@ -35,7 +36,7 @@ def picture(rows: Rows, context: ToolContext, path: str) -> tuple[str, bytes, Au
         file = folders.file(rows, folder.id, inside, context.turn.scope)
         held = None if file is None else folders.content(rows, file.id, context.turn.scope)
     if held is None:
-        raise Refused(f"there is no file {path}; `file` lists them")
+        raise Refused(gettext_lazy("there is no file {path}; `file` lists them", path=path))
     if len(held) > MOST_BYTES:
         raise ToolError(f"{path} is larger than {MOST_BYTES:,} bytes, and Bluesky takes no larger picture.")
     return *bare(held, path), folder.audience
@@ -86,7 +87,7 @@ def _bare_jpeg(content: bytes) -> bytes:
 
 def _on_disk(root: Path, database: Path, inside: str) -> bytes:
     if root in database.parents:
-        raise Refused("that folder holds Carina's own data by now and is not opened")
+        raise Refused(gettext_lazy("that folder now contains Carina's own data and cannot be opened"))
     with disk.opened(root, inside) as file:
         if file.seen.size > MOST_BYTES:
             return bytes(MOST_BYTES + 1)  # too large, whatever is in it

@@ -21,6 +21,7 @@ from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
 from memory.store.errors import DatabaseOutdated, FolderLocked
 from memory.store.folder import DataFolder
+from texts import _, ngettext
 
 _QUESTION = "Replace all current data with the backup {name}?"
 
@@ -41,15 +42,17 @@ class Restored(Result):
     """Whether it has to be migrated first; None where that is not known."""
 
     def lines(self, ink: Ink) -> list[str]:
-        words = [f"Restored everything as it was on {ink.time(self.made)}."]
+        words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
         if self.erased_again:
-            words.append(f"Repeated {_erasures(self.erased_again)}.")
+            words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
         if self.to_erase:
-            words.append(f"NOT repeated yet: {_erasures(self.to_erase)}. The next start does that.")
+            words.append(
+                _("NOT repeated yet: {erasures}. The next start does that.", erasures=_erasures(self.to_erase))
+            )
         if self.outdated:
-            words.append("Run `carina db migrate` now: the backup is from an older version.")
+            words.append(_("Run `carina db migrate` now: the backup is from an older version."))
         elif self.outdated is None:
-            words.append("If the backup is from an older version, run `carina db migrate` first.")
+            words.append(_("If the backup is from an older version, run `carina db migrate` first."))
         return [" ".join(words)]
 
 
@@ -71,15 +74,15 @@ class BackupFiles:
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
             where = folder.path / backups.FOLDER
-            none = f"there is no backup {name!r} in {where}; `carina backup list` names them"
+            none = _("There is no backup {name!r} in {where}. `carina backup list` lists them.", name=name, where=where)
             raise UserError(backups.damaged(folder.path).get(name, none))
         try:
             with folder.lock():
                 again = backups.restore(folder.path, backup)
                 left = await _erase_again(folder)
         except FolderLocked as error:
-            who = holder_of(folder) or "another process"
-            raise FolderLocked(f"{who}, and restoring needs the data folder alone: stop it, then restore") from error
+            who = holder_of(folder) or _("Another process was using the data folder a moment ago")
+            raise FolderLocked(_("{who}. Stop it, then restore.", who=who)) from error
         waiting = again if left is None else left
         return Restored(
             name=name,
@@ -92,7 +95,7 @@ class BackupFiles:
 
 
 def _erasures(count: int) -> str:
-    return "1 requested erasure" if count == 1 else f"{count} requested erasures"
+    return ngettext("{count} requested erasure", "{count} requested erasures", count)
 
 
 async def _erase_again(folder: DataFolder) -> int | None:

@@ -15,6 +15,7 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result
 from memory.store.folder import DataFolder
+from texts import _
 
 _HERE = frozenset({Via.TERMINAL})
 _SECONDS = 120.0
@@ -65,7 +66,9 @@ class BlueskyAccount:
 
     async def _ask(self, operation: str, arguments: dict[str, Any]) -> AccountFound:
         if not self.config.serves_bluesky:
-            raise UserError("Bluesky is not configured: set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+            raise UserError(
+                _("Bluesky is not configured. Set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (see docs/bluesky.md).")
+            )
         if (holder := holder_of(DataFolder(self.config.home))) is not None:
             found = await holder.ask(operation, **arguments)
         else:

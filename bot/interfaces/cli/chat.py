@@ -18,13 +18,14 @@ from bot.errors import CallError, UserError
 from bot.interfaces.chat import ONCE
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.connection import Line, connect, new_id
-from bot.interfaces.cli.prompt import HELP, Command, Help, Quit, Refused, Say, understood
+from bot.interfaces.cli.prompt import Command, Help, Quit, Refused, Say, own_help, understood
 from bot.interfaces.cli.setup import NOT_RUNNING
 from bot.interfaces.control import ControlEnded
 from bot.interfaces.service_client import TakesNoCommands
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
 from sources.terminal import Said, from_data
+from texts import _
 
 _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0
@@ -86,13 +87,15 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
             with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
                 await _answered(config, text, constellation, answered)
             if not answered.is_set():
-                raise UserError("stopped before the answer came; `carina inbox list` shows how the message stands")
+                raise UserError(
+                    _("Stopped before the answer came. `carina inbox list` shows what became of the message.")
+                )
         case Help():
-            ChatView(Console()).note(HELP)
+            ChatView(Console()).note(own_help())
         case Refused(words):
             raise CallError(f"--once: {words}")
         case Quit() | Command():
-            raise CallError("--once: found only the end of a chat; expected a text to say")
+            raise CallError(_("--once: that only ends a chat. Give a text to say."))
 
 
 async def _answered(config: Config, text: str, constellation: str, whole: asyncio.Event) -> None:
@@ -121,7 +124,10 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
                 await asyncio.sleep(0.1)
     except TimeoutError:
         raise UserError(
-            f"no answer came within {_ANSWER_SECONDS:.0f} seconds; `carina inbox list` shows how the message stands"
+            _(
+                "No answer came within {seconds} seconds. `carina inbox list` shows what became of the message.",
+                seconds=f"{_ANSWER_SECONDS:.0f}",
+            )
         ) from None
     finally:
         view.close()
@@ -209,7 +215,7 @@ async def _pass_lines(line: Line, view: ChatView, answered: _Answered, stop: _St
             case Say(said):
                 await _pass_on(said, line, view, answered, stop)
             case Help():
-                view.note(HELP)
+                view.note(own_help())
             case Refused(words):
                 view.note(words)
             case _:
@@ -219,7 +225,7 @@ async def _pass_lines(line: Line, view: ChatView, answered: _Answered, stop: _St
 async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
     done = await stop.before(line.say(text), _SAYING_SECONDS)
     if done is None:
-        view.note("Stopped before the last line was taken; `carina inbox list` shows whether it arrived.")
+        view.note(_("Stopped before the last line was accepted. `carina inbox list` shows whether it arrived."))
         return
     if answer := done.get("answer"):
         view.show(Said("", answer))
@@ -258,4 +264,4 @@ async def _show(
                     view.recall(each["speaker"], each["text"])
                 case _:
                     view.show(from_data(each))
-    raise UserError("the service has ended")
+    raise UserError(_("The service has stopped."))

@@ -28,7 +28,7 @@ from bot.services.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView
 from sources.terminal import Said, from_data
-from texts import _
+from texts import _, error_text
 
 _SIGN = "> "  # what asks for a line; only what every terminal can show
 _REMEMBERED = 200  # of what was typed before, how many are had back with the arrow keys
@@ -139,7 +139,7 @@ class PromptChat:
             try:
                 await self._do(text)
             except (UserError, CallError, StoreError) as error:
-                self._view.note(str(error))
+                self._view.note(error_text(error))
             await self._flush()
             self._lines.task_done()
 
@@ -220,7 +220,7 @@ class PromptChat:
         try:
             stopped = await self._line.stop()
         except (UserError, StoreError) as error:
-            self._view.note(str(error))
+            self._view.note(error_text(error))
             stopped = 0
         self._view.close()
         self._busy = False
@@ -250,7 +250,7 @@ class PromptChat:
                         self._busy = bool(each.get("busy", self._busy))
                         self._view.show(from_data(each))
                 await self._flush()
-        raise UserError("the service has ended")
+        raise UserError(_("The service has stopped."))
 
     async def _flush(self) -> None:
         """Write what was drawn above the line that is being typed."""

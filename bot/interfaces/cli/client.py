@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.errors import UserError
 from memory.store.folder import DataFolder
+from texts import _
 
 _CONNECT_SECONDS = 5.0
 
@@ -31,17 +32,21 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
                 yield reply["data"]
         except TimeoutError:
             raise UserError(
-                f"{_who(folder)}, and the service gave no answer within {seconds:g} seconds; it is busy or hangs, and "
-                "may still do what was asked: see `carina status`, try again, or stop it"
+                _(
+                    "{who}. The service did not answer within {seconds:g} seconds: it is busy or hangs, and may still "
+                    "do what you asked. See `carina status`, try again, or stop it.",
+                    who=_who(folder),
+                    seconds=seconds,
+                )
             ) from None
         except ConnectionError:
-            raise UserError("the service ended before it had answered") from None
-        raise UserError("the service ended before it had answered")
+            raise UserError(_("The service stopped before it answered.")) from None
+        raise UserError(_("The service stopped before it answered."))
 
 
 def _connected(folder: DataFolder) -> socket.socket:
     if not hasattr(socket, "AF_UNIX"):
-        why = "this platform has no unix sockets, so a running service cannot be asked; stop it first"
+        why = _("This platform has no Unix sockets, so a running service cannot be asked. Stop it first.")
         raise UserError(f"{_who(folder)}: {why}")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(_CONNECT_SECONDS)
@@ -50,13 +55,16 @@ def _connected(folder: DataFolder) -> socket.socket:
     except OSError:
         connection.close()
         raise NoService(
-            f"{_who(folder)} and takes no commands: it is just starting or ending, or it is another command at work; "
-            "try again in a moment, or stop it"
+            _(
+                "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
+                "moment, or stop it.",
+                who=_who(folder),
+            )
         ) from None
     return connection
 
 
 def _who(folder: DataFolder) -> str:
     process = folder.holder()
-    who = f"process {process}" if process else "another process"
-    return f"{who} uses the data folder {folder.path}"
+    who = _("Process {number}", number=process) if process else _("Another process")
+    return _("{who} is using the data folder {path}", who=who, path=folder.path)

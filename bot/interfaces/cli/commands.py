@@ -178,9 +178,13 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
     """Standard input. Raises CallError where somebody sits there, or nothing comes."""
     words = entry["name"].replace(".", " ")
     if sys.stdin is None or streams.typed():
-        raise CallError(f"{words}: found no text; expected {flag}, or a file: carina {words} … < FILE")
+        raise CallError(
+            _("{words}: give a text with {flag}, or a file: carina {words} … < FILE", words=words, flag=flag)
+        )
     if not (text := sys.stdin.read()):
-        raise CallError(f'{words}: standard input is empty; expected a text there, or {flag} "" for an empty one')
+        raise CallError(
+            _('{words}: standard input is empty. For an empty text, give {flag} "".', words=words, flag=flag)
+        )
     return text
 
 
@@ -241,13 +245,14 @@ class _Content(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == "-" and streams.typed():
-            self.fail("-: found nobody who pipes anything in; expected a file", param, ctx)
+            self.fail(_("-: nothing is piped in. Name a file."), param, ctx)
         try:
             return sys.stdin.read() if value == "-" else Path(value).expanduser().read_text("utf-8")
         except UnicodeDecodeError:
-            self.fail(f"{value}: not a text in UTF-8", param, ctx)
+            self.fail(_("{value}: not a UTF-8 text", value=value), param, ctx)
         except (OSError, RuntimeError) as error:
-            self.fail(f"{value}: cannot be read: {getattr(error, 'strerror', None) or error}", param, ctx)
+            why = getattr(error, "strerror", None) or error
+            self.fail(_("{value} cannot be read: {error}", value=value, error=why), param, ctx)
 
 
 _TYPES: Mapping[str, click.ParamType[Any]] = {

@@ -36,6 +36,7 @@ from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, status
 from memory.store.plurals import many
 from memory.store.sqlite import driver
+from texts import _
 
 _HERE = Told(via=frozenset({Via.TERMINAL}))
 _CHANGES = Told(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0)
@@ -118,7 +119,7 @@ class MigratedFile(Row):
     """Where the file as it was is kept."""
 
     def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.file}: version {self.before} to {self.after}")
+        return ink.text(_("{file}: version {before} to {after}", file=self.file, before=self.before, after=self.after))
 
 
 def examine(folder: DataFolder) -> list[File]:
@@ -191,7 +192,7 @@ class Pending(Row):
 
     def line(self, ink: Ink) -> str:
         if not self.migrations:
-            return ink.text(f"{self.file}: up to date")
+            return ink.text(_("{file}: up to date", file=self.file))
         work = many(self.migrations, "migration")
         return ink.text(f"{self.file}: {work} from version {self.version}; {self.megabytes:g} MB are backed up first")
 
@@ -277,8 +278,14 @@ def _migrated(file: File, home: Path) -> MigratedFile:
     except driver.DatabaseError as error:
         reached = status(file.path, file.kind).version
         raise StoreError(
-            f"{file.path} could not be migrated beyond version {reached} ({error}); what it was before stands beside "
-            f"it as {file.path.name}.before-…"
+            _(
+                "{path} could not be migrated beyond version {reached} ({error}). The file as it was before is beside "
+                "it, as {name}.before-….",
+                path=file.path,
+                reached=reached,
+                error=error,
+                name=file.path.name,
+            )
         ) from error
     after = status(file.path, file.kind).version
     copied = _named(copy, home) if copy else ""
@@ -292,10 +299,12 @@ def _alone(folder: DataFolder) -> Iterator[None]:
         try:
             stack.enter_context(folder.lock())
         except FolderLocked as error:
-            who = holder_of(folder) or "another process used the data folder a moment ago"
+            who = holder_of(folder) or _("Another process was using the data folder a moment ago")
             raise FolderLocked(
-                f"{who}, and migrating needs it alone: stop it (Ctrl-C where it runs, or SIGTERM), run "
-                "`carina db migrate`, then start it again"
+                _(
+                    "{who}. Stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, and start it again.",
+                    who=who,
+                )
             ) from error
         yield
 
@@ -303,13 +312,18 @@ def _alone(folder: DataFolder) -> Iterator[None]:
 def _nothing(folder: DataFolder) -> str:
     """Why there is no data, and what to do."""
     if not folder.path.exists():
-        return f"there is no data folder {folder.path}: `carina run` or `carina chat` makes it, or set CARINA_HOME"
-    if _of_others(folder):
-        return (
-            f"{folder.path} is no data folder of Carina: it holds other things, and no global.db; set CARINA_HOME to "
-            "the folder that you mean, or to a new one"
+        return _(
+            "There is no data folder {path}. `carina run` or `carina chat` creates it, or set CARINA_HOME to another "
+            "one.",
+            path=folder.path,
         )
-    return f"there is no data in {folder.path} yet; `carina run` or `carina chat` begins"
+    if _of_others(folder):
+        return _(
+            "{path} is not a data folder of Carina: it has other files in it, and no global.db. Set CARINA_HOME to "
+            "the right folder, or to a new one.",
+            path=folder.path,
+        )
+    return _("There is no data in {path} yet. Start with `carina run` or `carina chat`.", path=folder.path)
 
 
 def _of_others(folder: DataFolder) -> bool:

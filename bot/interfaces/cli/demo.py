@@ -16,6 +16,7 @@ from bot.services.caller import owner_at_terminal
 from bot.services.demo import CONFIGURATION, demo_agenda, write_demo
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
+from texts import _
 
 _WRITE = commit_point("demo.write")
 
@@ -44,7 +45,7 @@ async def show() -> None:
                     await call(operation, owner_at_terminal(), given)
                 url = (await call("dashboard.open", owner_at_terminal(), {})).data()["url"]
                 click.echo(url)
-                click.echo("Everything in it is made up and goes when you press Ctrl-C.", err=True)
+                click.echo(_("Everything in it is made up. It is gone when you press Ctrl-C."), err=True)
                 if streams.attended():
                     webbrowser.open(url)
                 await stop.wait()

@@ -29,6 +29,7 @@ from memory.store.errors import StoreError
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind
 from sources.diagnostics import Finding, State
+from texts import _, error_text
 
 _HERE = frozenset({Via.TERMINAL})
 _SECONDS = 300.0
@@ -41,7 +42,7 @@ class Restarted(Result):
     started: datetime
 
     def lines(self, ink: Ink) -> list[str]:
-        return [f"The service restarted at {ink.time(self.started)}."]
+        return [_("The service restarted at {at}.", at=ink.time(self.started))]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,9 @@ class Installation:
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)
         if holder is None:
-            raise UserError(f"no service runs on the data folder {self.config.home}; `carina run` starts one")
+            raise UserError(
+                _("No service runs on the data folder {path}. `carina run` starts it.", path=self.config.home)
+            )
         before = (await holder.data("status"))["started"]
         told = await holder.data("restart", check=arguments.check)
         if arguments.check:
@@ -88,7 +91,12 @@ class Installation:
             await asyncio.sleep(_LOOK_SECONDS)
             if (started := await _started(folder)) not in ("", before):
                 return Restarted(started=from_text(started))
-        raise UserError(f"it did not answer again within {_LOOKS * _LOOK_SECONDS:.0f} seconds; see its log")
+        raise UserError(
+            _(
+                "The service did not answer again within {seconds} seconds. See its log.",
+                seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
+            )
+        )
 
 
 def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[Finding]]:
@@ -99,7 +107,7 @@ def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[F
             try:
                 named = models_named(file.path)
             except StoreError as error:
-                unread.append(Finding("database", State.PROBLEM, str(error)))
+                unread.append(Finding("database", State.PROBLEM, error_text(error)))
                 continue
             found += [(model, f"the agent {agent} in {file.path.parent.name}") for model, agent in named]
     return found, unread
@@ -112,7 +120,7 @@ async def _status(holder: Holder | None) -> tuple[dict[str, Any] | None, list[Fi
     try:
         status: dict[str, Any] = await holder.data("status")
     except UserError as error:
-        return None, [Finding("service", State.PROBLEM, str(error))]
+        return None, [Finding("service", State.PROBLEM, error_text(error))]
     return status, examine_service(status)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import tomlkit
 
 from bot.errors import UserError
+from texts import _
 
 _PRIVATE, _USUAL = 0o600, 0o644
 
@@ -60,7 +61,7 @@ def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
     """A `.env` with these lines in place of those that set the same. Raises UserError for what cannot be on a line."""
     for name, value in wanted.items():
         if re.search(r"[\s'\"\\#$]", value):
-            raise UserError(f"{name}: found spaces or quotation marks; expected the value alone")
+            raise UserError(_("{name}: give the value alone, without spaces or quotation marks.", name=name))
     kept = [line for line in before.splitlines() if line.partition("=")[0].strip() not in wanted]
     return "\n".join([*kept, *(f"{name}={value}" for name, value in wanted.items())]) + "\n"
 
@@ -69,7 +70,10 @@ def require_new(file: Path) -> None:
     """Raise UserError where the file is there: it is somebody's."""
     if file.exists():
         raise UserError(
-            f"{file} is there already and was left as it is; move it away, or name another file by CARINA_CONFIG"
+            _(
+                "{file} already exists and was not changed. Move it away, or set CARINA_CONFIG to another file.",
+                file=file,
+            )
         )
 
 
@@ -86,7 +90,9 @@ def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -
             made[0].replace(dotenv)
         made[-1].replace(file)
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file} and {dotenv} cannot be written: {error}") from error
+        raise UserError(
+            _("{file} and {dotenv} cannot be written: {error}.", file=file, dotenv=dotenv, error=error)
+        ) from error
     finally:
         for path in made:
             with suppress(FileNotFoundError):

@@ -13,6 +13,7 @@ from bot.interfaces.cli.local import local_registry
 from bot.interfaces.cli.setup import NOT_RUNNING, configured, in_constellation, log_to
 from bot.interfaces.exit_codes import exit_code
 from memory.store.errors import FolderLocked, StoreError
+from texts import error_text
 
 BEGINNING = "init"
 """Makes the configuration that all else reads."""
@@ -34,7 +35,7 @@ def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], *,
     except FolderLocked:
         raise
     except (ConfigError, UserError, StoreError) as error:
-        return [{"error": str(error), "code": exit_code(error)}]
+        return [{"error": error_text(error), "code": exit_code(error)}]
 
 
 async def _replies(

@@ -18,6 +18,7 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
 from bot.services.results import Ink, Result, Sentence
 from sources.discord.invite import invite_url
+from texts import _
 
 Starter: TypeAlias = Literal["plain", "adhd"]
 _HERE = frozenset({Via.TERMINAL})
@@ -56,16 +57,17 @@ class Written(Result):
     """A data folder that was used before."""
 
     def lines(self, ink: Ink) -> list[str]:
+        done = _("Wrote {file} (starter: {starter}). Look through it. Next:", file=self.file, starter=self.starter)
+        used = _("{before} was used before. Its agents stay, and the next start adds those of the file.")
         return [
-            ink.text(f"Wrote {self.file} (starter: {self.starter}). Look through it, then:"),
-            "- `carina` talks right here, with the offline model;",
-            "- CARINA_MODEL and a provider's key in .env name a language model;",
-            "- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (README.md says how);",
-            "- `carina service install` starts Carina with the system;",
-            "- `carina init --help` lists a flag for each of these settings.",
-            *([ink.text(f"{self.before} was used before: its agents stay, and the next start adds those of the file.")]
-              if self.before else []),
-        ]  # fmt: skip
+            ink.text(done),
+            _("- `carina` starts a chat right here, with the offline model."),
+            _("- CARINA_MODEL and a provider's key in .env choose a language model."),
+            _("- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (see README.md)."),
+            _("- `carina service install` starts Carina with the system."),
+            _("- `carina init --help` lists a flag for each of these settings."),
+            *([ink.text(used.format(before=self.before))] if self.before else []),
+        ]
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,11 @@ class Beginning:
         given = arguments.application
         if not (given.isascii() and given.isdecimal() and len(given) <= 20):
             raise CallError(
-                f"{given!r} is no application id, which is digits only; copy the Application ID under "
-                "General Information of your application in Discord's developer portal"
+                _(
+                    "{given!r} is not an application ID, which has digits only. Copy it from “General Information” of "
+                    "your application in Discord's developer portal.",
+                    given=given,
+                )
             )
         return Sentence(text=invite_url(int(given)))
 
@@ -109,7 +114,7 @@ def _require_usable(toml: str, environment: Mapping[str, str]) -> None:
         try:
             load_config(environment, Path(folder))
         except ConfigError as error:
-            raise UserError(f"nothing was written: {error}") from error
+            raise UserError(_("Nothing was written: {error}", error=error)) from error
 
 
 def starter_text(starter: Starter) -> str:

@@ -22,7 +22,7 @@ from bot.interfaces.cli.home import data_folder, locale
 from bot.interfaces.cli.version import version
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
-from texts import _, speak, speak_click
+from texts import _, error_text, speak, speak_click
 
 _MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
 
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
         streams.drop_output()
         return 1
     except (CallError, UserError, Failed) as error:
-        click.echo(f"carina: {error}", err=True)
+        click.echo(f"carina: {error_text(error)}", err=True)
         return error.code if isinstance(error, Failed) else 2 if isinstance(error, CallError) else 1
 
 

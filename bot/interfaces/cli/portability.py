@@ -169,8 +169,8 @@ class CarFiles:
             with folder.lock():
                 done = await self._take(taken, arguments.rename)
         except FolderLocked as error:
-            who = holder_of(folder) or "another process"
-            raise FolderLocked(f"{who}, and importing needs the data folder alone: stop it, then import") from error
+            who = holder_of(folder) or _("Another process was using the data folder a moment ago")
+            raise FolderLocked(_("{who}. Stop it, then import.", who=who)) from error
         return Contents.of(done, verified, tuple(taken.notes))
 
     async def _take(self, taken: Import, rename: str) -> str:

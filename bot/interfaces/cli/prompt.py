@@ -10,18 +10,28 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeAlias
 
-HELP = """\
-/help                                what can be typed here
-/why                                 what the last answer was made from
-/approve REQUEST [once|hour|always]  let an agent do what it asks to do
-/deny REQUEST                        refuse it
-/quit or /exit                       end the chat, as Ctrl-D does
-Everything else is said. To say a line that begins with a slash and another word, put a space before it."""
+from texts import _, gettext_noop
+
+_OWN = (
+    ("/help", gettext_noop("show this help")),
+    ("/why", gettext_noop("show what the last answer was based on")),
+    ("/approve REQUEST [once|hour|always]", gettext_noop("allow what an agent asks for")),
+    ("/deny REQUEST", gettext_noop("deny it")),
+    ("/quit, /exit", gettext_noop("end the chat, as Ctrl-D does")),
+)
+"""The chat's own commands."""
 
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
 ALONE = ("help", "why", "quit", "exit")
 WITH_REQUEST = ("approve", "deny")
 _LEAVING = ("exit", "quit")
+
+
+def own_help() -> str:
+    """The chat's own commands, and what becomes of everything else."""
+    width = max(len(typed) for typed, _does in _OWN) + 2
+    rest = _("Everything else is said to the agent. To say a line that begins with a slash, put a space before it.")
+    return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ def understood(line: str, commands: Collection[str] = ()) -> Typed:
     if word not in ALONE:
         return Command(word + rest) if word in commands else Refused(_unknown(word, commands))
     if rest:
-        return Refused(f"/{word} stands alone: nothing comes after it.")
+        return Refused(_("Nothing may follow /{word}.", word=word))
     match word:
         case "help":
             return Help()
@@ -82,17 +92,20 @@ def understood(line: str, commands: Collection[str] = ()) -> Typed:
 def _unknown(word: str, commands: Collection[str]) -> str:
     near = difflib.get_close_matches(word, (*ALONE, *WITH_REQUEST, *commands), n=1)
     meant = f"did you mean /{near[0]}? " if near else ""
-    return (
-        f"There is no /{word} in this chat: {meant}/help lists what there is. To say the line as it is, put a space "
-        "before it."
+    return _(
+        "There is no /{word} in this chat. {meant}/help lists the commands. To say the line as it is, put a space "
+        "before it.",
+        word=word,
+        meant=meant,
     )
 
 
 def help_text(commands: Collection[str], hint: str) -> str:
     """What can be typed where commands can be: the chat's own, then the rest by name."""
-    own, _, end = HELP.rpartition("\n")
+    *own, end = own_help().splitlines()
     every = "  ".join(f"/{each}" for each in sorted({*commands} - {*ALONE, *WITH_REQUEST}))
-    keys = (
-        "Alt-Enter begins a new line, Tab completes, the arrow keys bring back what you typed, Ctrl-C stops an answer."
+    keys = _(
+        "Alt-Enter starts a new line, Tab completes, the arrow keys bring back what you typed, and Ctrl-C stops an "
+        "answer."
     )
-    return "\n".join(filter(None, (own, every, "/COMMAND --help explains a command.", keys, end, hint)))
+    return "\n".join(filter(None, (*own, every, _("/COMMAND --help explains a command."), keys, end, hint)))

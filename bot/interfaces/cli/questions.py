@@ -11,6 +11,7 @@ from bot.config.agent_files import problem_with
 from bot.config.tables import Agent, Group
 from bot.errors import CallError
 from bot.interfaces.cli import streams
+from texts import _
 
 Look: TypeAlias = Callable[..., Any]
 """What an operation without side effects gives to a program, by its name and arguments."""
@@ -25,7 +26,7 @@ def completed(name: str, given: Given, look: Look) -> dict[str, Any]:
 def _new_agent(given: Given, look: Look) -> dict[str, Any]:
     if "file" in given or ("name" in given and _settings(given)):
         return dict(given)
-    _require_somebody("agent create", "a name and settings, such as --set description=…, or --from FILE")
+    _require_somebody("agent create", _("a name and settings, such as --set description=…, or --from FILE"))
     problem = _new_name(Agent, "an agent", [each["agent"] for each in look("agent.list")])
     named = _named(given, "agent create", problem)
     return {**given, "name": named, "settings": [*given.get("settings", ()), *_about(_said(given))]}
@@ -34,17 +35,17 @@ def _new_agent(given: Given, look: Look) -> dict[str, Any]:
 def _edited_agent(given: Given, look: Look) -> dict[str, Any]:
     if _settings(given) or given.get("unset"):
         return dict(given)
-    _require_somebody("agent edit", "what to change, such as --set model=offline")
+    _require_somebody("agent edit", _("what to change, such as --set model=offline"))
     settings = _about(look("agent.show", agent=given["agent"])["settings"])
     if not settings:
-        raise CallError("agent edit: found nothing to change")
+        raise CallError(_("agent edit: there is nothing to change."))
     return {**given, "settings": settings}
 
 
 def _new_group(given: Given, look: Look) -> dict[str, Any]:
     if "file" in given or ("name" in given and (given.get("member") or "members" in _said(given))):
         return dict(given)
-    _require_somebody("group create", "a name and --member, or --from FILE")
+    _require_somebody("group create", _("a name and --member, or --from FILE"))
     problem = _new_name(Group, "a group", [each["group"] for each in look("group.list")])
     known = [each["agent"] for each in look("agent.list")]
     named = _named(given, "group create", problem)
@@ -52,16 +53,18 @@ def _new_group(given: Given, look: Look) -> dict[str, Any]:
     def no_members(said: str) -> str:
         unknown = [each for each in _listed(said) if each not in known]
         if unknown or not _listed(said):
-            return f"found {', '.join(unknown) or 'nobody'}; expected some of: {', '.join(known)}"
+            return _(
+                "There is no agent {unknown}. Choose among {names}.",
+                unknown=", ".join(unknown) or '""',
+                names=", ".join(known),
+            )
         return ""
 
     def no_places(said: str) -> str:
         return problem_with(Group, name="Group", members=known[:1], places=_listed(said))
 
-    members = given.get("member") or _listed(
-        _asked("Which agents are in it? (names separated by commas)", "", no_members)
-    )
-    places = _listed(_asked("Where does it answer? (such as discord:1234; empty: nowhere yet)", "", no_places))
+    members = given.get("member") or _listed(_asked(_("Its agents (names separated by commas)"), "", no_members))
+    places = _listed(_asked(_("Where it answers (such as discord:1234; Enter: nowhere yet)"), "", no_places))
     settings = [*given.get("settings", ()), f"places={json.dumps(places)}"]
     return {**given, "name": named, "member": list(members), "settings": settings}
 
@@ -69,13 +72,13 @@ def _new_group(given: Given, look: Look) -> dict[str, Any]:
 def _about(known: Mapping[str, str]) -> list[str]:
     """Description, model and prompt as settings; what stays empty keeps its default."""
     said = {
-        "description": _asked("What is it there for?", known.get("description", "")),
+        "description": _asked(_("What it is for"), known.get("description", "")),
         "model": _asked(
-            "Model (offline or provider:model; empty: the service's)",
+            _("Model (offline or provider:model; Enter: the default)"),
             known.get("model", ""),
             lambda model: problem_with(Agent, model=model),
         ),
-        "system_prompt": _asked("What is it told before everything else? (empty: the usual)"),
+        "system_prompt": _asked(_("System prompt (Enter: the default)")),
     }
     return [f"{key}={json.dumps(value)}" for key, value in said.items() if value and value != known.get(key)]
 
@@ -84,7 +87,7 @@ def _named(given: Given, command: str, problem: Callable[[str], str]) -> str:
     if "name" not in given:
         return _asked("Name", problem=problem)
     if wrong := problem(given["name"]):
-        raise CallError(f"{command}: the name: {wrong}")
+        raise CallError(_("{command}: name: {wrong}", command=command, wrong=wrong))
     return str(given["name"])
 
 
@@ -121,7 +124,7 @@ def _new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Ca
 
 def _require_somebody(command: str, instead: str) -> None:
     if not streams.attended():
-        raise CallError(f"{command}: nobody can be asked here; expected {instead}")
+        raise CallError(_("{command}: nobody can be asked here. Give {instead}.", command=command, instead=instead))
 
 
 def _listed(text: str) -> Sequence[str]:

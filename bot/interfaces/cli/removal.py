@@ -13,6 +13,7 @@ from bot.services.caller import Caller, Via
 from bot.services.registry import Told, operation
 from bot.services.results import Sentence
 from memory.store.folder import DataFolder
+from texts import _
 
 _OURS = (
     *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
@@ -35,11 +36,16 @@ class Removal:
         """Not while a service runs. Raises UserError, Unconfirmed with what is where."""
         folder = DataFolder(self.config.home)
         if not folder.global_db.exists():
-            raise UserError(f"there is no data of Carina in {folder.path}")
+            raise UserError(_("There is no data of Carina in {path}.", path=folder.path))
         caller.confirm(
-            "\n".join(self._where(folder))
-            + "\n\nTo keep a copy, answer no and run `carina backup create --to PATH` or `carina privacy export`."
-            "\nDelete all data in the data folder? This cannot be undone."
+            "\n".join(
+                [
+                    *self._where(folder),
+                    "",
+                    _("To keep a copy, answer no and run `carina backup create --to PATH` or `carina privacy export`."),
+                    _("Delete all data in the data folder? This cannot be undone."),
+                ]
+            )
         )
         with folder.lock():
             for path in _ours(folder.path):
@@ -47,16 +53,24 @@ class Removal:
         left = sorted(path.name for path in folder.path.iterdir())
         if not left:
             folder.path.rmdir()
-        kept = f" Left there, since Carina did not make it: {', '.join(left)}." if left else ""
-        files = " and ".join(str(path) for path in self._files() if path.exists())
-        more = f"\nDelete {files} yourself if you do not need them any more." if files else ""
-        return Sentence(text=f"Deleted the data in {folder.path}.{kept}{more}\n{_program()}")
+        kept = _(" Carina left what it did not create: {names}.", names=", ".join(left)) if left else ""
+        files = ", ".join(str(path) for path in self._files() if path.exists())
+        more = _("\nDelete {files} yourself if you no longer need them.", files=files) if files else ""
+        return Sentence(
+            text=_(
+                "Deleted the data in {path}.{kept}{more}\n{program}",
+                path=folder.path,
+                kept=kept,
+                more=more,
+                program=_program(),
+            )
+        )
 
     def _where(self, folder: DataFolder) -> Iterator[str]:
         size = sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
-        yield f"data folder: {folder.path} ({size / 1e6:,.1f} MB)"
-        yield from (f"settings: {path}" for path in self._files() if path.exists())
-        yield f"program: {Path(sys.prefix)}"
+        yield _("data folder: {path} ({size:,.1f} MB)", path=folder.path, size=size / 1000000.0)
+        yield from (_("settings: {path}", path=path) for path in self._files() if path.exists())
+        yield _("program: {path}", path=Path(sys.prefix))
 
     def _files(self) -> tuple[Path, ...]:
         return self.config.file, self.config.file.with_name(".env")
@@ -67,7 +81,7 @@ def _ours(folder: Path) -> list[Path]:
 
 
 def _program() -> str:
-    return (
-        "`carina service uninstall` removes the service of the system, and `uv tool uninstall carina` or "
-        "`pipx uninstall carina` the program."
+    return _(
+        "`carina service uninstall` stops starting Carina with the system; `uv tool uninstall carina` or `pipx "
+        "uninstall carina` removes the program."
     )

@@ -5,8 +5,9 @@ from bot.config import Config, load_here
 from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.store.faults import faults
+from texts import _, error_text
 
-NOT_RUNNING = "No service is running, so this comes only while Carina runs: start it with `carina run`."
+NOT_RUNNING = _("No service is running. This will be sent only while Carina runs: start it with `carina run`.")
 """Beside what is promised for later."""
 
 
@@ -17,7 +18,7 @@ def configured(*, beginning: bool = False) -> Config:
         try:
             faults.arm(config.fault)
         except ValueError as error:
-            raise ConfigError(f"CARINA_FAULT: {error}; expected such as outbox.sending:after") from None
+            raise ConfigError(f"CARINA_FAULT: {error_text(error)}; expected such as outbox.sending:after") from None
     return config
 
 

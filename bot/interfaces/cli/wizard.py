@@ -20,15 +20,16 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces.cli.first_files import Answers, require_new
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
 from bot.interfaces.diagnostics.model_checks import examine_models
+from bot.services.doctor import finding_text
 from memory.store.clock import utc_now
 from sources.diagnostics import Finding, State
 from sources.discord.invite import application_of, invite_url
 from sources.terminal import local_name
+from texts import _, error_text, ngettext
 
 _LOCAL = {"Ollama": "http://127.0.0.1:11434/v1", "LM Studio": "http://127.0.0.1:1234/v1"}
 _OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _LOOK_SECONDS = 5.0
-_MARKS = {State.GOOD: "ok", State.UNSET: "unset", State.DOUBT: "look", State.PROBLEM: "PROBLEM"}
 
 
 def asked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def asked(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return asyncio.run(Wizard(dict(given)).run())
     except (EOFError, KeyboardInterrupt):
-        raise UserError("Stopped. Nothing was written.") from None
+        raise UserError(_("Stopped. Nothing was written.")) from None
 
 
 @dataclass
@@ -51,13 +52,13 @@ class Wizard:
 
     async def run(self) -> dict[str, Any]:
         """All answers, as the arguments of the operation."""
-        click.echo("Press Enter to keep what is in brackets. Ctrl-C stops; nothing is written before the end.\n")
-        await self._ask("name", "Name of this installation", "home")
-        await self._ask("owner", "What the agents call you", local_name())
+        click.echo(_("Press Enter to keep what is in brackets. Ctrl-C stops; nothing is written until the end.\n"))
+        await self._ask("name", _("Name of this installation"), "home")
+        await self._ask("owner", _("What the agents call you"), local_name())
         await self._model()
         await self._discord()
         await self._bluesky()
-        await self._ask("embedder", "Search by meaning: packaged or none", "packaged", choices=("packaged", "none"))
+        await self._ask("embedder", _("Search by meaning: packaged or none"), "packaged", choices=("packaged", "none"))
         return self.given
 
     async def _model(self) -> None:
@@ -66,25 +67,35 @@ class Wizard:
         names = await asyncio.gather(*(models_of(url) for url in _LOCAL.values()))
         self.local = {each: found for each, found in zip(_LOCAL, names, strict=True) if found}
         for name, found in self.local.items():
-            click.echo(f"{name} runs on this machine, with {len(found)} models.")
+            click.echo(
+                _(
+                    "{name} runs on this machine, with {models}.",
+                    name=name,
+                    models=ngettext("{count} model", "{count} models", len(found)),
+                )
+            )
         choices = (OFFLINE, *self.local, *KEY_OF_PROVIDER)
         while True:
-            chosen = await self._read(f"Language model: {', '.join(choices)}", next(iter(self.local), OFFLINE), choices)
+            chosen = await self._read(
+                _("Language model: {names}", names=", ".join(choices)), next(iter(self.local), OFFLINE), choices
+            )
             if chosen == OFFLINE:
                 return
-            chosen, _, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
+            chosen, _colon, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
             if chosen not in choices:
-                click.echo(f"There is no {chosen!r} here. Choose one of these: {', '.join(choices)}.")
+                click.echo(
+                    _("There is no {chosen!r} here. Choose one of {names}.", chosen=chosen, names=", ".join(choices))
+                )
                 continue
             local = chosen in self.local
             provider, url = ("openai", _LOCAL[chosen]) if local else (chosen, _OFFICIAL.get(chosen, ""))
-            key = "" if local else await self._read(f"Key for {chosen}", secret=True)
+            key = "" if local else await self._read(_("Key for {chosen}", chosen=chosen), secret=True)
             known = self.local[chosen] if local else await models_of(url, provider, key)
             if known:
                 click.echo("Models: " + ", ".join(known[:20]) + (", ..." if len(known) > 20 else ""))
             model = named or await self._read("Model", known[0] if known else "", known)
             if not model:
-                click.echo(f"Name one of {chosen}'s models.")
+                click.echo(_("Name one of {chosen}'s models.", chosen=chosen))
                 continue
             answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url if local else ""}
             config = self._config(answers)
@@ -95,11 +106,11 @@ class Wizard:
 
     async def _discord(self) -> None:
         while "discord_token" not in self.given:
-            token = await self._read("Discord bot token (Enter: no Discord)", secret=True)
+            token = await self._read(_("Discord bot token (Enter: no Discord)"), secret=True)
             if not token:
                 return
             owner = self.given.get("discord_owner") or await self._read(
-                "Your Discord user ID (Enter: nobody is the owner)"
+                _("Your Discord user ID (Enter: nobody is the owner)")
             )
             answers = {"discord_token": token, "discord_owner": owner}
             config = self._config(answers)
@@ -110,10 +121,10 @@ class Wizard:
 
     async def _bluesky(self) -> None:
         while "bluesky_handle" not in self.given:
-            handle = await self._read("Bluesky handle (Enter: no Bluesky)")
+            handle = await self._read(_("Bluesky handle (Enter: no Bluesky)"))
             if not handle:
                 return
-            answers = {"bluesky_handle": handle, "bluesky_password": await self._read("App password", secret=True)}
+            answers = {"bluesky_handle": handle, "bluesky_password": await self._read(_("App password"), secret=True)}
             config = self._config(answers)
             if config is not None and await self._accepted(await examine_bluesky(config, None)):
                 self.given |= answers
@@ -127,17 +138,16 @@ class Wizard:
                 (path / "carina.toml").write_text(wanted.toml(""), "utf-8")
                 return load_config(wanted.environment(), path)
             except ConfigError as error:
-                click.echo(str(error))
+                click.echo(error_text(error))
                 return None
 
     async def _accepted(self, found: Sequence[Finding]) -> bool:
         """Show what came of a try; what has a problem is kept only if somebody wants that."""
         for each in found:
-            remedy = f"\n         -> {each.remedy}" if each.remedy else ""
-            click.echo(f"{_MARKS[each.state]:8} {each.about}: {each.words}{remedy}")
+            click.echo(finding_text(each))
         if not any(each.state is State.PROBLEM for each in found):
             return True
-        return (await self._read("Keep it all the same? (y/n)", "n")).casefold() in ("y", "yes")
+        return (await self._read(_("Keep it anyway? (y/n)"), "n")).casefold() in ("y", "yes")
 
     async def _ask(self, name: str, question: str, default: str, choices: Sequence[str] = ()) -> None:
         if name not in self.given:
@@ -155,7 +165,7 @@ def invitation(application: int) -> str:
     """The link that adds the bot to a server, and as a picture for a phone."""
     link, picture = invite_url(application), io.StringIO()
     segno.make(link, micro=False).terminal(picture, compact=True)
-    return f"Add the bot to a server: {link}\n{picture.getvalue()}"
+    return _("Add the bot to a server: {link}\n{picture}", link=link, picture=picture.getvalue())
 
 
 async def models_of(url: str, provider: str = "openai", key: str = "") -> list[str]:

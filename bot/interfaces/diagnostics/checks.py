@@ -14,6 +14,7 @@ from bot.secrets import Redactor
 from memory.store.clock import Clock
 from sources.clock_skew import examine_clock
 from sources.diagnostics import Finding, State
+from texts import error_text
 
 
 class Ask(Protocol):
@@ -76,7 +77,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
             found = await _bluesky_alone(config)
     except UserError as error:
         remedy = "see to the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"
-        return [Finding("Bluesky", State.PROBLEM, str(error), remedy)]
+        return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
     listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
     if not found["labelled"]:
         listed.append(

@@ -13,6 +13,7 @@ from bot.upkeep.embedding import missing_words
 from memory.search.embedding import EmbedderMissing, EmbeddingError, dimension_of, make_embedder
 from memory.store.clock import Clock
 from sources.diagnostics import Finding, State
+from texts import error_text
 
 _SECONDS = 40.0
 _EMBEDDER_SECONDS = 10.0  # a search waits for it a few tenths, the background a minute
@@ -65,7 +66,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
         (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:
         remedy = "see EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then words alone are searched"
-        return Finding("embedder", State.PROBLEM, redact(str(error)), remedy)
+        return Finding("embedder", State.PROBLEM, redact(error_text(error)), remedy)
     finally:
         await embedder.aclose()
     taken = time.perf_counter() - began

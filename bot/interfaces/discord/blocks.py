@@ -62,9 +62,12 @@ def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, se
 def _too_long(size: int, field: str) -> str:
     """What to do where a form holds less than there is to edit."""
     ways = "" if field else "name one `field` of it, if it has fields; else "
-    return (
-        f"A form takes {LONGEST:,} characters, and this has {size:,}: {ways}ask the agent for the change, or edit it "
-        "in the terminal, which takes any length (`carina memory edit`)."
+    return _(
+        "A form holds {longest:,} characters, and this has {size:,}: {ways}ask the agent for the change, or use a "
+        "terminal, which takes any length (`carina memory edit`).",
+        longest=LONGEST,
+        size=size,
+        ways=ways,
     )
 
 

@@ -26,7 +26,7 @@ from bot.services.slash_names import HIDDEN, TITLES, names_of, operation_words
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from sources.discord.shared_state import REFUSED
-from texts import _
+from texts import _, error_text
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Group: TypeAlias = app_commands.Group
@@ -163,7 +163,7 @@ class Commands:
             asked = Asked(interaction.user.id, name, given, str(question))
             words, more = _INK.text(asked.question), {"looks": Looks(Tone.ASKS, items=self.questions.ask(asked))}
         except (UserError, CallError) as error:
-            words, more = str(error), {"looks": NO}
+            words, more = error_text(error), {"looks": NO}
         return words, {"file_name": declared.file_name, **more}
 
     async def _said(
@@ -225,7 +225,7 @@ async def open_form(interaction: Interaction, form: Opening, given: Mapping[str,
         await interaction.response.send_modal(await form.make(interaction, given))
     except UserError as error:
         if await defer(interaction):
-            await tell(interaction, str(error), looks=NO)
+            await tell(interaction, error_text(error), looks=NO)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
 

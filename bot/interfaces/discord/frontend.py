@@ -36,6 +36,7 @@ from sources.discord.notifications import text_mark
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 from sources.discord.source import DiscordSource, DiscordStatus
 from sources.discord.wiring import Known, Wiring
+from texts import _
 
 _COMPARED = 50  # stored messages of a place that are compared with its history after a time away
 _GAVE_UP = commit_point("discord.gave_up")
@@ -108,9 +109,10 @@ async def _gave_up(config: Config, services: Services, clock: Clock, channel: in
     """Something in a channel could not be handled: the owner is told, once a day for each channel."""
     now = clock()
     key = f"not_handled/{channel}/{now:%Y-%m-%d}"
-    text = (
-        f"Something that arrived in <#{channel}> on Discord could not be handled after several tries. A message there "
-        "may be unanswered, or an edit or a deletion not followed. The log has the details; please report it."
+    text = _(
+        "Something that arrived in <#{channel}> on Discord could not be processed after several tries. A message may "
+        "be unanswered, or an edit or a deletion not followed. The log has the details; please report it.",
+        channel=channel,
     )
     work = functools.partial(owner_notices(config).tell_owner, key=key, text=text, now=now)
     await services.approvals.database.write(_GAVE_UP, work)
@@ -168,6 +170,6 @@ def _words(status: DiscordStatus) -> str:
     if not status.connected:
         return status.state.words
     names = ", ".join(sorted(status.missing_intents))
-    missing = f"; without {names} (Discord's developer portal grants that under Bot)" if names else ""
+    missing = _("; without {names} (turn it on in Discord's developer portal, under Bot)", names=names) if names else ""
     delay = f", {status.latency * 1000:.0f} ms" if status.latency is not None else ""
-    return f"connected as {status.name}{delay}{missing}"
+    return _("connected as {name}{delay}{missing}", name=status.name, delay=delay, missing=missing)

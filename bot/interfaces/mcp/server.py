@@ -17,6 +17,7 @@ from bot.errors import UserError
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
 from memory.store.folder import DataFolder
+from texts import error_text
 
 Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
@@ -112,7 +113,7 @@ def over_the_socket(folder: DataFolder) -> Ask:
         try:
             return await holder.ask(operation, within, **arguments)
         except UserError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(error_text(error)) from error
 
     return ask
 

@@ -9,6 +9,7 @@ from bot.services.caller import Via, is_offered
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation
 from bot.services.results import Result
+from texts import _
 
 _OURS = frozenset({"csrf", "op", "sure", "shown"})
 
@@ -52,7 +53,7 @@ async def outcome(ctx: Context, offers: Collection[str] | None = None) -> dict[s
     form = await ctx.form()
     declared = ctx.web.services.registry.operations.get(form.get("op", ""))
     if declared is None or (offers is not None and declared.name not in offers):
-        raise CallError("This form names nothing that can be done here.")
+        raise CallError(_("This form names nothing that can be done here."))
     return await told(ctx, await ctx.act(declared.name, arguments(declared, form, ctx.caller().via), form))
 
 

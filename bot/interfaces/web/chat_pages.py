@@ -16,6 +16,7 @@ from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
 from bot.services.caller import Spoken
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
+from texts import error_text
 
 WHO = "dashboard"
 _LINES = 200
@@ -91,12 +92,12 @@ async def why(ctx: Context) -> Response:
                     operation, caller, {each: form.get(each, "").replace("\r\n", "\n") for each in fields}
                 )
             except FAILURES as error:
-                came = str(error)
+                came = error_text(error)
         done = await told(ctx, came)
     try:
         explained = await call("why", caller, {"message": message} if message else {})
     except FAILURES as error:
-        explained = str(error)
+        explained = error_text(error)
     return ctx.page("why.html", title="Why", name=name, explained=explained, message=message, **done)
 
 

@@ -20,6 +20,7 @@ from memory.store.errors import StoreError
 from memory.store.ids import PersonId, PlaceId
 from sources.api import SOURCE
 from sources.terminal import PERSON
+from texts import _, error_text
 
 FAILURES = (UserError, CallError, StoreError)
 """What an operation raises with words for whoever asked."""
@@ -69,7 +70,7 @@ class Context:
     def caller(self, *, sure: bool = False, shown: str = "") -> Caller:
         """Who asks, by their key and nothing else that they send."""
         if self.key is None:
-            raise CallError("Nobody is signed in.")
+            raise CallError(_("Nobody is signed in."))
         person = self.key.person
         caller = owner_on_the_web() if person is None else on_own_page(person, self.web.other_audiences(person))
         return replace(caller, sure=sure, shown=shown)
@@ -113,7 +114,7 @@ class Context:
         try:
             return await self.call(operation, **given)
         except FAILURES as error:
-            return str(error)
+            return error_text(error)
 
     async def act(self, operation: str, given: Mapping[str, Any], form: Mapping[str, str]) -> Result | Question | str:
         """Do something that a form asked for: its result, a question first, or words on why it was not done."""
@@ -123,7 +124,7 @@ class Context:
         except Unconfirmed as question:
             return Question(str(question), {**form, "sure": "yes", "shown": str(question)})
         except FAILURES as error:
-            return str(error)
+            return error_text(error)
 
     async def words(self, result: Result | Question | str) -> str:
         """What came of it, as a person is told."""

@@ -11,6 +11,7 @@ from bot.errors import UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.version import version
 from bot.interfaces.web.context import Context
+from texts import error_text
 
 
 async def serve(ctx: Context) -> Response:
@@ -27,7 +28,7 @@ async def serve(ctx: Context) -> Response:
                 replies = socket.replies(registry, operation, arguments["arguments"], arguments["view"])
                 return [each async for each in replies][-1]
         except UserError as error:
-            raise tools.ToolError(str(error)) from error
+            raise tools.ToolError(error_text(error)) from error
 
     server = tools.tools_server(ask, version())
     server.streamable_http_app(json_response=True, stateless_http=True)

@@ -14,6 +14,7 @@ from bot.interfaces.web.actions import outcome, told
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import colors
 from bot.services.block_results import Edited
+from texts import error_text
 
 _CHANGES = 500
 _TABS = ("blocks", "entries", "facts", "journal", "tools")
@@ -86,7 +87,7 @@ async def _compared(ctx: Context, label: str, version: int, newest: int) -> dict
     try:
         diff = await ctx.call("memory.diff", label=label, older=version, newer=newest)
     except FAILURES as error:
-        return {"rows": [], "problem": str(error), "change": None}
+        return {"rows": [], "problem": error_text(error), "change": None}
     change = next((each for each in history.changes if each.version == version), None)
     return {"rows": side_by_side(diff.before, diff.after), "problem": "", "change": change}
 

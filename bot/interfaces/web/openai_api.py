@@ -17,6 +17,7 @@ from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
+from texts import error_text
 
 PREFIX = "carina/"
 _KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n", "user"})
@@ -302,7 +303,7 @@ async def _conversation(ctx: Context, key: WebKey, name: str, user: str) -> Conv
     try:
         return await ctx.web.talk.conversation(key.name, name, user)
     except UserError as error:
-        raise Unusable(str(error), "model", 404, "model_not_found") from error
+        raise Unusable(error_text(error), "model", 404, "model_not_found") from error
 
 
 def _identifier(ctx: Context, key: WebKey, user: str) -> str:

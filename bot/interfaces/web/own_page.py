@@ -12,6 +12,7 @@ from starlette.responses import Response
 from bot.interfaces.web.actions import outcome
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.security import OWN_PAGE, Refusal
+from texts import error_text
 
 _ENTRIES = 100
 _ACTIONS = frozenset(
@@ -45,7 +46,7 @@ async def export(ctx: Context) -> Response:
     try:
         found = await ctx.call("privacy.export")
     except FAILURES as error:
-        return ctx.page("error.html", 400, title="This did not work", words=str(error))
+        return ctx.page("error.html", 400, title="This did not work", words=error_text(error))
     text = json.dumps(found.data(), ensure_ascii=False, indent=2)
     headers = {"Content-Disposition": 'attachment; filename="carina.json"'}
     return Response(text, media_type="application/json", headers=headers)

@@ -20,6 +20,7 @@ from bot.services.results import Listing, Result
 from bot.services.web_requests import Answered, OnceRequest
 from memory.people.web_requests import Known
 from memory.store.errors import BlockChanged
+from texts import error_text
 
 _CONFIRM = "x-confirm"
 _ASKS = (_CONFIRM, "if-match")
@@ -70,8 +71,8 @@ async def _operate(ctx: Context) -> Response:
         return problem(409, f"{question} Send it again with the header X-Confirm: yes.")
     except FAILURES as error:
         if isinstance(error.__cause__, BlockChanged):
-            return problem(412, str(error), "Changed meanwhile")
-        return problem(422 if isinstance(error, UserError) else 400, str(error), "Not done")
+            return problem(412, error_text(error), "Changed meanwhile")
+        return problem(422 if isinstance(error, UserError) else 400, error_text(error), "Not done")
     result = results[-1] if results else None
     headers = _headers(ctx, result, declared, given)
     if "ETag" in headers and ctx.request.headers.get("if-none-match") == headers["ETag"]:

@@ -29,6 +29,7 @@ from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.security import Guarded, Refusal, problem
 from bot.interfaces.web.server import WebServer
+from texts import error_text
 
 Handler: TypeAlias = Callable[[Context], Awaitable[Response]]
 
@@ -55,7 +56,7 @@ def application(web: WebServer) -> ASGIApp:
             except Refusal as refusal:
                 return refusal.response(request.url.path)
             except FAILURES as error:
-                return ctx.page("error.html", 400, title="This did not work", words=str(error))
+                return ctx.page("error.html", 400, title="This did not work", words=error_text(error))
 
         return respond
 

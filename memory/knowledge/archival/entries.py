@@ -14,6 +14,7 @@ from memory.store.database import Row, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+from texts import gettext_lazy
 
 MAX_CONTENT = 30_000
 """Characters in one entry: what an embedder is given at most."""
@@ -114,10 +115,13 @@ def checked(new: NewEntry) -> NewEntry:
     """The entry as it is stored; raises `Refused` with what to change."""
     content = checked_content(new.content)
     if not 0 <= new.importance <= 1:
-        raise Refused(f"importance is 0 to 1, not {new.importance}")
+        raise Refused(gettext_lazy("importance is 0 to 1, not {importance}", importance=new.importance))
     if new.category and not is_category(new.category):
         raise Refused(
-            f"{new.category[:_MAX_CATEGORY]!r} is not a category: write it as a/b/c, of letters, digits, - and _"
+            gettext_lazy(
+                "{category!r} is not a category: write it as a/b/c, of letters, digits, - and _",
+                category=new.category[:_MAX_CATEGORY],
+            )
         )
     label = None if new.label is None else _checked_label(new.label)
     for named, value in new.metadata.items():
@@ -134,9 +138,15 @@ def checked_content(text: str) -> str:
     """Words as an entry holds them; raises `Refused` when there are none or too many."""
     content = _written(text, "the text").strip()
     if not content:
-        raise Refused("an entry needs content")
+        raise Refused(gettext_lazy("an entry needs content"))
     if len(content) > MAX_CONTENT:
-        raise Refused(f"an entry holds {MAX_CONTENT} characters, this would be {len(content)}; split it")
+        raise Refused(
+            gettext_lazy(
+                "an entry holds {max_content} characters, and this has {content}: split it",
+                max_content=MAX_CONTENT,
+                content=len(content),
+            )
+        )
     return content
 
 
@@ -144,7 +154,11 @@ def _written(text: str, what: str) -> str:
     """The text; raises `Refused` for one that could not be stored as it is: nothing is left out without a word."""
     if storable(text) != text:
         raise Refused(
-            f"{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it without"
+            gettext_lazy(
+                "{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it "
+                "without",
+                what=what,
+            )
         )
     return text
 
@@ -152,14 +166,22 @@ def _written(text: str, what: str) -> str:
 def _checked_label(given: str) -> str:
     label = _written(given, "the label").strip()
     if not 0 < len(label) <= _MAX_LABEL:
-        raise Refused(f"a label has 1 to {_MAX_LABEL} characters, this one {len(label)}")
+        raise Refused(
+            gettext_lazy(
+                "a label has 1 to {max_label} characters; this one has {label}", max_label=_MAX_LABEL, label=len(label)
+            )
+        )
     if not _PLAIN.fullmatch(label):
         raise Refused(
-            f"a label is one line without < > [ ] ` and without marks that cannot be seen, not {label!r}: "
-            "write it in plain words"
+            gettext_lazy(
+                "a label is one line without < > [ ] ` or invisible characters, not {label!r}: use plain words",
+                label=label,
+            )
         )
     if is_id(label):
-        raise Refused(f"{label!r} has the form of an entry's id and is no label: write it in plain words")
+        raise Refused(
+            gettext_lazy("{label!r} looks like the ID of an entry and cannot be a label: use plain words", label=label)
+        )
     return label
 
 
@@ -182,11 +204,19 @@ def is_tag(text: str) -> bool:
 def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
     tags = tuple(dict.fromkeys(_written(tag, "a tag").strip() for tag in given))
     if len(tags) > MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
-        raise Refused(f"an entry has at most {MAX_TAGS} tags of 1 to {_MAX_TAG} characters each")
+        raise Refused(
+            gettext_lazy(
+                "an entry has at most {max_tags} tags of 1 to {max_tag} characters each",
+                max_tags=MAX_TAGS,
+                max_tag=_MAX_TAG,
+            )
+        )
     if unfit := next((tag for tag in tags if not is_tag(tag)), None):
         raise Refused(
-            f"a tag is one line without < > [ ] ` and without marks that cannot be seen, not {unfit!r}: "
-            "write it in plain words"
+            gettext_lazy(
+                "a tag is one line without < > [ ] ` or invisible characters, not {unfit!r}: use plain words",
+                unfit=unfit,
+            )
         )
     return tags
 

@@ -200,7 +200,7 @@ async def test_a_task_of_the_guild_is_not_completed_in_a_direct_message(tmp_path
         assert await service.column("SELECT status FROM tasks") == ["done"]
     ((refused, ok),) = results(model.requests[3])
     assert not ok
-    assert "known to others than hear this" in refused
+    assert "others than those here know" in refused
 
 
 async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_waits_says_for_what(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ async def test_a_long_task_goes_on_in_its_notes(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ({"operation": "assign", "content": "x", "agent": "nobody"}, "The agents are: Carina"),
-        ({"operation": "assign", "content": "  "}, "needs words"),
+        ({"operation": "assign", "content": "  "}, "needs a text"),
         ({"operation": "note", "content": "x" * 2001}, "at most 2,000 characters; this has 2,001"),
         ({"operation": "handoff", "content": "x", "agent": "carina"}, "for another agent"),
         ({"operation": "complete", "task": "task_1"}, "There is no task 'task_1' here"),

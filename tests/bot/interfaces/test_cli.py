@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.interfaces.cli.prompt import HELP
+from bot.interfaces.cli.prompt import own_help
 from tests.bot.terminals import Terminal, carina, environment
 from tests.processes import ROOT, START_SECONDS
 
@@ -40,15 +40,15 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        (["invite-url", "abc"], 2, "'abc' is no application id, which is digits only; copy the Application ID under"),
-        (["invite-url", "１２３"], 2, "is no application id"),
+        (["invite-url", "abc"], 2, "'abc' is not an application ID, which has digits only. Copy it from"),
+        (["invite-url", "１２３"], 2, "is not an application ID"),
         (["invite-url"], 2, "Missing argument"),
         (["invite-url", "123456789012345678"], 0, ""),
-        (["chat", "--once", " "], 2, "--once: found nothing to say; expected a text"),
+        (["chat", "--once", " "], 2, "--once: give a text to say"),
         (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
-        (["chat", "--once", "/quit"], 2, "--once: found only the end of a chat"),
+        (["chat", "--once", "/quit"], 2, "--once: that only ends a chat"),
         (["inbox", "list", "--limit", "0"], 2, "Invalid value for '--limit'"),
-        (["privacy", "erase", "discord:1"], 1, "there is no data folder"),
+        (["privacy", "erase", "discord:1"], 1, "There is no data folder"),
         (["inbox"], 2, "Usage: carina inbox"),
         (["db", "status"], 0, ""),
         (["db", "migrate"], 0, ""),
@@ -207,8 +207,8 @@ def test_a_piped_chat_ends_at_quit_and_says_nothing_of_what_is_no_command(tmp_pa
     done = carina(tmp_path, "chat", said="/help\n/nonsense\n//\n/quit\nremember that my cat is called Bolt\n")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[: len(HELP.splitlines())] == HELP.splitlines()
-    unknown, answer = lines[len(HELP.splitlines()) :]
+    assert lines[: len(own_help().splitlines())] == own_help().splitlines()
+    unknown, answer = lines[len(own_help().splitlines()) :]
     assert unknown.startswith("There is no /nonsense in this chat")
     assert "/nonsense" not in answer
     listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
@@ -220,7 +220,7 @@ def test_a_piped_chat_ends_at_quit_and_says_nothing_of_what_is_no_command(tmp_pa
 
 def test_help_needs_no_service_when_it_is_all_that_is_asked(tmp_path: Path) -> None:
     done = carina(tmp_path, "chat", "--once", "/help")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{HELP}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{own_help()}\n", "")
     assert not (tmp_path / "data").exists()
 
 

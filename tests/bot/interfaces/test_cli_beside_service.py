@@ -43,9 +43,9 @@ def test_who_holds_the_folder_and_takes_no_commands_is_named(
     with folder.lock():
         done = here(command)
     assert (done.returncode, done.stdout) == (1, "")
-    named = f"carina: process {os.getpid()} uses the data folder {folder.path} and takes no commands: "
+    named = f"carina: Process {os.getpid()} is using the data folder {folder.path} and takes no commands: "
     assert done.stderr.startswith(named)
-    assert done.stderr.endswith("try again in a moment, or stop it\n")
+    assert done.stderr.endswith("Try again in a moment, or stop it.\n")
 
 
 def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_path: Path, folder: DataFolder) -> None:
@@ -54,12 +54,12 @@ def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_p
         for done in (carina(tmp_path, "db", "migrate"), carina(tmp_path, "db", "migrate", "--json")):
             assert (done.returncode, done.stdout) == (1, "")
             assert done.stderr == (
-                f"carina: process {service.pid} uses the data folder {folder.path}, and migrating needs it alone: "
-                "stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, then start it again\n"
+                f"carina: Process {service.pid} is using the data folder {folder.path}. "
+                "Stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, and start it again.\n"
             )
         done = carina(tmp_path, "run")
         assert done.returncode == 1
-        assert f"process {service.pid} already uses the data folder" in done.stderr
+        assert f"Process {service.pid} is already using the data folder" in done.stderr
         assert carina(tmp_path, "db", "status").returncode == 0, "looking needs nobody's leave"
         assert carina(tmp_path, "halt").stdout.startswith("Halted. I answer and send nothing")
         done = carina(tmp_path, "halt", "release", "--json")
@@ -97,7 +97,7 @@ async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(
     with folder.lock():
         found = holder_of(folder)
         assert found is not None
-        words = rf"process {os.getpid()} uses .*, and the service gave no answer within 0\.05 seconds; .*, or stop it"
+        words = rf"process {os.getpid()} uses .*. The service did not answer within 0\.05 seconds; .*, or stop it"
         async with control.serve(folder, {"status": hang, "chat": hang_chat}):
             with pytest.raises(UserError, match=words):
                 await found.ask("status", 0.05)

@@ -209,7 +209,7 @@ def test_a_folder_of_somebody_else_is_recognised_and_left_alone(tmp_path: Path, 
     done = here(command)
     assert done.returncode == (0 if command == "status" else 1)
     if command not in ("status", "halt"):
-        assert f"{tmp_path / 'data'} is no data folder of Carina: it holds other things" in done.stderr
+        assert f"{tmp_path / 'data'} is not a data folder of Carina: it has other files" in done.stderr
         assert done.stdout == ""
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["letter.txt"]
 
@@ -219,6 +219,6 @@ def test_a_command_begins_no_constellation_that_is_not_there(tmp_path: Path, her
     (tmp_path / "carina.toml").write_text('[constellation]\nname = "cellar"\n', "utf-8")
     done = here("inbox list")
     assert done.returncode == 1
-    assert 'there is no constellation "cellar" in' in done.stderr
+    assert "There is no constellation cellar in" in done.stderr
     assert 'known there: "attic", "home"' in done.stderr
     assert len(list((tmp_path / "data" / "constellations").iterdir())) == 2

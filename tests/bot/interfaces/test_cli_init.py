@@ -27,7 +27,7 @@ def test_a_starter_is_written_once_loads_and_answers(tmp_path: Path, starter: St
     found = json.loads(carina(tmp_path, "agent", "list", "--json").stdout)
     assert [(row["agent"], row["file"]) for row in found] == [(name, "as in carina.toml") for name in agents]
     again = carina(tmp_path, "init", "--starter", "plain")
-    assert (again.returncode, "was left as it is" in again.stderr) == (1, True)
+    assert (again.returncode, "was not changed" in again.stderr) == (1, True)
     assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
 
 

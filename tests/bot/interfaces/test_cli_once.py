@@ -65,5 +65,7 @@ async def _silent(_operation: str, **_given: Any) -> AsyncGenerator[dict[str, An
 def test_a_reminder_is_promised_for_as_long_as_something_runs(tmp_path: Path) -> None:
     done = carina(tmp_path, "chat", "--once", "remind me in 2 minutes to drink water")
     assert "drink water" in done.stdout
-    assert done.stderr == "No service is running, so this comes only while Carina runs: start it with `carina run`.\n"
+    assert (
+        done.stderr == "No service is running. This will be sent only while Carina runs: start it with `carina run`.\n"
+    )
     assert carina(tmp_path, "chat", "--once", "hello").stderr == ""

@@ -81,4 +81,4 @@ def test_what_cannot_be_done_is_said(home: Path) -> None:
     assert run(home, "export", "constellation", "-o", str(home.parent / "one.car"))[0] == 0
     with DataFolder(home / "data").lock():
         code, _, errors = run(home, "import", str(home.parent / "one.car"), "--rename", "second")
-    assert (code, "stop it, then import" in errors) == (1, True)
+    assert (code, "Stop it, then import" in errors) == (1, True)

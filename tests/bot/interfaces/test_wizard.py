@@ -119,7 +119,7 @@ def test_nobody_is_asked_where_the_file_is_there_already(tmp_path: Path) -> None
     (tmp_path / "carina.toml").write_text("", "utf-8")
     with closing(Terminal(tmp_path, "init")) as terminal:
         assert terminal.ended() == 1
-        assert "is there already" in terminal.everything
+        assert "already exists" in terminal.everything
         assert QUESTIONS[0] not in terminal.everything
 
 

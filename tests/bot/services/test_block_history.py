@@ -108,7 +108,7 @@ async def test_undisturbed_the_past_is_replayed_once(tmp_path: Path) -> None:
 
 async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_path: Path) -> None:
     async with interrupted(tmp_path, a_text, lambda _tx: None) as memory:
-        with pytest.raises(UserError, match=r"^Star changed nothing here since version 1"):
+        with pytest.raises(UserError, match=r"^Star has changed nothing here since version 1"):
             await memory("revert", "notes", writer="Star", since="2")
         await memory("revert", "notes", writer="Star")
         with pytest.raises(UserError, match=r"^nothing of what Star changed is left"):

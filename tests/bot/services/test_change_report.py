@@ -227,7 +227,7 @@ async def test_what_somebody_changed_since_stays_and_is_named(tmp_path: Path) ->
         assert "busy" not in await at.block("notes")
         assert by_what["block state"]["state"] == "undone"
         assert sorted(item["text"] for item in done if item["state"] == "left") == [
-            "an entry 'boat' stands there now", "somebody changed it since"
+            "somebody has changed it since", "there is now another entry 'boat'"
         ]  # fmt: skip
         assert "Ann has a dog.\nIt is called Ben.\nIt barks." in await at.entries()
 

@@ -56,7 +56,7 @@ async def test_a_talk_that_goes_on_is_not_judged_and_one_that_is_over_once(tmp_p
         assert await judge(g) == "judged: 1 good"
         assert await judge(g) == "no talk is over"
         assert await kept(g) == [("good", "[]", "[]", "rules", HALL.audience)]
-        assert "Talks in that week: 1 good." not in await g.report(), "there was no run yet"
+        assert "Conversations in that week: 1 good." not in await g.report(), "there was no run yet"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ async def test_the_owners_report_counts_talks_and_nobody_elses_does(tmp_path: Pa
         await judge(g)
         await g.keep("Tom, the stork, is back", "Tom the stork is back")
         await g.run()
-        assert "Talks in that week: 1 fair." in await g.report()
+        assert "Conversations in that week: 1 fair." in await g.report()
         bobs = replace(somebody(BOB.id), scope=Scope(HALL.audience))
         assert "Talks" not in await g.report(bobs)
 

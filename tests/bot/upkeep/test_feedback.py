@@ -130,10 +130,10 @@ async def test_a_report_counts_signals_in_words(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await corrected(g, "No, don't mail anybody unasked because I want to read it first")
         await g.run()
-        assert "In the week before it: 1 correction." in await g.report()
+        assert "In the week before: 1 correction." in await g.report()
         await corrected(g, "No, don't call anybody at night because they sleep then", number=3)
         await g.run()
-        assert "In the week before it: 2 corrections." in await g.report()
+        assert "In the week before: 2 corrections." in await g.report()
 
 
 async def test_a_model_makes_lessons_of_corrections_and_they_come_to_mind(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ async def test_what_is_newer_holds_whatever_a_model_says(
         await g.run()
         assert await g.standing() == left
         if left == {PARIS}:
-            assert f'put away, since it does not hold any more: "{ROME}"' in await g.report()
+            assert f"retired because it is no longer true: “{ROME}”" in await g.report()
             await g.call("undo", OLGA_HERSELF)
             assert await g.standing() == {ROME, PARIS}
         else:

@@ -168,11 +168,11 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         events = await g.service.rows("SELECT words, audience FROM activity_events WHERE event_type = 'notable'")
         assert [tuple(row) for row in events] == [("tidied its memory: entries 3 retired, 1 made, 1 refined", GUILD)]
         report = await g.report()
-        assert 'retired as noise: "test test"' in report
-        assert 'no category became food/drinks, tags tea: "Ann likes tea"' in report
+        assert "retired as noise: “test test”" in report
+        assert "no category became food/drinks, tags tea: “Ann likes tea”" in report
         words = await g.told("undo", OLGA_HERSELF)
         assert "is undone: 3 entries retired, 1 made, 1 refined, all as before." in words
-        assert "had mended category and tags: " in await g.report(), "which it has no more"
+        assert "category and tags corrected: “" in await g.report(), "which it has no more"
         assert await g.state() == before
         assert "undone since" in await g.report()
         told = "tidied its memory: entries 3 retired, 1 made, 1 refined"
@@ -203,7 +203,7 @@ async def test_what_can_be_undone_is_told_also_after_a_run_that_changed_nothing(
         assert lines[0].endswith(": nothing changed.")
         assert "the answer was no JSON" in "\n".join(lines)
         assert any(line.endswith(": 1 entry retired.") for line in lines[1:])
-        assert lines[-1].endswith('retired as noise: "test test"')
+        assert lines[-1].endswith("retired as noise: “test test”")
 
 
 async def test_a_directive_file_overrides_the_text_but_not_the_form(tmp_path: Path) -> None:
