@@ -145,7 +145,7 @@ def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
     change = past_of_block(tx, block.id).change(4)
     assert (change.writer, change.note.deed, change.note.of) == (JOB, Deed.ROLLBACK, 2)
     assert past_of_block(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
-    with pytest.raises(Refused, match="reads exactly as at version 2 already"):
+    with pytest.raises(Refused, match="it already reads as it did at version 2"):
         roll_back(by_agent(tx, author(), "notes"), 2)
     with pytest.raises(Refused, match="there is no version 9: there are versions 0 to 4"):
         roll_back(by_agent(tx, author(), "notes"), 9)

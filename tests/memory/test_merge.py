@@ -261,7 +261,7 @@ def test_a_line_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: Tx
     edit_lines(tx, agent, "notes", 4, 4, "- bread")
     assert content(tx) == f"{LINES}- bread\n"
     write_block(tx, OWNER, "notes", f"- oats\n{LINES}- bread\n")
-    with pytest.raises(Refused, match="lines 4 to 4 are not there"):
+    with pytest.raises(Refused, match="there are no lines 4 to 4"):
         edit_lines(tx, agent, "notes", 4, 4, "- rice")
 
 

@@ -123,14 +123,14 @@ def test_a_time_is_taken_in_the_form_in_which_it_is_shown(tx: Tx, moment: str) -
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        ("energy", "7", "field energy is a number, which '7' is not"),
-        ("energy", True, "field energy is a number, which True is not"),
+        ("energy", "7", "field energy is a number, and '7' is not"),
+        ("energy", True, "field energy is a number, and True is not"),
         ("energy", None, "field energy is required: it needs a number"),
         ("energy", 2**53 + 1, "field energy holds numbers up to 9,007,199,254,740,992"),
         ("energy", -(2**70), "field energy holds numbers up to"),
         ("energy", float("nan"), "field energy holds numbers up to"),
         ("energy", float("inf"), "field energy holds numbers up to"),
-        ("rested", 1, "field rested is a boolean, which 1 is not"),
+        ("rested", 1, "field rested is a boolean, and 1 is not"),
         ("rested", "yes", "field rested is a boolean"),
         ("mood", 4, "field mood is a text, and 4 is not"),
         ("mood", "a\x00", "field mood has a NUL character"),
@@ -144,7 +144,7 @@ def test_a_time_is_taken_in_the_form_in_which_it_is_shown(tx: Tx, moment: str) -
         ("since", "2026-11-22 13:30 CET", "field since is a time with its zone"),
         ("since", "2026-11-22T13:30:00+02:00 UTC", "field since is a time with its zone"),
         ("since", "UTC", "field since is a time with its zone"),
-        ("since", 5, "field since is a timestamp, which 5 is not"),
+        ("since", 5, "field since is a timestamp, and 5 is not"),
         ("talks", "many", "field talks is a counter"),
         ("talks", 2**60, "field talks holds numbers up to"),
         ("source", "me", "source of block notes is read only"),
@@ -321,7 +321,7 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
         set_field(tx, author(), "plain", "mood", "x")
     with pytest.raises(Refused, match="this is a number, not a text"):
         append_block(tx, author(), "notes", "x", "state.energy")
-    with pytest.raises(Refused, match="this is a text, and has no items"):
+    with pytest.raises(Refused, match="this is a text, which has no items"):
         add_item(tx, author(), "notes", "notes", "x")
     with pytest.raises(Refused, match="'q' does not occur there"):
         replace_in_block(tx, author(), "notes", "q", "x", "notes")

@@ -111,13 +111,13 @@ def test_what_upkeep_wrote_and_what_was_put_away_stays() -> None:
     with blocks_store() as tx:
         entry = kept(tx)
         archival.retire(tx, [entry.id], None, NOW)
-        with pytest.raises(Refused, match="was put away"):
+        with pytest.raises(Refused, match="was retired"):
             widened(tx, entry)
         archival.restore(tx, [entry.id])
         tx.insert("dream_runs", {"id": "run_1", "at": "2026-11-22T12:00:00.000Z", "outcome": "done"})
         item = {"run_id": "run_1", "agent_id": ADA, "pass": "merge", "action": "made", "entry_id": entry.id}
         tx.insert("dream_items", {**item, "after": "", "audience": DM, "trust": 2})
-        with pytest.raises(Refused, match="written by upkeep"):
+        with pytest.raises(Refused, match="was made from other entries"):
             widened(tx, entry)
 
 
@@ -148,7 +148,7 @@ def test_a_label_that_is_taken_there_is_refused_and_nothing_changes() -> None:
         entry = kept(tx, label="tea")
         archival.insert(tx, ADA, NewEntry("Tea is a plant.", Origin(Scope(PUBLIC), Trust.OWNER), label="tea"), NOW)
         for act in (require_widening_entry, widen_entry):
-            with pytest.raises(Refused, match="an entry 'tea' stands there already"):
+            with pytest.raises(Refused, match="there is already an entry 'tea'"):
                 act(tx, HERS, entry, PUBLIC)
         assert archival.read(tx, ADA, entry.id, Scope(DM)).audience == DM
 

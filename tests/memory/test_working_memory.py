@@ -81,7 +81,7 @@ def test_the_fifty_first_entry_is_refused_with_what_to_do_and_overwriting_never_
     tx = store()
     for number in range(50):
         save(tx, BY, NewEntry(f"n{number}", "x"))
-    with pytest.raises(Refused, match=r"full \(50 entries\), nothing was saved: delete"):
+    with pytest.raises(Refused, match=r"full \(50 entries\), so nothing was saved: delete"):
         save(tx, BY, NewEntry("one-more", "x"))
     assert read(tx, f"{HERE}/one-more") == []
     save(tx, BY, NewEntry("n7", "anew"))

@@ -97,7 +97,7 @@ async def test_configured_blocks_are_filled_by_the_model_in_their_fields(tmp_pat
         first, second = model.requests
     found = results(second)
     assert [ok for _text, ok in found] == [True, True, True, True, False, False, False, True]
-    assert found[4][0] == "field rain is a number, which 'much' is not"
+    assert found[4][0] == "field rain is a number, and 'much' is not"
     assert "name the field or section, or use set_field and add_item" in found[5][0]
     assert found[6][0] == "there is no item 2: the list has 1, counted from 1"
     assert (
