@@ -220,7 +220,7 @@ class Replay:
                     gettext_lazy("{path} was changed since and is read only: the system keeps it", path=path)
                 )
         if self._logged & numbers:
-            report.kept.append("the entries of a log stay as they are")
+            report.kept.append("the entries of a log cannot be changed")
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
         told = tuple(report.gone), tuple(report.lost), tuple(report.kept)

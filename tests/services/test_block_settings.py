@@ -68,7 +68,7 @@ async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockS
     assert (row.block, row.type, row.limit, row.description) == ("garden", "working", 60, "The garden")
     await settings.delete(OLGA, OneBlock(label="garden"))
     assert (await blocks.list_blocks(OLGA)).rows == ()
-    with pytest.raises(UserError, match="there is no deleted block 'plans'"):
+    with pytest.raises(UserError, match="There is no deleted block 'plans'"):
         await settings.restore(OLGA, RestoreBlock(label="plans"))
     await settings.restore(OLGA, RestoreBlock(label="garden"))
     assert await text_of(blocks, "garden") == "Paint the shed.\n"
