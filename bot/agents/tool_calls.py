@@ -253,7 +253,7 @@ class Caller:
 
 def _said_with(material: PromptInputs, call: Call) -> str:
     """What the agent said in the answer that makes the call."""
-    answers = (step for step in material.steps if isinstance(step, Answered))
+    answers = (step.body for step in material.steps if isinstance(step.body, Answered))
     return next((each.text for each in answers if any(call.id == made.id for made in each.calls)), "")
 
 

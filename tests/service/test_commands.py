@@ -293,4 +293,12 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         offered = (await t.ana.command("facts list")).message
         assert offered is not None
         assert offered.buttons == []
+        await t.ana.command("tasks add", {"title": "move"})
+        for number in range(25):
+            await t.ana.command("tasks add", {"title": f"box {number}", "under": "move"})
+        await t.ana.command("tasks template save", {"name": "house", "task": "move"})
+        used = (await t.ana.command("tasks template use", {"name": "house", "title": "again"})).message
+        assert used is not None
+        assert "box 24" in used.text
+        assert used.buttons == [], "turning its pages would add the tasks again"
         await t.service.stop()

@@ -127,6 +127,11 @@ async def test_the_same_key_says_it_once(tmp_path: Path) -> None:
         ]
         assert answers[0]["choices"] == answers[1]["choices"]
         assert len(await s.call("inbox.list")) == 1
+        other = {**body, "messages": [{"role": "user", "content": "good night"}]}
+        for path, asked in (("chat/completions", other), ("responses", {"model": "Carina", "input": "good night"})):
+            refused = await program.post(f"/v1/{path}", json=asked, headers={"Idempotency-Key": "once"})
+            assert (refused.status_code, "another" in refused.text) == (422, True)
+        assert len(await s.call("inbox.list")) == 1
 
 
 async def asked(program: httpx.AsyncClient, text: str, user: str = "", model: str = "Carina") -> str:
@@ -232,6 +237,8 @@ async def test_a_request_with_a_key_is_done_once(tmp_path: Path) -> None:
         assert (await other.post("/api/v1/tasks.add", json=task, headers=keyed)).status_code == 200
         assert len(await s.call("tasks.list")) == 2
         wrong, asks = {"Idempotency-Key": "wrong"}, {"Idempotency-Key": "asks"}
+        for unread in ("[]", "[]"):  # nothing was done, so it can be sent again
+            assert (await program.post("/api/v1/tasks.add", content=unread, headers=wrong)).status_code == 400
         assert (await program.post("/api/v1/tasks.add", json={}, headers=wrong)).status_code == 400
         assert (await program.post("/api/v1/tasks.add", json=task, headers=wrong)).status_code == 200
         for _ in range(2):
@@ -245,7 +252,7 @@ async def test_a_request_with_a_key_is_done_once(tmp_path: Path) -> None:
     async with site(tmp_path) as s:  # what it was answered is held in memory alone
         headers = {**keyed, "Authorization": token}
         late = await s.browser.post("/api/v1/tasks.add", json=task, headers=headers)
-        assert (late.status_code, "done already" in late.json()["detail"]) == (409, True)
+        assert (late.status_code, "answered already" in late.json()["detail"]) == (409, True)
         assert len(await s.call("tasks.list")) == 4
 
 

@@ -186,8 +186,8 @@ class Commands:
             items += self.items[declared.name](found[-1])
         tone = Tone.DONE if declared.changes else Tone.ASKS if any(each.code for each in found) else Tone.PLAIN
         words, title = "\n".join(lines), ""
-        if isinstance(found[-1], Listing):
-            if found[-1].rows and not declared.changes:
+        if isinstance(found[-1], Listing) and not declared.changes:  # turning a page would do it again
+            if found[-1].rows:
                 title = _(declared.summary)
                 items += await menu(self.registry, caller, declared)
             pages = paged(lines)

@@ -23,7 +23,7 @@ from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from sources.discord.shared_state import REFUSED
-from texts import _, gettext_noop, language_of
+from texts import _, error_text, gettext_noop, language_of
 
 Tree = app_commands.CommandTree[Any]
 
@@ -87,7 +87,7 @@ class SettingsPages:
             try:
                 result = await registry.call(each, caller, {})
             except (UserError, CallError) as error:
-                lines.append(str(error))
+                lines.append(error_text(error))
                 continue
             lines += result.lines(Markdown())
             items += await self._choices(caller, declared, argument) if argument else []
@@ -146,7 +146,7 @@ class SettingsPages:
             done, looks = "", DONE
             await self.commands.registry.call(name, caller, {argument: chosen})
         except (UserError, CallError) as error:
-            done, looks = str(error), NO
+            done, looks = error_text(error), NO
         await self._show(interaction, *await self.page(interaction, place, done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:

@@ -104,7 +104,7 @@ class Steps:
 
     async def _turn(self, interaction: Interaction, named: re.Match[str]) -> None:
         declared = self.registry.operations.get(named["name"])
-        if declared is None or not await defer(interaction, quietly=True):
+        if declared is None or declared.changes or not await defer(interaction, quietly=True):
             return
         many = {each.name for each in declared.parameters if each.kind == "many"}
         given = {key: each if key in many else each[0] for key, each in parse_qs(named["given"]).items()}

@@ -95,7 +95,10 @@ async def _begun(ctx: Context, asked: dict[str, Any]) -> tuple[Conversation, str
     key: WebKey = ctx.request.state.key
     try:
         to = await _conversation(ctx, key, asked["model"], asked["user"])
-        return to, await ctx.web.talk.say(to, asked["text"], _identifier(ctx, key, asked["user"]))
+        text, identifier = asked["text"], _identifier(ctx, key, asked["user"])
+        if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
+            raise Unusable("This Idempotency-Key was used for another request.", status=422)
+        return to, await ctx.web.talk.say(to, text, identifier)
     except UserError as error:
         raise Unusable(str(error)) from error
 

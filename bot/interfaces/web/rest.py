@@ -26,7 +26,8 @@ _CONFIRM = "x-confirm"
 _ASKS = (_CONFIRM, "if-match")
 """What of a request, beside its address and its body, says what is asked for."""
 _KNOWN = {
-    Known.DONE: "This was done already under this Idempotency-Key. Its answer is not kept any more.",
+    Known.DONE: "This was answered already under this Idempotency-Key. Its answer is not kept any more: look whether "
+    "it was done.",
     Known.OPEN: "This is under way under this Idempotency-Key, or ended without an answer. Look whether it was done.",
     Known.OTHER: "This Idempotency-Key was used for another request.",
 }
@@ -50,7 +51,11 @@ async def operate(ctx: Context) -> Response:
             pass
         case known:
             return problem(422 if known is Known.OTHER else 409, _KNOWN[known], "Not done again")
-    answer = await _operate(ctx)
+    try:
+        answer = await _operate(ctx)
+    except Refusal:
+        await ctx.web.once.end(once, None)
+        raise
     final = answer.status_code not in (400, 405, 409)  # what asks first, or was asked wrongly, did nothing
     await ctx.web.once.end(once, (answer.status_code, bytes(answer.body)) if final else None)
     return answer

@@ -19,6 +19,7 @@ from memory.queue.inbox import InRow, Status
 from memory.queue.messages import Message
 from memory.store.clock import from_text
 from memory.store.database import Database, Rows
+from memory.store.fulltext import storable
 from memory.store.ids import AgentId, PersonId, PlaceId, snowflakes
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.base import Notification, Place
@@ -128,12 +129,22 @@ class Talk:
         if words := self.services.community.privacy.words_withheld(to.user or PERSON):
             raise UserError(words)
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
-        heard = self.source.hear(text, said, to.place, to.to.group, to.user)
-        self._receive(replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard)
+        self._receive(self._heard(to, text, said))
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.workers.unstored.words():
             raise UserError(_("I will answer this later. {refused}", refused=refused))
         return said
+
+    async def said_otherwise(self, to: Conversation, text: str, external_id: str) -> bool:
+        """Whether that id is of something else that was said before."""
+        known = await self.database.read(lambda rows: messages.by_external(rows, SOURCE, external_id))
+        if known is None:
+            return False
+        return known.place != to.place.id or known.text not in ("", storable(self._heard(to, text, external_id).text))
+
+    def _heard(self, to: Conversation, text: str, external_id: str) -> Notification:
+        heard = self.source.hear(text, external_id, to.place, to.to.group, to.user)
+        return replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
         """Take something back that was said, which stops its answer where there is none yet."""

@@ -78,7 +78,8 @@ def check_calls(request: Request) -> None:
 
 
 async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
+    model = ScriptedModel(says("It is time for supper.", ring()), says("It waits for Olga."), says("Rung."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
         await service.heard(said("ring the bell", 1))
         assert await strokes(service) == 0
         assert service.platform.texts() == ["It waits for Olga."]
@@ -92,6 +93,7 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         assert card.buttons is not None
         assert card.buttons.offers == ("once", "hour", "always", "deny")
         assert '"times": 1' in card.text
+        assert "The agent says: “It is time for supper.”" in card.text
 
         ruling = await answer(service, request)
         assert ruling.counted
@@ -378,7 +380,7 @@ async def test_carrying_words_elsewhere_asks_who_said_them(tmp_path: Path) -> No
 
 
 async def test_the_owner_does_not_read_what_comes_from_somebodys_messages(tmp_path: Path) -> None:
-    model = ScriptedModel(says("", ring(note="quince jelly")), says("It waits."), says("Rung."))
+    model = ScriptedModel(says("A quince!", ring(note="quince jelly")), says("It waits."), says("Rung."))
     async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
         await service.heard(said("ring, and quince jelly", 1, direct(ANN)))
         (card,) = service.platform.texts(OWNERS_PLACE.id)
