@@ -14,7 +14,7 @@ from pydantic import Field
 from bot.agents.context.situation import ago, event_line, handoff_line
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.caller import Caller, Via
+from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Told, operation
@@ -50,7 +50,7 @@ _Importance = Annotated[Importance, Param("Importance; from medium up, absent ag
 _Audience = Annotated[
     str,
     Field(max_length=100),
-    Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=frozenset({Via.TERMINAL})),
+    Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=TERMINAL_ONLY),
 ]
 
 
@@ -266,7 +266,7 @@ class Coordination:
 
     def _by(self, caller: Caller, audience: str) -> By:
         """Who writes it, for those who may know."""
-        if caller.via is not Via.TERMINAL:
+        if not is_offered(caller.via, TERMINAL_ONLY):
             return By((caller.here or caller.alone).scope, caller.trust, self.clock(), person=caller.person)
         try:
             return By(Scope(parse_audience(audience)), caller.trust, self.clock(), person=caller.person)

@@ -56,6 +56,8 @@ class GatewayListener:
         self._after: Recent[int, int] = Recent(5_000)
         """The message per channel up to which everything was heard that may be; missing where that is unknown."""
         self._began = 0
+        self._off: Recent[int, int] = Recent(5_000)
+        """The newest message per channel that was said while it was off: up to there nothing is read."""
         self._all_heard: Recent[int, bool] = Recent(5_000)
         """Whether nothing was said in a channel since then that was passed over."""
         self._people: Recent[int, Recent[int, str]] = Recent(1_000)
@@ -150,7 +152,7 @@ class GatewayListener:
     def _pass_over(self, message: int, spot: Spot) -> None:
         """What is not heard now: where the bot is addressed later, it is read then. Where it is off, it never is."""
         if self._settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
-            self._after.put(spot.id, message)
+            self._off.put(spot.id, message)
         else:
             self._all_heard.put(spot.id, False)
 
@@ -161,16 +163,18 @@ class GatewayListener:
         """
         if self._settings.earlier_lines == 0:
             return ()
+        off = self._off.get(spot.id) or 0
         answered = heard.quoted if heard.quoted and not heard.quoted.by_us else None
         wanted = Earlier(
-            since=None if self._all_heard.get(spot.id) else self._after.get(spot.id) or 0,
+            since=None if self._all_heard.get(spot.id) else max(self._after.get(spot.id) or 0, off),
             around=None if answered is None or answered.external_id in self._given else int(answered.external_id),
         )
         found = await self._with.lookout.earlier(message, wanted)
-        if found is not None:
-            self._after.put(spot.id, message.id)
-            self._all_heard.put(spot.id, True)
-        return found
+        if found is None:
+            return None
+        self._after.put(spot.id, message.id)
+        self._all_heard.put(spot.id, True)
+        return [line for line in found if line.id > off]
 
     async def _overhear(self, message: discord.Message, spot: Spot, where: Spot) -> None:
         """Give what somebody said to others, unless they are not to be heard, as part of the conversation `where`."""

@@ -260,13 +260,14 @@ async def test_what_is_said_while_a_channel_is_off_is_not_heard_later(server: Di
     modes = {general.id: Mode.OFF}
     async with connected(server, modes=modes, earlier_lines=10) as running:
         await ana.say(general, "between us")
-        await ana.say(general, "<@bot> hm")
+        secret = await ana.say(general, "<@bot> hm")
         await ana.dm("ready?")
         await running.ear.wait(1)
         modes[general.id] = Mode.MENTION
         await ana.say(general, "the shed")
         await ana.say(general, "<@bot> well?")
-        assert [one.text for one in await running.ear.wait(3)] == ["ready?", "the shed", "well?"]
+        await ana.say(general, "<@bot> and that?", reply_to=secret)
+        assert [one.text for one in await running.ear.wait(4)] == ["ready?", "the shed", "well?", "and that?"]
 
 
 async def test_of_earlier_lines_that_cannot_be_had_the_agents_are_told(server: DiscordServer) -> None:

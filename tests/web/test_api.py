@@ -256,6 +256,15 @@ async def test_a_request_with_a_key_is_done_once(tmp_path: Path) -> None:
         assert len(await s.call("tasks.list")) == 4
 
 
+async def test_whoever_is_named_may_see_what_is_assigned_over_the_api(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        program = await s.program("admin")
+        for audience, status in (("public", 200), ("nobody", 422)):
+            given = {"task": "water the plants", "audience": audience}
+            assert (await program.post("/api/v1/coord.assign", json=given)).status_code == status
+        assert [each["audience"] for each in await s.call("activity", kind="task_assigned")] == ["public"]
+
+
 async def test_a_block_is_changed_only_as_it_was_read(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         program = await s.program("admin")
