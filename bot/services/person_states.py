@@ -74,9 +74,9 @@ class States:
         """What somebody said last of how they are, as far as that is known here."""
         people = self.people.selves(person)
         found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
-        known = ", ".join(await self._known()) or "none"
+        known = ", ".join(await self._known())
         now = _('Your state is "{found}".', found=found) if found else _("You have not said how you are.")
-        return _("{now} Groups respond to these states: {known}.", now=now, known=known)
+        return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
         """Take a state for what holds where this scope hears it, until another is said or `none`."""

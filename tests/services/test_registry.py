@@ -15,11 +15,13 @@ from bot.agents.permissions.policy import Action, Standing
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import generate
 from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.steps import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.parameters import Arguments, Param, parameters
 from bot.services.registry import Told, operation, operations_of, sources_of
 from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence, relative
+from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings
@@ -34,6 +36,16 @@ def ann() -> Caller:
 
 
 # ------------------------------------------------------------------------------------- every registered operation
+
+
+def test_headings_and_buttons_are_of_operations_on_discord_and_a_button_needs_nothing_else() -> None:
+    offered = {name: each for name, each in OPERATIONS.items() if Via.DISCORD in each.via}
+    assert not (HEADINGS.keys() | BUTTONS.keys()) - offered.keys()
+    assert [name for name in BUTTONS if one_taken(offered[name]) is None] == []
+    assert [name for name in offered if name.endswith(".list") and name not in HEADINGS] == ["permits.list"]
+    lists = (each for each in offered.values() if each.offered)
+    reached = {step.name for each in lists for step in steps_of(OPERATIONS, each)}
+    assert reached == BUTTONS.keys(), "what a list offers"
 
 
 def test_an_operation_says_what_it_does_as_a_sentence_without_its_stop() -> None:

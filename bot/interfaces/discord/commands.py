@@ -22,7 +22,7 @@ from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation, Registry
 from bot.services.results import Listing, Markdown, Result
-from bot.services.slash_names import HIDDEN, TITLES, names_of, operation_words
+from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from sources.discord.shared_state import REFUSED
@@ -188,7 +188,7 @@ class Commands:
         words, title = "\n".join(lines), ""
         if isinstance(found[-1], Listing) and not declared.changes:  # turning a page would do it again
             if found[-1].rows:
-                title = _(declared.summary)
+                title = _(heading) if (heading := HEADINGS.get(declared.name)) else ""
                 items += await menu(self.registry, caller, declared)
             pages = paged(lines)
             number = max(1, min(number, len(pages)))

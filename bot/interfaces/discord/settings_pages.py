@@ -22,6 +22,7 @@ from bot.interfaces.discord.steps import menu
 from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
+from bot.services.slash_names import HEADINGS
 from sources.discord.shared_state import REFUSED
 from texts import _, error_text, gettext_noop, language_of
 
@@ -127,8 +128,8 @@ class SettingsPages:
         ]
         if not options:
             return []
-        identifier = f"carina:set:{declared.name}:{argument}"
-        return [discord.ui.Select(custom_id=identifier, placeholder=_(told.help)[:_LABEL], options=options)]
+        identifier, title = f"carina:set:{declared.name}:{argument}", _(HEADINGS[declared.name])
+        return [discord.ui.Select(custom_id=identifier, placeholder=title, options=options)]
 
     async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
         """Show another page."""

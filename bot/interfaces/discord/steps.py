@@ -21,7 +21,7 @@ from bot.services.caller import Caller, Via
 from bot.services.parameters import Parameter
 from bot.services.registry import Operation, Registry
 from bot.services.results import Markdown
-from bot.services.slash_names import names_of
+from bot.services.slash_names import BUTTONS, names_of
 from sources.discord.settings import DiscordSettings
 from sources.text import one_line
 from texts import _
@@ -52,12 +52,14 @@ def one_taken(declared: Operation) -> Parameter | None:
 
 def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[Operation]:
     """What stands beside a list and takes one of its things: of those that choose from the same, the most."""
+    if len(declared.words) == 1:  # its things are not those of its neighbors
+        return []
     names = names_of(operations.values())
     above = names[" ".join(declared.words)].rpartition(" ")[0]
     beside = [operations[words.replace(" ", ".")] for words, at in names.items() if at.rpartition(" ")[0] == above]
     sources: dict[str, list[Operation]] = {}
     for each in beside:
-        if above and each is not declared and (taken := one_taken(each)) is not None:
+        if above and each.name in BUTTONS and (taken := one_taken(each)) is not None:
             sources.setdefault(taken.suggests, []).append(each)
     return max(sources.values(), key=len, default=[])
 
@@ -119,7 +121,7 @@ class Steps:
         steps = await self.registry.permitted(steps_of(self.registry.operations, declared), caller)
         words = dict(await _suggested(self.registry, caller, steps)).get(chosen)
         buttons = [
-            discord.ui.Button[Any](label=_(each.summary)[:_LABEL], custom_id=f"carina:step:{each.name}:{chosen}")
+            discord.ui.Button[Any](label=_(BUTTONS[each.name])[:_LABEL], custom_id=f"carina:step:{each.name}:{chosen}")
             for each in steps[:_STEPS]
             if len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
         ]
