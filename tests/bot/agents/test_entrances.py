@@ -249,7 +249,7 @@ async def test_nothing_that_a_server_for_tools_says_speaks_for_anybody(kind: typ
 
 # ----------------------------------------------------------------------------------------------------------- HTTP
 
-SAYS = {"/v1/chat/completions": "hear", "/hooks/{name}": "hear_hook"}
+SAYS = {"/v1/chat/completions": "hear", "/v1/responses": "hear", "/hooks/{name}": "hear_hook"}
 """Routes by which words become messages, and what makes a notification of them."""
 CALLS = {
     "/api/v1/{name}": "calls operations, as commands do; what they store is tried by column",
@@ -265,7 +265,7 @@ def test_every_route_that_takes_words_is_tried_or_calls_operations() -> None:
     assert found == {*SAYS, *CALLS}
 
 
-@pytest.mark.parametrize("by", SAYS.values())
+@pytest.mark.parametrize("by", sorted({*SAYS.values()}))
 async def test_nothing_that_comes_over_http_speaks_for_anybody(tmp_path: Path, by: str) -> None:
     source = ApiSource(ANN.id, TEXT, lambda: NOON)
     place = replace(place_of(TEXT, TEXT, TEXT), id=HALL.id, audience=HALL.audience)

@@ -98,7 +98,7 @@ def test_a_very_long_paste_arrives_whole(chat: Terminal, tmp_path: Path) -> None
 
 def test_commands_and_names_are_completed_and_done(chat: Terminal, tmp_path: Path) -> None:
     chat.type("/tas")
-    chat.shows("/tasks +add, cancel, done, list")
+    chat.shows("/tasks +add, cancel, change, done, list")
     chat.type("ks add buy oat milk\r")
     chat.shows("Added: buy oat milk #")
     chat.type("/agent show ")

@@ -20,7 +20,7 @@ from bot.runtime.bootstrap import agent_row, agent_section
 from bot.services.agent_tables import read_settings
 from tests.bot.command_line import Here, front_door
 from tests.bot.terminals import Terminal, carina
-from tests.service.live_service import live_service
+from tests.service.live_service import live_service, until
 
 BLOCKS = ("active_context", "current_state", "observation_log", "scratchpad", "task_list")
 FILE = """
@@ -139,7 +139,7 @@ def test_an_agent_that_the_file_does_not_name_is_made_and_stays(here: Here) -> N
         ("agent create", 2, "nobody can be asked here"),
         ("agent create Nova", 2, "nobody can be asked here"),
         ("agent create Nova --from /dev/null", 2, "give it alone"),
-        ("agent import missing.toml", 2, "missing.toml: cannot be read"),
+        ("agent import missing.toml", 2, "missing.toml cannot be read"),
         ("agent restore Star", 1, "Star is active."),
         ("group create", 2, "nobody can be asked here"),
         ("group create Day --member Sun", 1, 'groups["Day"].members: found "Sun", which is no agent'),
@@ -333,9 +333,10 @@ async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_pa
         await t.ana.say(t.general, "<@bot> hello?")
         code, out, _ = await t.service.run("agent", "list", "--json")
         assert [row["status"] for row in json.loads(out)] == ["archived"]
+        assert len(t.model.requests) == asked
         code, _, _ = await t.service.run("agent", "restore", "Carina")
         assert code == 0
-        assert len(t.model.requests) == asked
+        await until(lambda: len(t.model.requests) > asked)  # what was said meanwhile is answered now
         await t.service.stop()
 
 
@@ -387,14 +388,14 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
             terminal.until(told)
         terminal.until("Name.*: ")
         terminal.type("Nova\n")
-        terminal.until("there for.*: ")
+        terminal.until("What it is for.*: ")
         terminal.type("\n")
-        terminal.until("Model.*service's.*: ")
+        terminal.until("Model.*default.*: ")
         terminal.type("nonsense\n")
         terminal.until('found "nonsense"; expected "offline" or "provider:model"')
-        terminal.until("Model.*service's.*: ")
+        terminal.until("Model.*default.*: ")
         terminal.type("offline\n")
-        terminal.until("told before.*: ")
+        terminal.until("System prompt.*: ")
         terminal.type("\n")
         assert terminal.ended() == 0
     settings = json.loads(carina(tmp_path, "agent", "show", "Nova", "--json").stdout)["settings"]
@@ -404,11 +405,11 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
             ("Name", "", "expected a name of 1 to 64 characters"),
             ("Name", "main", "there is a group Main already"),
             ("Name", "Calendar", ""),
-            ("Which agents", "", 'There is no agent "". Choose among Carina, Nova.'),
-            ("Which agents", "Nova, Rex", "There is no agent Rex. Choose among Carina, Nova."),
-            ("Which agents", "Nova", ""),
-            ("Where", "the kitchen", 'found "the kitchen"; expected'),
-            ("Where", "", ""),
+            ("Its agents", "", 'There is no agent "". Choose among Carina, Nova.'),
+            ("Its agents", "Nova, Rex", "There is no agent Rex. Choose among Carina, Nova."),
+            ("Its agents", "Nova", ""),
+            ("Where it answers", "the kitchen", 'found "the kitchen"; expected'),
+            ("Where it answers", "", ""),
         ):
             terminal.until(rf"{question}.*: ")
             terminal.type(f"{said}\n")
