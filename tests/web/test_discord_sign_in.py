@@ -121,13 +121,26 @@ async def test_only_the_browser_that_began_can_come_back_and_once(tmp_path: Path
         to = (await owner.get("/login/discord")).headers["location"]
         await other.get("/login/discord")
         back = discord.agrees(to, OWNER)
-        for wrong in (back, {"code": back["code"]}, {"state": back["state"]}, {"error": "access_denied"}, {}):
+        wrongs: tuple[dict[str, str], ...] = (
+            back,
+            {"code": back["code"]},
+            {"state": back["state"]},
+            {"error": "access_denied"},
+            {},
+        )
+        for wrong in (*wrongs, *wrongs, *wrongs):  # as often as any page of the web can send somebody there
             assert (await other.get("/login/discord/back", params=wrong)).status_code == 403
+            assert (await other.get("/login?code=wrong")).status_code in (403, 429)
         assert discord.calls == 0
         first = await owner.get("/login/discord/back", params=back)
         assert first.status_code == 200
         csrf_of((await owner.get("/commands")).text)
         assert (await owner.get("/login/discord/back", params=back)).status_code == 403
+        for number in range(11):
+            to = (await other.get("/login/discord")).headers["location"]
+            made_up = {**discord.agrees(to, OWNER), "code": "x"}
+            refused = await other.get("/login/discord/back", params=made_up)
+            assert refused.status_code == (403 if number < 10 else 429)
         seed = dict(owner.cookies)
         assert "carina_attempt" not in seed
 

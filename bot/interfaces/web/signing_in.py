@@ -50,14 +50,17 @@ async def with_discord(ctx: Context) -> Response:
 
 async def from_discord(ctx: Context) -> Response:
     """A browser comes back: the owner gets the dashboard, somebody who is known their own page, others nothing."""
-    (discord, application), client = _discord(ctx), client_of(ctx.request.scope)
+    discord, application = _discord(ctx)
     attempts, code = ctx.request.state.attempts, ctx.query("code")
     attempt = discord.Attempt(cookie_of(ctx.request.headers, _ATTEMPT))
+    if not attempt.is_of(ctx.query("state")):  # any page of the web can send a browser here: that is no try
+        return _page(ctx, refused="Discord did not sign you in. Try again.", status=403)
+    client = f"{client_of(ctx.request.scope)} by Discord"
     if attempts.blocked(client):
         return Refusal(429, "Too many tries came from this address; wait five minutes.").response("/login")
     page, person = _page(ctx, refused="Discord did not sign you in. Try again.", status=403), None
     try:
-        if code and attempt.is_of(ctx.query("state")):
+        if code:
             person = await discord.account(application, attempt, code)
     except discord.SignInRefused:
         log.info("discord_sign_in_refused", client=client)
