@@ -256,7 +256,7 @@ class _Maker:
             self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
         )
         agents = Agents(config, approvals, answers.routing, runtime.moved, runtime.resume)
-        groups = Groups(config, approvals, places)
+        groups = Groups(config, approvals, places, runtime.resume)
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
             *(Search(self.database, approvals.people, clock, self._zone, understood), Doctor()),

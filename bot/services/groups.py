@@ -180,6 +180,7 @@ class Groups:
     config: Config
     approvals: Approvals
     places: Places
+    resume: Callable[[], None]
 
     @operation("group.list", "List groups and their members", Action.HELP, Told(file_name="groups.md"))
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
@@ -326,10 +327,11 @@ class Groups:
         return done
 
     async def place(self, sections: Sequence[Section]) -> None:
-        """Let groups that were stored answer where their tables say."""
+        """Let groups that were stored answer where their tables say, and what waited for their agents."""
         await self.approvals.database.read(self.places.answering.heed)
         for section in sections:
             await self._place(section)
+        self.resume()
 
     async def _place(self, section: Section) -> None:
         """Let a group answer where its table says, by command, where that is not so already."""

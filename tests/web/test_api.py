@@ -14,6 +14,7 @@ import openai
 import pytest
 
 from bot.errors import UserError
+from bot.interfaces.web.talk import Answer
 from tests.web.site import HOOK_SECRET, TOML, Site, site
 
 DENTIST = "remember that my dentist is on Elm Street"
@@ -173,6 +174,22 @@ async def test_a_token_of_one_agent_talks_to_nobody_else(tmp_path: Path) -> None
             await s.program("read", agent="Other")
         await s.call("agent.archive", agent="Other")
         assert (await program.get("/v1/models")).json()["data"] == []
+
+
+async def test_what_waits_for_an_agent_is_answered_when_one_joins_the_group(tmp_path: Path) -> None:
+    toml = TOML + '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Other"\n'
+    toml += '[[groups]]\nname = "Main"\nmembers = ["Carina"]\ndefault = true\n'
+    toml += '[[groups]]\nname = "Side"\nmembers = ["Other"]\n'
+    async with site(tmp_path, toml) as s:
+        to = await s.app.web.talk.conversation("chat", "Main")
+        await s.call("agent.hibernate", agent="Carina")
+        said = await s.app.web.talk.say(to, "hello")
+        (told,) = [each async for each in s.app.web.talk.follow(to.place.id, said) if isinstance(each, Answer)]
+        assert "waits for an agent" in told.error
+        await s.call("group.add.member", group="Main", agent="Other")
+        async with asyncio.timeout(5):
+            while [each["status"] for each in await s.call("inbox.list")] != ["done"]:
+                await asyncio.sleep(0.05)
 
 
 async def test_each_scope_opens_its_part(tmp_path: Path) -> None:
