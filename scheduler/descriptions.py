@@ -33,7 +33,7 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
     shape = "far" if abs(moment - now) >= _NEAR else shape
     return str(words[shape]).format(
         time=f"{there:%H:%M}",
-        soon=words["soon"][minutes != 1].format(n=minutes),
+        soon=words["soon"][minutes != 1].format(n=minutes) if minutes else words["at_once"],
         weekday=words["days"].split()[there.weekday()],
         day=there.day,
         month=words["months"].split()[there.month - 1],

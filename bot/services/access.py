@@ -430,7 +430,7 @@ class Access:
                 )
             )
         _log.info("admission_forgotten", subject=subject, by=caller.person, door=caller.approver.door)
-        text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is cancelled.")
+        text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
         return Notice(text=text, people={"who": subject})
 
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:

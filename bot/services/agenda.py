@@ -102,7 +102,7 @@ class ReminderSet(Result):
     note: str
 
     def lines(self, ink: Ink) -> list[str]:
-        return [self.told(ink, gettext_noop("I will remind you, {when}: {text}{id} {note}")).strip()]
+        return [self.told(ink, gettext_noop("I will remind you on {when}: {text}{id} {note}")).strip()]
 
 
 class ReminderRow(Row):
@@ -235,7 +235,7 @@ class Agenda:
         def work(tx: Tx) -> str:
             found = self._reminder(tx, caller, arguments.reminder)
             reminding.cancel(tx, found, self.clock())
-            return _("Cancelled: {text}", text=found.text)
+            return _("Canceled: {text}", text=found.text)
 
         return await self._pressed(work)
 
@@ -276,7 +276,7 @@ class Agenda:
         def work(tx: Tx) -> str:
             event = calendar.meant(self._events(tx, caller), arguments.event)
             appointments.cancel(tx, event, self.clock())
-            return _("Cancelled: {title}", title=event.title)
+            return _("Canceled: {title}", title=event.title)
 
         words = await self._change(work)
         self.changed()

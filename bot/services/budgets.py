@@ -182,17 +182,17 @@ class Spending:
         self.kept.decided.update({(each.subject, each.period): each for each in found})
 
     @operation("cost", "Show what models cost", Action.COST, Told(file_name="cost.md"))
-    async def cost(self, _caller: Caller, arguments: ShowCost) -> Cost:
+    async def cost(self, caller: Caller, arguments: ShowCost) -> Cost:
         """Calls, tokens, and money where the price is known; and what limits it."""
         since = self.clock() - timedelta(days=arguments.days)
         found: list[Bill] = await self.database.read(lambda rows: usage.bills(rows, since, arguments.by))
         bills = tuple(BillRow(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)}) for bill in found)
-        return Cost(days=arguments.days, by=arguments.by, bills=bills, budgets=await self._listed())
+        return Cost(days=arguments.days, by=arguments.by, bills=bills, budgets=await self._listed(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
-    async def list_budgets(self, _caller: Caller) -> Listing[BudgetRow]:
+    async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:
         """Those of the configuration and those that were set by command."""
-        return await self._listed()
+        return await self._listed(caller)
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, _DECIDES)
     async def set_budget(self, caller: Caller, arguments: SetBudget) -> Sentence:
@@ -238,9 +238,10 @@ class Spending:
         now = self.clock()
         return await self.database.read(lambda rows: self.kept.states(rows, now))
 
-    async def _listed(self) -> Listing[BudgetRow]:
+    async def _listed(self, caller: Caller) -> Listing[BudgetRow]:
         found = tuple(map(BudgetRow.from_state, await self._states()))
-        return Listing(rows=found, empty=_("There are no budgets. `/admin budget set` sets one."))
+        none = _("There are no budgets. {command} sets one.", command=caller.command("budget set"))
+        return Listing(rows=found, empty=none)
 
 
 async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) -> Spending:

@@ -61,7 +61,8 @@ class States:
     @suggestions("states")
     async def suggest(self, _caller: Caller) -> Suggestions:
         """The states that some group is there for, by word."""
-        return [(each, each) for each in (*await self._known(), NOTHING)]
+        known = await self._known()
+        return [(each, each) for each in (*known, NOTHING)] if known else []
 
     async def _known(self) -> list[str]:
         def read(rows: Rows) -> list[str]:

@@ -99,6 +99,8 @@ def _text(value: Any) -> str:
     match value:
         case None:
             return ""
+        case bool():
+            return _("yes") if value else _("no")
         case list() | tuple():
             return ", ".join(map(_text, value))
         case dict():

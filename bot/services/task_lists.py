@@ -47,10 +47,8 @@ _ENDED = {
         ),
     ),
     Status.CANCELLED: (
-        gettext_noop("Cancelled: {task}."),
-        ngettext_noop(
-            "Cancelled: {task}, and its {count} open step.", "Cancelled: {task}, and its {count} open steps."
-        ),
+        gettext_noop("Canceled: {task}."),
+        ngettext_noop("Canceled: {task}, and its {count} open step.", "Canceled: {task}, and its {count} open steps."),
     ),
 }
 _PRIORITIES = {
@@ -61,7 +59,7 @@ _PRIORITIES = {
 _STATES = {
     "in_progress": gettext_noop("in progress"),
     "done": gettext_noop("done"),
-    "cancelled": gettext_noop("cancelled"),
+    "cancelled": gettext_noop("canceled"),
 }
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -83,7 +81,7 @@ class AddTask(Arguments):
 
 
 class ListTasks(Arguments):
-    done: Annotated[bool, Param("Include completed and cancelled tasks")] = False
+    done: Annotated[bool, Param("Include completed and canceled tasks")] = False
 
 
 class OneTask(Arguments):

@@ -184,8 +184,15 @@ class WebAccess:
                 async with self.constellations.use(each.id) as database:
                     found |= await database.read(lambda rows: messages.people_called(rows, said))
         if len(found) != 1:
-            ids = ", ".join(sorted(found)[:10]) or _("nobody")
-            raise UserError(_("Who is {said}? Name one by ID. Of that name: {ids}.", said=repr(said), ids=ids))
+            if not found:
+                raise UserError(
+                    _(
+                        "Nobody called {said} has talked to me. Name a person by ID, such as discord:1234.",
+                        said=repr(said),
+                    )
+                )
+            ids = ", ".join(sorted(found)[:10])
+            raise UserError(_("Several people are called {said}. Name one by ID: {ids}.", said=repr(said), ids=ids))
         (person,) = found
         if self._is_owner(person):
             raise UserError(_("That is you: `carina dashboard` opens everything."))

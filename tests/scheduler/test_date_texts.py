@@ -1,8 +1,10 @@
-"""Rules for repeating, in words."""
+"""Rules for repeating and moments, in words."""
+
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scheduler.descriptions import crontab_words, rule_words
+from scheduler.descriptions import crontab_words, moment_words, rule_words
 from texts import speaking
 
 
@@ -55,3 +57,13 @@ def test_a_crontab_line_is_told_in_words_or_stays_as_it_is(line: str, english: s
         with speaking(code):
             said.append(crontab_words(line))
     assert said == [english, german, japanese]
+
+
+def test_what_is_seconds_away_is_not_zero_minutes_away() -> None:
+    now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    told = {code: moment_words(now + timedelta(seconds=10), now, "UTC", code) for code in ("en", "de", "ja")}
+    assert told == {
+        "en": "at 12:00 (in less than a minute)",
+        "de": "um 12:00 (in weniger als einer Minute)",
+        "ja": "12:00（1分以内）",
+    }

@@ -135,7 +135,7 @@ async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
         again = await told(t, t.ana)
         assert again != code
         assert (
-            f"The code of <@{t.ana.id}> is cancelled"
+            f"The code of <@{t.ana.id}> is canceled"
             in (await t.olga.command("owner pair revoke", {"person": t.ana})).text
         )
         refused(await t.olga.command("owner pair approve", {"code": again}), "no open request with this code")

@@ -133,10 +133,10 @@ async def test_a_reminder_is_taken_back_by_words_and_who_gives_none_that_fit_is_
         assert "There is no open reminder 'call mum' here" in unknown.text
         assert "water the fern" in unknown.text
         assert "Choose one by its number" in (await t.ana.command("remind cancel", {"reminder": "water"})).text
-        assert "Cancelled: water the fern" in (await t.ana.command("remind cancel", {"reminder": "the fern"})).text
+        assert "Canceled: water the fern" in (await t.ana.command("remind cancel", {"reminder": "the fern"})).text
         assert "fern" not in (await t.olga.command("remind cancel", {"reminder": "water"})).text
         assert statuses(t) == ["cancelled", "waiting"]
         await t.service.run("remind", "me", "feed the cat", "tomorrow at 9")
         code, out, _ = await t.service.run("remind", "cancel", "cat")
-        assert (code, "Cancelled: feed the cat" in out) == (0, True)
+        assert (code, "Canceled: feed the cat" in out) == (0, True)
         await t.service.stop()

@@ -47,7 +47,7 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
             assert await offered(olga, command, option) == []
         await olga.command("admin coord assign", {"task": "count the ferns", "agent": "Vega"})
         assert "Completed: buy milk." in await chosen(ana, "tasks done", "task", "MILK")
-        assert "Cancelled: buy bread." in await chosen(ana, "tasks cancel", "task", "bread")
+        assert "Canceled: buy bread." in await chosen(ana, "tasks cancel", "task", "bread")
         assert await offered(ana, "remind cancel", "reminder", "fern") != []
         await chosen(ana, "remind cancel", "reminder", "fern")
         assert await offered(ana, "remind cancel", "reminder") == []

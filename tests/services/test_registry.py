@@ -22,6 +22,7 @@ from bot.services.parameters import Arguments, Param, parameters
 from bot.services.registry import Told, operation, operations_of, sources_of
 from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence, relative
 from bot.services.slash_names import BUTTONS, HEADINGS
+from bot.services.tables import rows_text
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings
@@ -316,6 +317,11 @@ def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
     assert found.terminal(plain, 200).split("\n")[0].split() == ["id", "text", "at"]
     assert Listing[Shown](rows=(), empty="Nothing.").terminal(plain, None) == "Nothing."
     assert found.data() == [{"id": row.id, "text": row.text, "at": "2026-03-02T14:00:00.000Z"}]
+
+
+def test_a_table_answers_yes_and_no() -> None:
+    rows = [{"text": "tea", "urgent": True, "paused": False}]
+    assert rows_text(rows, empty="", width=None) == "text\turgent\tpaused\ntea\tyes\tno"
 
 
 def test_people_and_places_read_as_each_interface_shows_them() -> None:

@@ -93,7 +93,7 @@ async def test_they_change_and_erase_what_is_theirs(tmp_path: Path) -> None:
         alice = await s.sign_in_as(ALICE)
         assert (await alice.browser.post("/me", data={"op": "privacy.optout"})).status_code == 403
         assert "I like mint" in (await alice.post("/me", op="facts.correct", fact=ids["fact"], text="I like mint")).text
-        assert "Cancelled" in (await alice.post("/me", op="remind.cancel", reminder=ids["reminder"])).text
+        assert "Canceled" in (await alice.post("/me", op="remind.cancel", reminder=ids["reminder"])).text
         assert "Water alicewort" not in (await alice.get("/me")).text
         assert "Opted out" in (await alice.post("/me", op="privacy.optout")).text
         asked = (await alice.post("/me", op="privacy.erase")).text
@@ -110,6 +110,8 @@ async def test_a_link_is_made_for_who_is_meant(tmp_path: Path) -> None:
         for wrong in ("somebody", "terminal:owner", "discord:", "x:y"):
             with pytest.raises(UserError):
                 await s.call("dashboard.open", person=wrong)
+        with pytest.raises(UserError, match="Nobody called 'somebody' has talked to me"):
+            await s.call("dashboard.open", person="somebody")
         with pytest.raises(UserError, match="privacy see"):
             await s.call_as(ALICE, "privacy.page")
         for _ in range(12):  # more than are kept of anybody: the owner's stays

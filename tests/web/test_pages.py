@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.interfaces.web.render import number
 from tests.web.site import Site, csrf_of, site
 
 PAGES = (
@@ -74,6 +75,8 @@ async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
         await s.sign_in()
         for path in ("/", "/search", "/people"):
             assert "Your session ended" not in (await s.get(f"{path}?told=Your+session+ended")).text
+        assert '<option value="archival_memory">Archival memory</option>' in (await s.get("/search")).text
+        assert [number(each) for each in (999, 40_000, 41_500, 2e6)] == ["999", "40 k", "41.5 k", "2 M"]
 
 
 async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:

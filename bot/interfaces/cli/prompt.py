@@ -91,7 +91,7 @@ def understood(line: str, commands: Collection[str] = ()) -> Typed:
 
 def _unknown(word: str, commands: Collection[str]) -> str:
     near = difflib.get_close_matches(word, (*ALONE, *WITH_REQUEST, *commands), n=1)
-    meant = f"did you mean /{near[0]}? " if near else ""
+    meant = _("Did you mean /{near}? ", near=near[0]) if near else ""
     return _(
         "There is no /{word} in this chat. {meant}/help lists the commands. To say the line as it is, put a space "
         "before it.",

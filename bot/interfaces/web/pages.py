@@ -64,10 +64,11 @@ async def search(ctx: Context) -> Response:
     found = await ctx.try_call("search", **wanted, limit=30) if wanted.get("text") else None
     agents = await ctx.call("agent.list")
     failed = found if isinstance(found, str) else ""
-    domains = next(each.choices for each in _operation(ctx, "search").parameters if each.name == "domain")
+    domain = next(each for each in _operation(ctx, "search").parameters if each.name == "domain")
     shown = None if failed else found
     return ctx.page(
-        "search.html", title="Search", found=shown, wanted=wanted, agents=agents.rows, domains=domains,
+        "search.html", title="Search", found=shown, wanted=wanted, agents=agents.rows,
+        domains=list(zip(domain.choices, domain.labels, strict=True)),
         told=failed, told_kind="bad" if failed else "good",
     )  # fmt: skip
 

@@ -42,7 +42,8 @@ def number(value: float | None) -> str:
         return "–"
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
-            return f"{value / (1e3 if unit == 'k' else size):.1f} {unit}"
+            shown = f"{value / (1e3 if unit == 'k' else size):.1f}".removesuffix(".0")
+            return f"{shown} {unit}"
     return f"{value:,.0f}"
 
 

@@ -147,7 +147,7 @@ class Context:
     # ------------------------------------------------------------------------------------------------- its calls
 
     def call(self, step: str, tool: str, **arguments: Any) -> Call:
-        return Call(f"{self.ident}_{step}", tool, json.dumps(arguments, sort_keys=True))
+        return Call(f"{self.ident}_{step}", tool, json.dumps(arguments, sort_keys=True, ensure_ascii=False))
 
     def make(self, *calls: Call) -> None:
         """Raises PendingError where some were not made yet, FailedError where one needs a tool that is not there."""

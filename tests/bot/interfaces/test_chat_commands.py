@@ -59,8 +59,8 @@ def test_what_only_begins_like_a_command_is_said_as_it_is(line: str) -> None:
     [
         ("/home", "There is no /home in this chat. /help lists the commands"),
         ("/home is full", "put a space before it"),
-        ("/qiut", "did you mean /quit?"),
-        ("/aprove 12", "did you mean /approve?"),
+        ("/qiut", "Did you mean /quit? /help"),
+        ("/aprove 12", "Did you mean /approve?"),
         ("/привет", "There is no /привет"),
         ("/quit now", "Nothing may follow /quit"),
         ("/why\nnot", "Nothing may follow /why"),

@@ -367,6 +367,14 @@ def test_a_forced_tool_is_called_once() -> None:
     assert complete(model, Request("", done, TOOLS, force_tool="recall"))[1].calls == ()
 
 
+def test_what_a_call_is_given_stands_in_the_transcript_as_it_was_said() -> None:
+    said = "merk dir, dass der Müll am Montag geholt wird"
+    _, answer = complete(
+        OfflineModel(lambda: NOW), Request("", (UserMessage(said, said=said, speaker="Ana", at=NOW),), TOOLS)
+    )
+    assert "Müll" in answer.calls[0].arguments
+
+
 def test_nobody_speaking_is_answered_with_silence() -> None:
     assert complete(OfflineModel(lambda: NOW), Request("", (UserMessage("the hourly job"),), TOOLS))[0] == ""
 
