@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
-_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _CELL = re.compile(r"(?<!\\)\|")
 _MARKS = re.compile(r"\*\*|__|`")
@@ -22,7 +23,7 @@ def _lines(lines: Sequence[str]) -> Iterator[str]:
         line = lines[place]
         if found := _FENCE.match(line):
             fence = "" if fence == found[1] else fence or found[1]
-        rows = [] if fence else _table(lines[place:])
+        rows = [] if fence else _table(lines, place)
         if rows:
             yield from _drawn(rows)
             place += len(rows) + 1  # the line of dashes
@@ -31,15 +32,16 @@ def _lines(lines: Sequence[str]) -> Iterator[str]:
             place += 1
 
 
-def _table(lines: Sequence[str]) -> list[list[str]]:
-    """The rows of the table that begins here, its head first; none where none does."""
-    if len(lines) < 2 or "|" not in lines[0] or "|" not in lines[1] or not _RULE.fullmatch(lines[1]):
+def _table(lines: Sequence[str], place: int) -> list[list[str]]:
+    """The rows of the table that begins there, its head first; none where none does."""
+    first, *rule = lines[place : place + 2]
+    if not rule or "|" not in first or "|" not in rule[0] or not _RULE.fullmatch(rule[0].strip()):
         return []
-    head = _cells(lines[0])
-    if len(head) != len(_cells(lines[1])):
+    head = _cells(first)
+    if len(head) != len(_cells(rule[0])):
         return []
     rows = [head]
-    for line in lines[2:]:
+    for line in islice(lines, place + 2, None):
         if "|" not in line:
             break
         cells = _cells(line)

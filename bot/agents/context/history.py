@@ -124,15 +124,19 @@ def _said(row: messages.Message) -> str:
 
 
 _PLATFORM = re.compile(
-    r"\s*\[(?:now in [^\n]*; your answer is heard by: [^\n]*|the message below answers [^\n]*"
+    r"\[(?:now in [^\n]*; your answer is heard by: [^\n]*|the message below answers [^\n]*"
     r"|[^\n]* \([^\n]*\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n\]]*)\][ \t]*(?:\n|$)"
 )
+
+_PLATFORM_LINE = 600  # characters at most; the time of the pattern grows with the third power of them
 
 
 def without_platform_lines(answer: str) -> str:
     """An answer as it was meant: small models begin theirs with the line above what they were told."""
-    while echo := _PLATFORM.match(answer):
-        answer = answer[echo.end() :]
+    while (begun := answer.lstrip()).startswith("[") and len(begun.partition("\n")[0]) <= _PLATFORM_LINE:
+        if (echo := _PLATFORM.match(begun)) is None:
+            break
+        answer = begun[echo.end() :]
     return answer
 
 
