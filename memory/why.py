@@ -13,6 +13,7 @@ from memory import blocks
 from memory.blocks import BlockType
 from memory.knowledge import archival
 from memory.people.audience import Audience, Scope
+from memory.people.display_names import label_called
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.messages import Message
 from memory.queue.outbox import OutRow
@@ -248,7 +249,7 @@ def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _
             audience=block.audience,
             people=() if block.about is None else (block.about,),
             speaker=block.shared_from or "",
-            label=block.label,
+            label=label_called(rows, block.label, scope),
             said=False,
         )
         for block in seen

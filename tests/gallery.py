@@ -9,7 +9,7 @@ import html
 import re
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -132,6 +132,14 @@ class Gallery:
                 return
 
 
+def words_of(message: Message) -> Iterator[str]:
+    """What is read on it: words, and labels of buttons and choices."""
+    yield message.text
+    for part in parts(message.components):
+        yield str(part.get("label") or part.get("placeholder") or "")
+        yield from (str(each["label"]) for each in part.get("options", []))
+
+
 def _named(value: Any) -> str:
     return str(getattr(value, "name", getattr(value, "username", value)))
 
@@ -211,13 +219,13 @@ async def running(folder: Path) -> AsyncIterator[tuple[Gallery, Person, Person, 
                     await task
 
 
-async def collect(folder: Path) -> Gallery:
+async def collect(folder: Path, without: Collection[str] = ()) -> Gallery:
     """Every command, given by the owner in the channel, and by a member where it is offered to members."""
     async with running(folder) as (gallery, robin, mika, channel):
         found = sorted(leaves(gallery.server.commands), key=lambda each: any(word in each[0] for word in _LAST))
         for person in (mika, robin):
             for path, declared in found:
-                if person is robin or path.split()[0] not in ("admin", "owner"):
+                if path not in without and (person is robin or path.split()[0] not in ("admin", "owner")):
                     await gallery.give(person, channel, path, declared)
         for place in (robin.direct, channel):
             for message in place.messages:

@@ -422,13 +422,8 @@ class Access:
         self._resume()
         if not ruled and not waited:
             hint = _(" It is in the configuration; change it there.") if subject in self.configured else ""
-            raise UserError(
-                _(
-                    "No command has allowed or blocked {subject}, and there is no open request from them.{hint}",
-                    subject=subject,
-                    hint=hint,
-                )
-            )
+            words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
+            raise UserError(words)
         _log.info("admission_forgotten", subject=subject, by=caller.person, door=caller.approver.door)
         text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
         return Notice(text=text, people={"who": subject})

@@ -360,7 +360,7 @@ class Archive:
     async def suggest(self, caller: Caller) -> Suggestions:
         """The newest that the caller may know."""
         found = await self.list_entries(caller, ListEntries(limit=_SUGGESTED))
-        return [(row.id, f"{row.name or row.id}: {one_line(row.text, _SHOWN)}") for row in found.rows]
+        return [(row.id, ": ".join(filter(None, (row.name, one_line(row.text, _SHOWN))))) for row in found.rows]
 
     async def _read(self, read: Callable[[Rows], T]) -> T:
         return await self.database.read(read)

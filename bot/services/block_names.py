@@ -15,7 +15,7 @@ from memory.blocks.document import UnsoundBlob
 from memory.blocks.history import Past
 from memory.blocks.revert import past_of_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
-from memory.people.display_names import person_called, spot_called
+from memory.people.display_names import label_called, person_called, spot_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant
@@ -47,7 +47,7 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
     named, used = list[Named](), set[str]()
     for owner, block in found.values():
         alike = [other for other in found.values() if other[1].label == block.label]
-        name = block.label
+        name = label_called(rows, block.label, scope)
         if any(other[0] != owner for other in alike):
             name = f"{owner}/{name}"
         if sum(other[0] == owner for other in alike) > 1:
@@ -93,7 +93,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     found = found or [each for each in every if each.block.id == name]
     if len(found) == 1:
         return found[0]
-    there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or "none"
+    there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or _("none")
     if found:
         raise UserError(_("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there))
     words = _("There is no block {name} that you can see here. There are: {there}.", name=repr(name[:80]), there=there)

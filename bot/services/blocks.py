@@ -354,7 +354,7 @@ class Blocks:
             past = known if same else past_of_block(tx, block)
             names = writer_names(tx, past, caller.scope, caller.approver, self.people)
             writer = writer_called(names, past, whose, self.people)
-            return revert.revert(edit, past, writer, version_before(past, since, self.clock()), whose)
+            return revert.revert(edit, past, writer, version_before(past, since, self.clock()), names[writer])
 
         return await self._done(caller, name, change)
 

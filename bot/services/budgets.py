@@ -271,5 +271,5 @@ def _checked(wanted: SetBudget) -> Limit:
     try:
         Budget(subject=subject, period=wanted.period, usd=wanted.usd, tokens=wanted.tokens)
     except ValueError:
-        raise UserError(_("Give an amount of money, of tokens, or both, such as --usd 2.50 --tokens 100000.")) from None
+        raise UserError(_("Give an amount of money, of tokens, or both.")) from None
     return Limit(subject, wanted.period, wanted.usd, wanted.tokens)

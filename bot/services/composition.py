@@ -260,7 +260,7 @@ class _Maker:
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
             *(Search(self.database, approvals.people, clock, self._zone, understood), Doctor()),
-            *(Folders(self.database, shared.folder.path, clock), Inbox(self.database, runtime.answer)),
+            *(Folders(self.database, shared.folder.path, clock), Inbox(self.database, runtime.answer, clock)),
             open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
             open_data_sources(approvals, schedule, deps.owner, config.web.private_hosts),
             *(Databases(shared.constellations), open_backups(config, approvals, schedule), shared.restart),

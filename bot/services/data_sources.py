@@ -181,7 +181,7 @@ class SourceSettings:
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
         """What kind of source it is and where. Raises CallError, UserError."""
         if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
-            raise CallError(_("source add: give one of --feed, --calendar and --folder"))
+            raise CallError(_("Give one thing to follow: a feed, a calendar or a folder."))
         if arguments.folder is not None:
             folder = arguments.folder.resolve()
             if not folder.is_dir():

@@ -13,12 +13,13 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.results import Entry, Ink, Listing, Result, Row, relative
 from bot.services.tables import record_lines
 from memory.people.audience import Audience, Scope
-from memory.people.display_names import place_named
+from memory.people.display_names import spot_named
 from memory.queue import inbox, messages
 from memory.queue.inbox import InRow, Status
+from memory.store.clock import Clock
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
@@ -72,12 +73,12 @@ class InboxRow(Row):
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
         error = shown_error(row.last_error, row.audience, scope)
-        more = {"place_name": place_named(rows, row.place, scope), "again_at": row.next_attempt_at}
+        more = {"place_name": spot_named(rows, row.place, scope), "again_at": row.next_attempt_at}
         return cls.from_record(row, last_error=error, **more)
 
     def line(self, ink: Ink) -> str:
-        what = self.kind.capitalize()
-        head = self.told(ink, gettext_noop("{what} in {place_name}, {received_at}"), what=what)
+        what, where = self.kind.capitalize(), ink.text(self.place_name) or ink.place(self.place)
+        head = self.told(ink, gettext_noop("{what} in {where}, {received_at}"), what=what, where=where)
         error = f": {ink.text(self.last_error)}" if self.last_error else ""
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
@@ -111,6 +112,7 @@ class Inbox:
 
     database: Database
     wake: Wake
+    clock: Clock
 
     @operation("inbox.list", "List recent messages and their status", Action.INBOX, Told(file_name="inbox.md"))
     async def list_rows(self, caller: Caller, arguments: ListInbox) -> Listing[InboxRow]:
@@ -152,13 +154,17 @@ class Inbox:
     async def suggest(self, caller: Caller) -> Suggestions:
         """The newest."""
         found = await self._listed(caller, ListInbox(limit=_SUGGESTED))
-        return [(str(row.id), f"{row.kind} in {row.place_name}, {_(_STATES[row.status])}") for row in found]
+        return [(str(row.id), f"{self._named(row)}: {_(_STATES[row.status])}") for row in found]
 
     @suggestions("dead")
     async def suggest_dead(self, caller: Caller) -> Suggestions:
         """What was given up."""
         found = await self._listed(caller, ListInbox(dead=True, limit=_SUGGESTED))
-        return [(str(row.id), f"{row.kind} in {row.place_name}: {row.last_error}") for row in found]
+        return [(str(row.id), f"{self._named(row)}: {row.last_error}") for row in found]
+
+    def _named(self, row: InboxRow) -> str:
+        ago = relative(row.received_at, self.clock())
+        return _("{what} in {where}, {ago}", what=row.kind.capitalize(), where=row.place_name or row.place, ago=ago)
 
     async def _listed(self, caller: Caller, arguments: ListInbox) -> list[InboxRow]:
         wanted = Status.DEAD if arguments.dead else None

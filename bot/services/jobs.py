@@ -61,6 +61,12 @@ class OneJob(Arguments):
     job: Annotated[str, Field(min_length=1, max_length=100), Param("Name of the job, as listed", suggests="jobs")]
 
 
+def _name(job: str) -> str:
+    """Without the number of what it is for."""
+    name, _colon, number = job.partition(":")
+    return name if number.isdecimal() else job
+
+
 class JobRow(Row):
     """A job as it is shown."""
 
@@ -93,7 +99,8 @@ class JobRow(Row):
         detail = ink.text(f": {self.text}") if self.last and self.text else ""
         following = self.told(ink, gettext_noop("next run {next}")) if self.next else _("no next run")
         state, plan = _(_STATES[self.state]), ink.text(self.plan)
-        return f"{ink.text(self.id)} ({state}): {plan}; {following}{last}{detail}"
+        name = self.id if ink.number(self.id) else _name(self.id)
+        return f"{ink.text(name)} ({state}): {plan}; {following}{last}{detail}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
         shown = {name: value for name, value in super().cells(ink).items() if name != "plan"}
@@ -174,7 +181,10 @@ class Schedule:
     async def suggest(self, _caller: Caller) -> Suggestions:
         """What is scheduled."""
         found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED))
-        return [(job.id, job.id) for job in found]
+        return [
+            (row.id, row.id if row.id == _name(row.id) else f"{_name(row.id)}: {row.plan}")
+            for row in map(JobRow.of, found)
+        ]
 
     async def _change(self, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
         def change(tx: Tx) -> tuple[Job | None, bool]:

@@ -94,9 +94,10 @@ class Parameter:
     via: tuple[str, ...] = ()
     needs: Action | None = None
 
-    @property
-    def shown(self) -> str:
-        """As people call it on the command line."""
+    def called(self, via: Via) -> str:
+        """As people call it where they give it."""
+        if via is not Via.TERMINAL:
+            return self.name
         return self.metavar if self.positional else self.flags[-1]
 
 
@@ -155,11 +156,11 @@ def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
     return next((getattr(each, attribute) for each in given.metadata if isinstance(each, kind)), None)
 
 
-def validated(model: type[Arguments], given: Mapping[str, Any]) -> Arguments:
+def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arguments:
     """The arguments that were given. Raises CallError, which names each that is wrong and says why."""
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        shown = {each.name: each.shown for each in parameters(model)}
+        shown = {each.name: each.called(via) for each in parameters(model)}
         names = [(shown.get(str(each["loc"][0]), str(each["loc"][0])), each["msg"]) for each in error.errors()]
         raise CallError("; ".join(f"{name}: {why[:1].lower()}{why[1:]}" for name, why in names)) from None

@@ -199,7 +199,7 @@ class Registry:
         """Do it and give the results as they come."""
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
-        arguments = validated(declared.arguments, self._guard.clean(dict(given)))
+        arguments = validated(declared.arguments, self._guard.clean(dict(given)), caller.via)
         if declared.confirm:
             caller.confirm(_(declared.confirm).format_map(arguments.model_dump()))
         run = self._run[name](caller, arguments) if declared.parameters else self._run[name](caller)
@@ -249,7 +249,8 @@ class Registry:
         if declared.keeps_of(bool(given)) and self._guard.withheld(caller.person):
             raise UserError(_(WITHHELD, command=caller.command("privacy resume")))
         if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
-            raise CallError(_("{shown}: not available here", shown=", ".join(each.shown for each in unknown)))
+            shown = ", ".join(each.called(caller.via) for each in unknown)
+            raise CallError(_("{shown}: not available here", shown=shown))
         for each in declared.parameters:
             if each.needs is not None and given.get(each.name, each.default) != each.default:
                 policy.require(self._guard.people, caller.approver, each.needs)

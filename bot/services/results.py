@@ -134,6 +134,8 @@ def relative(moment: datetime, now: datetime) -> str:
 
 def forgotten(count: int) -> str:
     """That something is forgotten, and with it so many messages."""
+    if not count:
+        return _("Forgotten.")
     return ngettext("Forgotten. {count} message went with it.", "Forgotten. {count} messages went with it.", count)
 
 

@@ -22,6 +22,7 @@ from bot.services.tables import rows_text
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours
 from memory.people.audience import Scope
+from memory.people.display_names import label_called
 from memory.queue import inbox
 from memory.search import condition_names
 from memory.search.hybrid import search
@@ -31,7 +32,7 @@ from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
 from scheduler.zones import zone_of
 from sources.text import one_line
-from texts import _
+from texts import _, ngettext, ngettext_noop
 
 T = TypeVar("T")
 
@@ -81,6 +82,20 @@ class Wanted(SearchEntries):
         Param("Only since then: 2026-11-01, 2026-11-01 08:00, or an age such as 8h or 2d", metavar="WHEN"),
     ] = ""
     until: Annotated[_Short, Param("Only until then, in the same formats; the whole day counts", metavar="WHEN")] = ""
+
+
+_SEARCHED = {
+    "archival": ngettext_noop("{count} entry", "{count} entries"),
+    "archival_blocks": ngettext_noop("{count} block", "{count} blocks"),
+    "messages": ngettext_noop("{count} message", "{count} messages"),
+    "blocks": ngettext_noop("{count} block", "{count} blocks"),
+    "activity": ngettext_noop("{count} activity note", "{count} activity notes"),
+    "files": ngettext_noop("{count} file", "{count} files"),
+    "facts": ngettext_noop("{count} fact", "{count} facts"),
+    "tasks": ngettext_noop("{count} task", "{count} tasks"),
+    "summaries": ngettext_noop("{count} summary", "{count} summaries"),
+}
+"""What was searched, by its domain."""
 
 
 class HitRow(Row):
@@ -156,7 +171,7 @@ class Found(Result):
     @property
     def nothing(self) -> str:
         """What is said without a hit."""
-        where = ", ".join(f"{count} {domain}" for domain, count in self.searched.items())
+        where = ", ".join(ngettext(*_SEARCHED[domain], count) for domain, count in self.searched.items())
         return self.unmet or _("Nothing was found. Searched: {where}.", where=where)
 
     @property
@@ -210,7 +225,9 @@ class Search:
 
         def look(rows: Rows) -> Results:
             query = replace(self._query(rows, caller, arguments), meaning=asked.meaning)
-            return search(rows, query, caller.scope)
+            found = search(rows, query, caller.scope)
+            named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
+            return replace(found, hits=named)
 
         return Found.of(replace(await self._read(look), words_alone=asked.why))
 

@@ -102,7 +102,8 @@ class ChangeTask(OneTask):
     ] = ()
 
 
-class ReassignTask(OneTask):
+class ReassignTask(Arguments):
+    task: Annotated[_Named, Param("Number or words from it", suggests="shared tasks")]
     agent: Annotated[
         str, Field(max_length=64), Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")
     ] = ""
@@ -362,6 +363,12 @@ class TaskLists:
     async def suggest_tasks(self, caller: Caller) -> Suggestions:
         """The open tasks that the caller may change."""
         found = await self.database.read(lambda rows: self._reach(rows, caller))
+        return [(str(each.id), each.title) for each in found]
+
+    @suggestions("shared tasks")
+    async def suggest_shared(self, caller: Caller) -> Suggestions:
+        """Those that agents share."""
+        found = await self.database.read(lambda rows: tasks.shared(rows, caller.scope))
         return [(str(each.id), each.title) for each in found]
 
     async def _end(self, caller: Caller, arguments: OneTask, status: Status) -> Sentence:

@@ -21,15 +21,34 @@ def spot_called(rows: Rows, audience: Audience, scope: Scope) -> str:
 
 def place_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
     """A place by its name, as far as the scope may know it, with its id: "#hall in Town (discord:12)"."""
+    name = spot_named(rows, place, scope)
+    return f"{name} ({place})" if name else place
+
+
+def spot_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
+    """The same without its id; empty when no name is known."""
     row = rows.one("SELECT audience, name FROM places WHERE id = ?", (place,))
     if row is None:
-        return place
+        return ""
     audience = Audience(row["audience"])
     if row["name"] and scope.may_use(audience):
-        return f"{row['name']} ({place})"
+        return str(row["name"])
     kind, _, person = audience.partition(":")
     name = person_called(rows, PersonId(person), scope) if kind == "person" else ""
-    return f"the direct messages with {name} ({place})" if name else place
+    return f"the direct messages with {name}" if name else ""
+
+
+def label_called(rows: Rows, label: str, scope: Scope) -> str:
+    """The label of a block, with a name for the number of a person or a channel: "discord_user:Ana"."""
+    kind, _, number = label.partition(":")
+    source, _, what = kind.partition("_")
+    identifier = f"{source}:{number}"
+    name = ""
+    if what == "user" and number:
+        name = person_called(rows, PersonId(identifier), scope)
+    elif what == "channel" and number:
+        name = spot_named(rows, PlaceId(identifier), scope)
+    return f"{kind}:{name}" if name else label
 
 
 def person_named(rows: Rows, person: PersonId, scope: Scope) -> str:

@@ -202,7 +202,7 @@ async def test_an_argument_can_take_a_right_and_is_given_only_where_it_is_offere
     assert (await stands.call("cards.give", somebody(PersonId("discord:1")), given)).data()["text"].startswith("red")
     with pytest.raises(UserError, match="Only an admin may halt"):
         await stands.call("cards.give", somebody(PersonId("discord:1")), {**given, "secretly": True})
-    with pytest.raises(CallError, match="--folder: not available here"):
+    with pytest.raises(CallError, match="folder: not available here"):
         await stands.call("cards.clean", somebody(PersonId("discord:1")), {"folder": "/etc"})
 
 

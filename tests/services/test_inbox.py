@@ -12,6 +12,7 @@ from bot.services.caller import Caller, owner_at_terminal
 from bot.services.databases import Databases
 from bot.services.inbox import Inbox, Wake
 from bot.services.results import Markdown
+from memory.store.clock import utc_now
 from memory.store.ids import GroupId, PlaceId
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, direct, said, says
@@ -25,7 +26,7 @@ async def call(
     service: Service, name: str, caller: Caller | None = None, wake: Wake | None = None, **given: Any
 ) -> Any:
     """What a call gives to a program."""
-    inbox = Inbox(service.database, wake or service.runtime.answer)
+    inbox = Inbox(service.database, wake or service.runtime.answer, utc_now)
     offered = registry(inbox, Databases(service.constellations), people=IN_CHARGE)
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()
 
@@ -98,7 +99,7 @@ async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(
 async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(ScriptedModel(otherwise=ValueError("boom")))) as service:
         await service.heard(said("hello", 1))
-        offered = registry(Inbox(service.database, lambda *_each: None), people=IN_CHARGE)
+        offered = registry(Inbox(service.database, lambda *_each: None, utc_now), people=IN_CHARGE)
         (row,) = await offered.suggest("inbox.retry", "row", somebody(BOB.id), {})
         listed = (await offered.call("inbox.list", somebody(BOB.id), {})).lines(Markdown())[0]
         assert "failed: ValueError" in listed

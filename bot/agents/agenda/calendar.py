@@ -161,9 +161,13 @@ def meant(found: list[Event], which: str) -> Event:
     fitting = exact or [each for each in found if all(part in each.title.casefold() for part in wanted.split())]
     if len(fitting) == 1:
         return fitting[0]
-    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in (fitting or found)[:10])
-    what = _("Several events match") if fitting else _("There is no event")
-    raise Refused(_("{what} {which}. There are: {listed}.", what=what, which=repr(which), listed=listed or "none"))
+    if not fitting:
+        there = "; ".join(each.title[:60] for each in found[:10]) or _("none")
+        raise Refused(_("There is no event {which} here. There are: {listed}.", which=repr(which), listed=there))
+    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in fitting[:10])
+    raise Refused(
+        _("Several events match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
+    )
 
 
 @dataclass(frozen=True)

@@ -199,15 +199,12 @@ def meant(found: list[Reminder], which: str) -> Reminder:
     fitting = exact or [each for each in found if all(part in each.text.casefold() for part in wanted.split())]
     if len(fitting) == 1:
         return fitting[0]
-    listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in (fitting or found)[:10])
     if not fitting:
+        there = "; ".join(each.text[:60] for each in found[:10]) or _("none")
         raise Refused(
-            _(
-                "There is no open reminder {which} here. There are: {listed}.",
-                which=repr(which),
-                listed=listed or "none",
-            )
+            _("There is no open reminder {which} here. There are: {listed}.", which=repr(which), listed=there)
         )
+    listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in fitting[:10])
     raise Refused(
         _("Several reminders match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
     )

@@ -55,11 +55,10 @@ def meant(found: Sequence[Task], which: str) -> Task:
     fitting = tasks.named(found, which)
     if len(fitting) == 1:
         return fitting[0]
-    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in (fitting or found)[:10])
     if not fitting:
-        raise Refused(
-            _("There is no task {which} here. There are: {listed}.", which=repr(which), listed=listed or _("none"))
-        )
+        there = "; ".join(each.title[:60] for each in found[:10]) or _("none")
+        raise Refused(_("There is no task {which} here. There are: {listed}.", which=repr(which), listed=there))
+    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in fitting[:10])
     raise Refused(
         _("Several tasks match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
     )

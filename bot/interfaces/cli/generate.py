@@ -117,7 +117,7 @@ def _reference() -> Iterator[str]:
         yield f"| `{_usage(declared)}` | {declared.summary} | {where} | {least[declared.needs].value} |"
         for each in declared.parameters:
             about = "; ".join(filter(None, (each.help, ", ".join(each.choices))))
-            yield f"| &nbsp;&nbsp;`{each.shown}` | {about.replace('|', chr(92) + '|')} | | |"
+            yield f"| &nbsp;&nbsp;`{each.called(Via.TERMINAL)}` | {about.replace('|', chr(92) + '|')} | | |"
 
 
 def _shown(declared: Operation, via: Via, slash: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from bot.services.composition import ServedConstellations
 from memory.requests import Verdict
 from memory.store.ids import ConstellationId
 from sources.discord.buttons import LONGER, PATTERN
-from texts import _, error_text
+from texts import _, error_sentence
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
@@ -51,7 +51,7 @@ async def _details(interaction: Interaction, approvals: Approvals, request: int,
     try:
         words, arguments = await approvals.details(request, who)
     except UserError as error:
-        await tell(interaction, error_text(error), looks=NO)
+        await tell(interaction, error_sentence(error), looks=NO)
         return
     shown = f"{words}\n```json\n{arguments}\n```"
     if len(shown) <= LONGEST:

@@ -20,7 +20,7 @@ from sources.discord.payloads import author_of
 from sources.discord.places import NAME, bindings_of, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import REFUSED
-from texts import _, error_text
+from texts import _, error_sentence
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 
@@ -52,7 +52,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
                 found = talking.agent(name, around.place) if kind == "agent" else talking.group(name)
                 addressee = await found
         except UserError as error:
-            await answer_now(interaction, error_text(error))
+            await answer_now(interaction, error_sentence(error))
             return
         if (shown := await _repeat(interaction, addressee, text)) is not None:
             talking.say(_said(interaction, shown, text, around, clock), addressee)

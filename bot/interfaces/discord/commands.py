@@ -26,7 +26,7 @@ from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operati
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from sources.discord.shared_state import REFUSED
-from texts import _, error_text
+from texts import _, error_sentence
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 Group: TypeAlias = app_commands.Group
@@ -106,9 +106,11 @@ class Commands:
         """One operation as Discord offers it."""
         form = self.forms.get(declared.name)
         options = [each for each in offered(declared) if form is None or each.name in form.options]
+        default = {each.name: _default(each) for each in options}
 
         async def called(interaction: Interaction, /, **given: Any) -> None:
-            chosen = {name: self._value(interaction, value) for name, value in given.items() if value is not None}
+            # What was left out comes with its default, which no limit need allow.
+            chosen = {name: self._value(interaction, value) for name, value in given.items() if value != default[name]}
             if form is not None:
                 await open_form(interaction, form, chosen)
                 return
@@ -163,7 +165,7 @@ class Commands:
             asked = Asked(interaction.user.id, name, given, str(question))
             words, more = _INK.text(asked.question), {"looks": Looks(Tone.ASKS, items=self.questions.ask(asked))}
         except (UserError, CallError) as error:
-            words, more = error_text(error), {"looks": NO}
+            words, more = error_sentence(error), {"looks": NO}
         return words, {"file_name": declared.file_name, **more}
 
     async def _said(
@@ -225,7 +227,7 @@ async def open_form(interaction: Interaction, form: Opening, given: Mapping[str,
         await interaction.response.send_modal(await form.make(interaction, given))
     except UserError as error:
         if await defer(interaction):
-            await tell(interaction, error_text(error), looks=NO)
+            await tell(interaction, error_sentence(error), looks=NO)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
 
@@ -258,9 +260,13 @@ def _signature(options: Iterable[Parameter]) -> inspect.Signature:
 
 
 def _parameter(told: Parameter) -> inspect.Parameter:
-    default = inspect.Parameter.empty if told.required else "" if told.kind == "many" else told.default
+    default = inspect.Parameter.empty if told.required else _default(told)
     annotation = _annotation(told)
     return inspect.Parameter(told.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+
+
+def _default(told: Parameter) -> Any:
+    return "" if told.kind == "many" else told.default
 
 
 def _choices(told: Parameter) -> list[app_commands.Choice[str]]:

@@ -13,7 +13,7 @@ from bot.errors import UserError
 from bot.interfaces.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.shared_state import REFUSED
 from sources.outgoing import outgoing
-from texts import _, error_text
+from texts import _, error_sentence
 
 Interaction: TypeAlias = discord.Interaction[Any]
 
@@ -139,5 +139,5 @@ async def answer(interaction: Interaction, work: Awaitable[str], *, file_name: s
     try:
         words, looks = await work, DONE
     except UserError as error:
-        words, looks = error_text(error), NO
+        words, looks = error_sentence(error), NO
     await tell(interaction, words, file_name=file_name, looks=looks)

@@ -24,7 +24,7 @@ from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
 from sources.discord.shared_state import REFUSED
-from texts import _, error_text, gettext_noop, language_of
+from texts import _, error_sentence, gettext_noop, language_of
 
 Tree = app_commands.CommandTree[Any]
 
@@ -88,7 +88,7 @@ class SettingsPages:
             try:
                 result = await registry.call(each, caller, {})
             except (UserError, CallError) as error:
-                lines.append(error_text(error))
+                lines.append(error_sentence(error))
                 continue
             lines += result.lines(Markdown())
             items += await self._choices(caller, declared, argument) if argument else []
@@ -147,7 +147,7 @@ class SettingsPages:
             done, looks = "", DONE
             await self.commands.registry.call(name, caller, {argument: chosen})
         except (UserError, CallError) as error:
-            done, looks = error_text(error), NO
+            done, looks = error_sentence(error), NO
         await self._show(interaction, *await self.page(interaction, place, done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:

@@ -152,7 +152,7 @@ async def test_everybody_is_for_themselves_and_the_owner_for_anybody(tmp_path: P
         for what in ("see", "export", "pause", "erase"):
             with pytest.raises(UserError, match="Only the owner may see, export, pause and erase"):
                 await asked(service, what, BOB.id, via=Via.TERMINAL, person=ANN.id)
-            with pytest.raises(CallError, match="PERSON: not available here"):
+            with pytest.raises(CallError, match="person: not available here"):
                 await asked(service, what, OLGA.id, via=Via.DISCORD, person=ANN.id)
         assert service.privacy.choices.of(ANN.id) is None
         assert f"my llama is called {WORD}" in await messages_of(service)

@@ -1,0 +1,31 @@
+"""Every slash command of the demo, as it is read on Discord."""
+
+import re
+from pathlib import Path
+
+from tests.gallery import collect, words_of
+
+MENTIONED = re.compile(r"<(?:@[!&]?|#)\d+>|<t:\d+(?::\w)?>")
+FOR_PROGRAMS = {
+    "a long number": re.compile(r"\d{17,19}"),
+    "a time of programs": re.compile(r"\d{4}-\d\d-\d\dT\d\d:"),
+    "an internal id": re.compile(r"\b(?:ent|grp|agt|blk|trn)_[0-9a-z]{8,}"),
+    "an option of the command line": re.compile(r"(?<![\w-])--[a-z]"),
+    "a limit that was not met": re.compile(r"input should"),
+}
+SLOW = ("owner backup create", "owner doctor", "privacy export")
+
+
+async def test_no_answer_shows_what_is_meant_for_programs(tmp_path: Path) -> None:
+    gallery = await collect(tmp_path, SLOW)
+    found = [
+        f"{shown.words}: {what}: {found[0]} in {words[max(0, found.start() - 60) : found.end() + 20]!r}"
+        for shown in gallery.shown
+        for _after, message, _form in shown.answers
+        if message is not None
+        for words in (MENTIONED.sub("", each) for each in words_of(message))
+        for what, pattern in FOR_PROGRAMS.items()
+        if (found := pattern.search(words))
+    ]
+    assert len(gallery.shown) > 150
+    assert found == []
