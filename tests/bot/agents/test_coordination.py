@@ -280,6 +280,21 @@ async def test_a_note_goes_with_the_message_that_it_came_from(tmp_path: Path) ->
         assert await service.rows("SELECT 1 FROM activity_fts WHERE activity_fts MATCH 'ring'") == []
 
 
+@pytest.mark.parametrize("taken_back", [1, 2])
+async def test_a_task_goes_with_each_message_that_gave_it_words(tmp_path: Path, taken_back: int) -> None:
+    given = call("coord", operation="assign", content="polish the ring")
+    changed = call("coord", operation="change", task="polish", content="sell the crown")
+    replies = [says("", given), says("done"), says("", changed), says("changed")]
+    async with running(tmp_path, Setting(ScriptedModel(*replies))) as service:
+        await service.heard(said("the ring", 1))
+        await service.heard(said("the crown", 2, speaker=BOB))
+        assert await service.column("SELECT title FROM tasks") == ["sell the crown"]
+        await service.heard(deleted(taken_back))
+        assert await service.rows("SELECT 1 FROM tasks") == []
+        told = "SELECT 1 FROM activity_events WHERE words || details LIKE '%ring%' OR words LIKE '%crown%'"
+        assert await service.rows(told) == []
+
+
 async def test_activity_is_searched_by_its_own_name(tmp_path: Path) -> None:
     note = call("coord", operation="note", content="we meet at the lighthouse")
     look = call("search", query="lighthouse", domain="activity")
