@@ -14,6 +14,7 @@ from tests.service.approvals import (
     final,
     finished,
     forge,
+    keep,
     labels,
     leaked,
     record_of,
@@ -26,6 +27,7 @@ from tests.service.approvals import (
     waiting,
 )
 from tests.service.live_service import ANSWER_SECONDS, Live, answered_within
+from tests.wire.model import Answer, Calls
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -54,6 +56,21 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert leaked(t, "quagga") == []
     assert f"waits for approval {request}" in t.model.requests[-2].results[-1]
     assert t.model.requests[-1].results[-1].startswith("stored")
+
+
+async def test_what_is_allowed_for_longer_by_the_menu_is_not_asked_again(asking: Live) -> None:
+    t, content = asking, "The okapi is back."
+    channel, bea = t.guild.text_channel("longer"), t.member("Bea")
+    card = await waiting(t, bea, channel, content, DONE)
+    pressed = await answer(t.olga, card, "For 1 hour")
+    assert decided(t.olga, "Allowed for 1 hour").fullmatch(pressed.text.rstrip("."))
+    await finished(t, card, channel)
+    t.model.script(Calls(keep(content)), Answer("Kept once more."))
+    assert (await t.ask(bea, channel, "<@bot> and again")).text == "Kept once more."
+    assert times_kept(t, content) == 2
+    (granted,) = await t.olga.autocomplete("admin permits revoke", "permit", "")
+    assert "recall" in granted.name
+    assert not (await t.olga.command("admin permits revoke", {"permit": granted.value})).failed
 
 
 @pytest.mark.parametrize("verdict", ["Allow once", "Always for this", "Details"])

@@ -1,6 +1,7 @@
 """Reminders over Discord's sockets: said once where they were set, with buttons that work after a restart."""
 
 import asyncio
+import copy
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,11 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         assert code == 0, error
         again = await t.ana.direct.wait_for_bot(lambda m: m.text == CALL, after=said)
 
+        reminder = again.buttons[0]["custom_id"].removeprefix("carina:reminder:done:")
+        before = copy.deepcopy(again.components)
+        again.buttons[0]["custom_id"] = f"carina:reminder:snooze:{reminder}"  # as it was before there was a menu
+        assert "I will remind you again at" in (await t.ana.press(again, "Done")).text
+        again.components = before
         done = await t.ana.press(again, "Done")
         assert "Done: call mum" in done.text
         await eventually(lambda: t.ana.direct.from_bot[-1].text == f"✓ {CALL}", "what was said shows that it is done")

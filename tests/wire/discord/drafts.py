@@ -124,6 +124,9 @@ def numbered(components: list[Json]) -> list[Json]:
         result |= {key: value for key, value in kept.items() if key != "required" and (key != "id" or value)}
         if "components" in result:
             result["components"] = [render(inner) for inner in result["components"]]
+        if "file" in result:
+            url = result["file"]["url"]
+            result["file"] = {"id": str(result["id"]), "url": url, "proxy_url": url}
         if "accessory" in result:
             result["accessory"] = render(result["accessory"])
         return result
