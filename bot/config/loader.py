@@ -301,10 +301,10 @@ def _check_groups(config: Config) -> Iterator[str]:
     for patrol in _twice(patrol.name.casefold() for agent in config.agents for patrol in agent.patrols):
         yield f'{file}: agents.patrols: found two named "{patrol}"; expected different names, also of different agents'
     for label in _twice(block.label for block in config.constellation.blocks):
-        yield f'{file}: constellation.blocks: found two labelled "{label}"; expected different labels'
+        yield f'{file}: constellation.blocks: found two labeled "{label}"; expected different labels'
     for agent in config.agents:
         for label in _twice(block.label for block in agent.blocks):
-            yield f'{file}: agents["{agent.name}"].blocks: found two labelled "{label}"; expected different labels'
+            yield f'{file}: agents["{agent.name}"].blocks: found two labeled "{label}"; expected different labels'
     if not agents:
         yield f"{file}: agents: found none; expected at least one, or no agents key for the default one"
     elif not config.groups:

@@ -31,7 +31,7 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
     changed, values = [], _values(record)
     if _BOT not in values:
         record["labels"] = {"$type": _LABELS, "values": [{"val": each} for each in (*values, _BOT)]}
-        changed.append("labelled as a bot")
+        changed.append("labeled as a bot")
     described = str(record.get("description", ""))
     if line not in described:
         text = f"{described}\n\n{line}".strip()

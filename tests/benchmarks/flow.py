@@ -95,8 +95,7 @@ async def _service(folder: Path, servers: Mapping[str, str]) -> AsyncIterator[as
 
 
 def _echo(request: Request) -> Answer:
-    said = request.last_user.partition("\n\n[now in ")[0]  # what follows tells of other answers
-    header, _, text = said.rpartition("number ")
+    header, _, text = request.last_user.rpartition("number ")  # what stands before tells of other answers
     return Answer(f"I heard: number {text.splitlines()[0]}" if header else "I heard nothing")
 
 

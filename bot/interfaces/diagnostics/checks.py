@@ -81,7 +81,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
     listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
     if not found["labelled"]:
         listed.append(
-            Finding("Bluesky", State.DOUBT, "it is not labelled as a bot", "`carina bluesky setup` does that")
+            Finding("Bluesky", State.DOUBT, "it is not labeled as a bot", "`carina bluesky setup` does that")
         )
     return listed
 

@@ -163,7 +163,7 @@ def test_what_cannot_be_is_told(
             load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
         return str(raised.value)
 
-    assert 'constellation.blocks: found two labelled "rules"' in problem(COMMON + COMMON.partition("\n\n")[0] * 2)
+    assert 'constellation.blocks: found two labeled "rules"' in problem(COMMON + COMMON.partition("\n\n")[0] * 2)
     wrong = problem(COMMON.replace('Ada = "read_write"', 'Ada = "admin"'))
     assert 'constellation.blocks[1].permissions.Ada: found "admin"; expected' in wrong
     (tmp_path / "carina.toml").write_text(COMMON.replace("Ada", "Eve") + AGENTS, "utf-8")
