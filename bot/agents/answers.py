@@ -13,9 +13,14 @@ from texts import _
 MAX_PIECES = MESSAGES.most_pieces
 """More messages than this in a row are a flood; the text goes out as a file instead."""
 
+_SPOKEN = r"\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]{0,60}\]"
+_AROUND = (
+    r"\[(?:now in [^\n]{1,200}; your answer is heard by: [^\n]{1,60}"
+    r"|the message below answers (?:what you said|that of)[^\n]{1,200})\]"
+)
+_END = r"[ \t]*(?:\n|\Z)"
 _OURS = UnicodePattern(
-    r"\A(?:\s*\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]*\][ \t]*(?:\n|\Z))+"
-    r"|^[ \t]*\[now in [^\n]*; your answer is heard by: [^\n]*\][ \t]*(?:\n|\Z)",
+    rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*{_AROUND}{_END}",
     regex.MULTILINE,
 )
 _CLUSTER = regex.compile(r"\X")
@@ -36,7 +41,7 @@ class Piece:
 
 def without_our_lines(text: str) -> str:
     """A model's words without lines that only the platform writes: small models repeat those of their prompt."""
-    if " UTC" not in text and "heard by: " not in text:
+    if not any(mark in text for mark in (" UTC", "heard by: ", "message below answers")):
         return text
     return _OURS.sub("", text).strip() if _OURS.search(text) is not None else text
 

@@ -17,7 +17,6 @@ from bot.agents import events
 from bot.agents.budgets import Allowed, BudgetLevel
 from bot.agents.commit import arrivals, end_turn, heard_at, join_arrivals
 from bot.agents.context import prompt, recovery
-from bot.agents.context.history import without_platform_lines
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.provenance import foreign_rows
 from bot.agents.deps import TurnDeps
@@ -257,7 +256,7 @@ class TurnRunner:
         trouble = "" if calls else _trouble(answer, material)
         text = "" if failed else self._deps.apology if trouble else _explained(answer)
         shown = prompt.shown_versions(material)
-        body = Answered(redact(without_platform_lines(text)), tuple(calls), answer.model, answer.finish, shown)
+        body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown)
 
         def work(tx: Tx) -> Standing | None:
             if any(foreign_rows(material.history, material.agent.id)):  # what was read is still before its eyes

@@ -95,7 +95,7 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         assert [each.value for each in await t.ana.autocomplete("chat agent", "name", "mo", t.general)] == ["Moon"]
         listed = (await t.olga.command("admin group list", None, t.general)).text
         assert (
-            listed == "### List groups and their members\n- Main (round\\_robin): Star\n- Night (round\\_robin): Moon"
+            listed == "### Groups\n- Main (round\\_robin): Star\n- Night (round\\_robin): Moon"
         )
         refused(await t.ana.command("admin group show", {"group": "Main"}), "Only an admin may")
         shown = (await t.olga.command("admin group show", {"group": "main"})).message

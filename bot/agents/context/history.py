@@ -1,7 +1,6 @@
 """What of a conversation is in view of a model, and how its messages look there."""
 
 import functools
-import re
 import zlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -121,23 +120,6 @@ def _said(row: messages.Message) -> str:
     """An answer of ours, with a word on it when it did not come through."""
     failed = row.delivery
     return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {line(failed)}]" if failed else "")
-
-
-_PLATFORM = re.compile(
-    r"\[(?:now in [^\n]*; your answer is heard by: [^\n]*|the message below answers [^\n]*"
-    r"|[^\n]* \([^\n]*\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n\]]*)\][ \t]*(?:\n|$)"
-)
-
-_PLATFORM_LINE = 600  # characters at most; the time of the pattern grows with the third power of them
-
-
-def without_platform_lines(answer: str) -> str:
-    """An answer as it was meant: small models begin theirs with the line above what they were told."""
-    while (begun := answer.lstrip()).startswith("[") and len(begun.partition("\n")[0]) <= _PLATFORM_LINE:
-        if (echo := _PLATFORM.match(begun)) is None:
-            break
-        answer = begun[echo.end() :]
-    return answer
 
 
 def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:

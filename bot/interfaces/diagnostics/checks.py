@@ -80,9 +80,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
         return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
     listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
     if not found["labelled"]:
-        listed.append(
-            Finding("Bluesky", State.DOUBT, "it is not labeled as a bot", "`carina bluesky setup` does that")
-        )
+        listed.append(Finding("Bluesky", State.DOUBT, "it is not labeled as a bot", "`carina bluesky setup` does that"))
     return listed
 
 
