@@ -49,7 +49,7 @@ def _basic(of: Message) -> Json:
         "timestamp": of.created.isoformat(),
         "edited_timestamp": of.edited.isoformat() if of.edited else None,
         "flags": of.flags,
-        "components": [_with_its_file(part, of.attachments) for part in of.components],
+        "components": of.components,
         "id": str(of.id),
         "channel_id": str(of.channel.id),
         "author": payloads.user(of.author),
@@ -102,18 +102,6 @@ def attachment(of: Attachment) -> Json:
     if of.description:
         data["description"] = of.description
     return data
-
-
-def _with_its_file(component: Json, attachments: list[Attachment]) -> Json:
-    """A component as it comes back: what shows an uploaded file names it by its address."""
-    if inner := component.get("components"):
-        return component | {"components": [_with_its_file(part, attachments) for part in inner]}
-    wanted = component.get("file", {}).get("url", "").removeprefix("attachment://")
-    uploaded = next((each for each in attachments if each.filename == wanted), None)
-    if uploaded is None:
-        return component
-    file = {"id": str(uploaded.id), "url": uploaded.url, "proxy_url": uploaded.url}
-    return component | {"file": file, "name": uploaded.filename, "size": uploaded.size}
 
 
 def emoji(text: str) -> Json:
