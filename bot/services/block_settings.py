@@ -30,7 +30,7 @@ _CHANGES = Told(changes=True, keeps=True, file_name="memory.md")
 
 _Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
 _Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
-_Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number of characters")]
+_Limit = Annotated[int | None, Field(ge=1, le=100_000), Param("Maximum number of characters")]
 _Type = Annotated[
     Literal["core", "working", "archival"] | None,
     Param("core: always in context; working: while pinned; archival: found by search"),
@@ -46,14 +46,14 @@ class CreateBlock(Arguments):
         ""
     )
     type: _Type = None
-    limit: _Limit = 0
+    limit: _Limit = None
     permission: Annotated[Permission, Param("What the agent may do with it")] = Permission.READ_WRITE
 
 
 class ChangeBlock(OneBlock):
     rename: Annotated[str, Field(max_length=100), Param("New name of the block", metavar="NAME")] = ""
     description: _Description = ""
-    limit: _Limit = 0
+    limit: _Limit = None
     type: _Type = None
 
 
@@ -79,7 +79,7 @@ class BlockSettings:
             owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
             new = NewBlock(
                 owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
-                arguments.permission, arguments.limit or None, pinned=kind is BlockType.WORKING,
+                arguments.permission, arguments.limit, pinned=kind is BlockType.WORKING,
             )  # fmt: skip
             require_free(arguments.label)
             self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
@@ -92,7 +92,7 @@ class BlockSettings:
     async def change(self, caller: Caller, arguments: ChangeBlock) -> Sentence:
         """What it says stays."""
         kind = None if arguments.type is None else BlockType(arguments.type)
-        new = NewSettings(arguments.rename, arguments.description, arguments.limit, kind)
+        new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind)
         if new == NewSettings():
             raise UserError(_("Nothing to change was given."))
 

@@ -314,7 +314,7 @@ class Why:
             found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
             own = self._is_owner(caller)
             to = OWNER if own else person_audience(self._asking(caller, found.people))
-            if found.audience == to or found.audience.startswith("person:"):
+            if found.audience == to or _kept_apart(found):
                 return (
                     _("I already use it only in your own places.")
                     if own
@@ -376,8 +376,10 @@ class Why:
 
     def _row(self, memory: Memory, caller: Caller) -> MemoryRow:
         held = _held(memory)
-        changes = (each for each in Change if not policy.change_refusal(self.people, caller.approver, each, held))
-        return MemoryRow.of(memory, caller.person, tuple(changes))
+        may = [each for each in Change if not policy.change_refusal(self.people, caller.approver, each, held)]
+        if _kept_apart(memory):
+            may = [each for each in may if each is not Change.NARROW]
+        return MemoryRow.of(memory, caller.person, tuple(may))
 
     # ------------------------------------------------------------------ rights
 
@@ -407,6 +409,11 @@ def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:
     if found is None:
         raise UserError(_(_GONE))
     return found
+
+
+def _kept_apart(memory: Memory) -> bool:
+    """Whether one person alone hears of it already."""
+    return memory.audience == OWNER or memory.audience.startswith("person:")
 
 
 def _held(memory: Memory) -> MemoryRights:

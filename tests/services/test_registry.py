@@ -159,6 +159,13 @@ async def test_a_wrong_argument_is_named(given: dict[str, Any], words: str) -> N
         await registry(Echo()).call("echo.say", ann(), given)
 
 
+def test_a_default_is_within_the_limits_that_are_told_with_it() -> None:
+    for name, declared in OPERATIONS.items():
+        for each in declared.parameters:
+            if isinstance(each.default, int | float) and not isinstance(each.default, bool):
+                assert (each.low or each.default) <= each.default <= (each.high or each.default), (name, each.name)
+
+
 async def test_what_a_service_refuses_is_said_to_the_caller() -> None:
     with pytest.raises(UserError, match=r"x is refused\."):
         await registry(Echo()).call("echo.refuse", ann(), {"words": "x"})

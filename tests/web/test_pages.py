@@ -90,6 +90,8 @@ async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:
         explained = await s.get(why)
         assert "Why this answer?" in explained.text
         assert "Elm Street" in explained.text
+        assert "Tools used: " in explained.text
+        assert "Only in direct messages" not in explained.text, "only the owner hears of it already"
 
 
 async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_look(tmp_path: Path) -> None:
