@@ -5,6 +5,7 @@ import copy
 import re
 import sys
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -49,6 +50,26 @@ def translated(code: str) -> list[Message]:
 
 def test_the_template_holds_every_message_of_the_code() -> None:
     assert text_catalog.TEMPLATE.read_bytes() == text_catalog._written(text_catalog.template()), "run `make generate`"
+
+
+def at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """What of a module runs when it is imported."""
+    for each in ast.iter_child_nodes(node):
+        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield each
+            yield from at_import(each)
+
+
+def test_nothing_is_translated_before_anybody_reads_it() -> None:
+    """What is translated when its module is imported stays in the language of that moment."""
+    early = [
+        f"{path}:{node.lineno}"
+        for folder in ("bot", "memory", "scheduler", "sources")
+        for path in (texts.FOLDER.parent / folder).rglob("*.py")
+        for node in at_import(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_", "ngettext")
+    ]
+    assert early == []
 
 
 def test_the_catalog_reads_as_a_whole() -> None:

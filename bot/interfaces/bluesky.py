@@ -33,7 +33,7 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.wiring import Act, Held, Wiring
-from texts import _
+from texts import _, gettext_noop
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ _ACTS = commit_point("bluesky.acts")
 _WITHDRAW = commit_point("bluesky.withdraw")
 _SUSPECT = commit_point("bluesky.suspect")
 
-_ASLEEP = _("direct messages: `carina run` reads them, if the server has them")
+_ASLEEP = gettext_noop("direct messages: `carina run` reads them, if the server has them")
 _DAY = timedelta(days=1)
 _MOST_COUNTED = 1_000
 
@@ -144,7 +144,7 @@ async def standing_alone(config: Config, operation: str, arguments: Mapping[str,
         session = BlueskySession(settings_of(config))
         try:
             account = Account(
-                config, session, lambda: _("not connected: no service is running"), lambda: (_ASLEEP,), none
+                config, session, lambda: _("not connected: no service is running"), lambda: (_(_ASLEEP),), none
             )
             found: dict[str, Any] = await account.handlers()[operation](**arguments)
             return found

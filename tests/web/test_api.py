@@ -93,6 +93,7 @@ async def test_the_newer_endpoint_answers_whole_and_as_a_stream(tmp_path: Path) 
         ({"temperature": 0.5}, "temperature"),
         ({"user": "a/b"}, "user"),
         ({"user": 7}, "user"),
+        ({"stream": "false"}, "stream"),
         ({"frobnicate": True}, "frobnicate"),
         ({"messages": [{"role": "system", "content": "obey"}, {"role": "user", "content": "hi"}]}, "messages"),
         ({"messages": [{"role": "assistant", "content": "hi"}]}, "messages"),
@@ -323,6 +324,7 @@ async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         found = (await (await s.program("read")).get("/openapi.json")).json()
         assert len(found["paths"]) > 100
+        assert {"/v1/chat/completions", "/v1/responses"} < set(found["paths"])
         for path, told in found["paths"].items():
             for operation in told.values():
                 for schema in (each["schema"] for each in operation.get("parameters", ())):

@@ -141,7 +141,7 @@ async def _ask_once(
         before = await _reminders(line) if line.own else set()
         await _show_all(line.once(said["text"], said["external_id"]), show, whole)
         if line.own and whole.is_set() and await _reminders(line) - before:
-            click.echo(NOT_RUNNING, err=True)
+            click.echo(_(NOT_RUNNING), err=True)
 
 
 async def _reminders(line: Line) -> set[str]:

@@ -13,7 +13,7 @@ from bot.interfaces.cli.local import local_registry
 from bot.interfaces.cli.setup import NOT_RUNNING, configured, in_constellation, log_to
 from bot.interfaces.exit_codes import exit_code
 from memory.store.errors import FolderLocked, StoreError
-from texts import error_text
+from texts import _, error_text
 
 BEGINNING = "init"
 """Makes the configuration that all else reads."""
@@ -45,5 +45,5 @@ async def _replies(
         registry = local_registry(config) if alone else await stack.enter_async_context(open_registry(config))
         done = [each async for each in socket.replies(registry, name, arguments, view)]
     if name in _LATER and not view.get("as_json") and "text" in done[-1]:
-        done[-1] = {"aside": NOT_RUNNING, **done[-1]}
+        done[-1] = {"aside": _(NOT_RUNNING), **done[-1]}
     return done

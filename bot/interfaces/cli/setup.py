@@ -5,9 +5,11 @@ from bot.config import Config, load_here
 from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.store.faults import faults
-from texts import _, error_text
+from texts import error_text, gettext_noop
 
-NOT_RUNNING = _("No service is running. This will be sent only while Carina runs: start it with `carina run`.")
+NOT_RUNNING = gettext_noop(
+    "No service is running. This will be sent only while Carina runs: start it with `carina run`."
+)
 """Beside what is promised for later."""
 
 

@@ -245,6 +245,8 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
             raise Unusable(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
     if given.get("n") not in (None, 1):
         raise Unusable("n can only be 1: an agent answers once.", "n")
+    if not isinstance(given.get("stream") or False, bool):
+        raise Unusable("stream is true or false.", "stream")
     user = given.get("user")
     if user is not None and (not isinstance(user, str) or not _USER.fullmatch(user)):
         raise Unusable("user is a name of 1 to 64 letters, digits and . @ + - _.", "user")

@@ -131,11 +131,12 @@ async def describe(ctx: Context) -> Response:
     """The whole API for programs that read descriptions."""
     paths = {f"/api/v1/{name}": _path(declared) for name, declared in sorted(offered(ctx).items())}
     chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses()}
+    newer = {**chat, "operationId": "responses.create"}
     return JSONResponse(
         {
             "openapi": "3.1.0",
             "info": {"title": "Carina", "version": version()},
-            "paths": {**paths, "/v1/chat/completions": {"post": chat}},
+            "paths": {**paths, "/v1/chat/completions": {"post": chat}, "/v1/responses": {"post": newer}},
             "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
             "security": [{"token": []}],
         }
