@@ -122,4 +122,10 @@ def _place(task: Task) -> tuple[str, str]:
 
 def _data(task: Task) -> dict[str, Any]:
     due = None if task.due_at is None else to_text(task.due_at)
-    return {"id": str(task.id), "text": task.title, "status": task.status.value, "due": due}
+    return {
+        "id": _place(task)[0],
+        "under": _place(task)[1],
+        "text": task.title,
+        "status": task.status.value,
+        "due": due,
+    }

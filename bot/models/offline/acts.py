@@ -1,6 +1,7 @@
 """What a person may want, act by act: the calls it needs, and what is said of what came of them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -204,7 +205,17 @@ def _end(intent: Intent, context: Context) -> Lines:
     tool, row = fitting[0]
     given = {"minutes": intent.number} if intent.number else {}
     data = context.result("end", tool, operation=operation, which=text_of(row, "id"), **given)
-    return context.say(phrase, text=context.what(data), count=intent.number)
+    said = context.say(phrase, text=context.what(data), count=intent.number)
+    steps = _steps(
+        text_of(row, "id"), [each for call in listed for each in context.rows(context.data(call), call.name)]
+    )
+    return replace(said, text=f"{said.text} {context.language.say('and_steps', count=steps)}") if steps else said
+
+
+def _steps(task: str, rows: list[Any]) -> int:
+    """How many open steps go with a task."""
+    below = [text_of(row, "id") for row in rows if text_of(row, "under") == task]
+    return len(below) + sum(_steps(each, rows) for each in below)
 
 
 def _patrol(_intent: Intent, context: Context) -> Lines:

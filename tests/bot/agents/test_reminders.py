@@ -178,6 +178,24 @@ async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) ->
         assert await service.column("SELECT id FROM reminders") == []
 
 
+async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
+    async with running(tmp_path, setting) as service:
+        for number, title in enumerate(("clean the kitchen", "buy soap", "buy sponges"), 1):
+            await service.heard(said(f"new task: {title}", number))
+
+        def nest(tx: Tx) -> None:
+            first, second, third = (row["id"] for row in tx.all("SELECT id FROM tasks ORDER BY id"))
+            tx.run("UPDATE tasks SET parent_id = ? WHERE id = ?", (first, second))
+            tx.run("UPDATE tasks SET parent_id = ? WHERE id = ?", (second, third))
+
+        await service.write(nest)
+        await service.heard(said("cancel the task clean the kitchen", 4))
+        assert service.platform.texts()[-1] == "Canceled: clean the kitchen. Its 2 open steps too."
+        assert await service.column("SELECT id FROM tasks WHERE status = 'open'") == []
+
+
 async def test_without_a_model_lists_are_on_the_clocks_of_who_asks(tmp_path: Path) -> None:
     setting = Setting()
     setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
