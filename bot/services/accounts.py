@@ -54,7 +54,7 @@ class AccountRow(Row):
     account: str
 
     def line(self, ink: Ink) -> str:
-        return ink.person(self.account)
+        return _("the terminal") if self.account.startswith("terminal:") else ink.person(self.account)
 
 
 class AccountList(Listing[AccountRow]):

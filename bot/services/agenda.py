@@ -28,7 +28,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import ReminderId
 from scheduler.zones import zone_of
-from texts import _, gettext_noop
+from texts import _, gettext_noop, moment_text
 
 T = TypeVar("T")
 
@@ -100,9 +100,12 @@ class ReminderSet(Result):
     text: str
     when: str
     note: str
+    once: datetime | None = Field(exclude=True)
+    """When it comes, if it does not repeat."""
 
     def lines(self, ink: Ink) -> list[str]:
-        return [self.told(ink, gettext_noop("I will remind you on {when}: {text}{id} {note}")).strip()]
+        when = ink.text(self.when) if self.once is None else ink.time(self.once)
+        return [self.told(ink, gettext_noop("I will remind you on {when}: {text}{id} {note}"), when=when).strip()]
 
 
 class ReminderRow(Row):
@@ -175,7 +178,8 @@ class Agenda:
         planned = await self._change(lambda tx: reminding.plan(tx, wanted, selves, self.zone, self.clock()))
         self.changed()
         kept = planned.reminder
-        return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note)
+        once = None if reminding.repetition(kept) else planned.at
+        return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note, once=once)
 
     @operation("remind.list", "List your open reminders", Action.AGENDA)
     async def reminders(self, caller: Caller) -> Listing[ReminderRow]:
@@ -217,14 +221,8 @@ class Agenda:
             found, zone, now = self._reminder(tx, caller, arguments.reminder), self._zone(tx, caller), self.clock()
             part = arguments.until
             after = timedelta(minutes=arguments.minutes) if part is None else reminding.until_part(part, zone, now)
-            at = reminding.snooze(tx, found, after, now).astimezone(zone_of(zone))
-            far = at.date() != now.astimezone(zone_of(zone)).date()
-            return _(
-                "I will remind you again at {astimezone} ({zone}): {text}",
-                astimezone=f"{at:%Y-%m-%d %H:%M}" if far else f"{at:%H:%M}",
-                zone=zone,
-                text=found.text,
-            )
+            at = reminding.snooze(tx, found, after, now)
+            return _("I will remind you again at {moment}: {text}", moment=moment_text(at), text=found.text)
 
         return await self._pressed(work)
 

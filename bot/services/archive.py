@@ -316,7 +316,7 @@ class Archive:
             require_widening_entry(rows, hand, entry, audience)
             name = archival.shown_name(entry.label, entry.id)
             told = WidenedEntry(
-                named=_("Entry {entry}", entry=name),
+                named=_("Entry {entry}", entry=entry.label) if entry.label else _("This entry"),
                 entry=name,
                 before=where(rows, entry.audience, scope),
                 after=where(rows, audience, scope),

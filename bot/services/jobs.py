@@ -14,7 +14,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Suggestions, Told, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Row, Sentence
+from bot.services.results import Entry, Ink, Listing, Row, Sentence, relative
 from memory import jobs
 from memory.jobs import Job, NewJob, Status
 from memory.store.clock import Clock
@@ -107,6 +107,11 @@ class JobRow(Row):
         return {**shown, "when": self.plan, "state": _(_STATES[self.state])}
 
 
+def _ahead(row: JobRow, now: datetime) -> str:
+    """When a job is next, for one of which there are several."""
+    return relative(row.next, now) if row.next and row.id != _name(row.id) else ""
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The jobs of one constellation. What is known how to be done is added to `kinds`."""
@@ -181,10 +186,8 @@ class Schedule:
     async def suggest(self, _caller: Caller) -> Suggestions:
         """What is scheduled."""
         found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED))
-        return [
-            (row.id, row.id if row.id == _name(row.id) else f"{_name(row.id)}: {row.plan}")
-            for row in map(JobRow.of, found)
-        ]
+        now = self.clock()
+        return [(row.id, ", ".join(filter(None, (_name(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
 
     async def _change(self, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
         def change(tx: Tx) -> tuple[Job | None, bool]:

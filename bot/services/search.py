@@ -176,15 +176,11 @@ class Found(Result):
 
     @property
     def how(self) -> list[str]:
-        """That it is a listing and no search; that it went by words alone."""
-        why = (
-            _("Searched by words alone: {words_alone}.", words_alone=one_line(self.words_alone, 120))
-            if self.words_alone
-            else ""
-        )
+        """That it is a listing and no search; that it went by words alone, which whoever runs me is told why."""
+        words = _("Searched by words alone.") if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.hits)
         perhaps = _("“Perhaps” marks guesses: they have none of the words and are only somewhat near in meaning.")
-        return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", why)))
+        return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", words)))
 
     def lines(self, ink: Ink) -> list[str]:
         hits = [hit.line(ink) for hit in self.hits] or [self.nothing]
@@ -198,7 +194,9 @@ class Found(Result):
             [hit.cells(ink) for hit in self.hits],
             _("Long texts are shortened here; --json shows them in full."),
         )
-        return "\n".join([rows_text(rows, empty=self.nothing, width=width, brief=_TEXTS, whole=whole), *self.how])
+        why = [_("Why: {reason}.", reason=one_line(self.words_alone, 120))] if self.words_alone else []
+        table = rows_text(rows, empty=self.nothing, width=width, brief=_TEXTS, whole=whole)
+        return "\n".join([table, *self.how, *why])
 
 
 def _said(beside: Mapping[str, Any] | None) -> str:

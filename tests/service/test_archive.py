@@ -114,11 +114,11 @@ async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
         assert any(each["kind"] == "entry" and "stork" in each["text"] for each in found["hits"])
         assert found["words_alone"] == "switched off by EMBEDDING_MODEL"
         _, out, _ = await run("search", "stork")
-        assert out.splitlines()[-1] == "Searched by words alone: switched off by EMBEDDING_MODEL."
+        assert out.splitlines()[-1] == "Why: switched off by EMBEDDING_MODEL."
         told = await t.ana.command("search", {"text": "stork"}, t.general)
-        assert told.text.endswith("\n-# Searched by words alone: switched off by EMBEDDING\\_MODEL.")
+        assert told.text.endswith("\n-# Searched by words alone.")
         listed = await t.ana.command("memory archival search", {"text": "stork"}, t.general)
-        assert listed.text.splitlines()[-1].startswith("-# Searched by words alone: ")
+        assert listed.text.splitlines()[-1].startswith("-# Searched by words alone.")
         _, out, _ = await run("search", SECRET)
         assert "Nothing was found." in out
         code, _, error = await run("archival", "show", "nothing")
