@@ -318,7 +318,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
     wrote += [_entry_line(rows, each) for each in found.entries if each.turn in turn.all]
     said = [one_line(text, _SHOWN) for text in turn.said]
     parts = [f"because {'; '.join(why)}" if why else "", *(f"wrote {line}" for line in wrote)]
-    parts += [f"said {line!r}" for line in said] + [one_line(words, _SHOWN) for words in turn.arranged]
+    parts += [_("said “{line}”", line=line) for line in said] + [one_line(words, _SHOWN) for words in turn.arranged]
     ended = "" if turn.status == "done" else f"it is {turn.status}"
     text = (
         "; ".join(part for part in (*parts, ended) if part)

@@ -93,7 +93,6 @@ BUTTONS = {
     "source.show": gettext_noop("Show"),
     "tasks.cancel": gettext_noop("Cancel task"),
     "tasks.done": gettext_noop("Complete"),
-    "tasks.move": gettext_noop("Take out of its task"),
     "tasks.template.remove": gettext_noop("Remove"),
     "tasks.template.use": gettext_noop("Add its tasks"),
 }
