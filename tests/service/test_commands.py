@@ -287,7 +287,7 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         assert r"buy \*zebra\* 25" in listed.text
         chosen = (await t.ana.select(listed, "Choose one", "buy *zebra* 2")).message
         assert chosen is not None
-        assert "Complete" in [each["label"] for each in chosen.buttons]
+        assert {each["label"]: each["style"] for each in chosen.buttons} == {"Complete": 2, "Cancel task": 4}
         assert "Completed: buy" in (await t.ana.press(chosen, "Complete")).text
         refused(await t.ana.press(chosen, "Complete"), "task")
         offered = (await t.ana.command("facts list")).message

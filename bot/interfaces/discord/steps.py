@@ -28,6 +28,7 @@ from texts import _
 
 _LONGEST_ID, _OPTIONS, _STEPS = 100, 25, 10  # characters of an id, choices of a menu, buttons under what was chosen
 _LABEL, _OPTION_LABEL = 80, 100
+_TAKES_AWAY = ("cancel", "delete", "drop", "forget", "refuse", "remove")  # what operations end with that do
 _NAME = r"(?P<name>[a-z.-]{1,40})"
 _PAGE = re.compile(rf"carina:page:(?P<page>[0-9]{{1,4}}):{_NAME}:(?P<given>.*)")
 _PICK = re.compile(rf"carina:pick:{_NAME}")
@@ -121,7 +122,11 @@ class Steps:
         steps = await self.registry.permitted(steps_of(self.registry.operations, declared), caller)
         words = dict(await _suggested(self.registry, caller, steps)).get(chosen)
         buttons = [
-            discord.ui.Button[Any](label=_(BUTTONS[each.name])[:_LABEL], custom_id=f"carina:step:{each.name}:{chosen}")
+            discord.ui.Button[Any](
+                label=_(BUTTONS[each.name])[:_LABEL],
+                custom_id=f"carina:step:{each.name}:{chosen}",
+                style=discord.ButtonStyle.danger if each.words[-1] in _TAKES_AWAY else discord.ButtonStyle.secondary,
+            )
             for each in steps[:_STEPS]
             if len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
         ]
