@@ -188,6 +188,7 @@ def change(tx: Tx, task: Task, columns: Mapping[str, Value], scope: Scope, now: 
         title = _checked(title, notes)
         values |= {"title": title, "search_text": index_text(f"{title}\n{notes}")}
     if isinstance(parent := values.get("parent_id"), int):
+        _require_known(task, _required(tx, TaskId(parent), scope))
         _require_no_circle(tx, TaskId(parent), task)
     changed: dict[TaskId, dict[str, Value]] = {task.id: values}
     if "status" in values:
@@ -216,14 +217,7 @@ def restore(tx: Tx, before: Before, at: str) -> bool:
 
 def needing(tx: Tx, task: Task, needed: Task) -> str:
     """The column `needs` of a task that waits for one more. Raises Refused."""
-    if not may_write_down(Scope(needed.audience), task.audience):
-        raise Refused(
-            _(
-                "Not everybody who can see {task} can see {needed}, so it cannot wait for that.",
-                task=repr(task.title),
-                needed=repr(needed.title),
-            )
-        )
+    _require_known(task, needed)
     _require_no_circle(tx, task.id, needed)
     return json.dumps(sorted({*task.needs, needed.id}))
 
@@ -256,6 +250,18 @@ def _checked(title: str, notes: str) -> str:
             )
         )
     return flat
+
+
+def _require_known(task: Task, other: Task) -> None:
+    """Refuse what would tell those who see a task of another that they may not know of: by its number, too."""
+    if not may_write_down(Scope(other.audience), task.audience):
+        raise Refused(
+            _(
+                "Not everybody who can see {task} can see {other}, so the two cannot be linked.",
+                task=repr(task.title),
+                other=repr(other.title),
+            )
+        )
 
 
 def _require_no_circle(tx: Tx, first: TaskId, then: Task) -> None:

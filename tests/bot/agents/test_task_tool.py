@@ -63,7 +63,7 @@ async def test_words_of_a_direct_message_do_not_go_into_a_task_that_others_see(t
         await database.write(CHANGE, work)
 
 
-async def test_a_task_does_not_wait_for_one_that_not_all_who_see_it_can_see(tmp_path: Path) -> None:
+async def test_a_task_is_not_linked_with_one_that_not_all_who_see_it_can_see(tmp_path: Path) -> None:
     prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
     async with Database.open(tmp_path / "carina.db") as database:
 
@@ -71,8 +71,10 @@ async def test_a_task_does_not_wait_for_one_that_not_all_who_see_it_can_see(tmp_
             alone = person_audience(ANN.id)
             party = tasks.add(tx, NewTask("plan the party", ANN.id, GUILD, Trust.APPROVED), NOON)
             secret = tasks.add(tx, NewTask("buy the diamond", ANN.id, alone, Trust.APPROVED), NOON)
-            with pytest.raises(Refused, match="cannot wait for that"):
+            with pytest.raises(Refused, match="cannot be linked"):
                 tasks.needing(tx, party, secret)
+            with pytest.raises(Refused, match="cannot be linked"):
+                tasks.change(tx, party, {"parent_id": secret.id}, Scope(alone, frozenset({GUILD})), NOON)
             tx.run("UPDATE tasks SET needs = json_array(?) WHERE id = ?", (secret.id, party.id))
             seen = [tasks.get(tx, party.id, scope) for scope in (Scope(GUILD), Scope(alone, frozenset({GUILD})))]
             assert [each and each.waits_for for each in seen] == [(), ("buy the diamond",)]
