@@ -254,13 +254,13 @@ class Access:
         outbox.add(tx, card, now)
 
     def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
-        """The card says in one line what was decided; one that was not sent yet is not sent any more."""
+        """The card says in one line what was decided last; one that was not sent yet is not sent any more."""
         for row in outbox.of_prefix(tx, f"{PAIRING}/{person}/"):
             if isinstance(row.detail, outbox.EditDetail) or outbox.withdraw(tx, row.id) or not row.content:
                 continue
             text = words.format(person=_called(person, row.source))
             detail = outbox.EditDetail(row.key)
-            shown = outbox.NewRow(f"{row.key}/shown", row.place, row.source, text, row.audience, detail=detail)
+            shown = outbox.NewRow(f"{row.key}/{to_text(now)}", row.place, row.source, text, row.audience, detail=detail)
             outbox.add(tx, shown, now)
 
     # ------------------------------------------------------------------ those in charge
@@ -414,8 +414,12 @@ class Access:
         now = self._clock()
 
         def work(tx: Tx) -> tuple[bool, bool]:
-            self._close_card(tx, subject, _("The request of {person} is ignored."), now)
-            return access.drop_rule(tx, subject), access.withdraw(tx, PersonId(subject), now)
+            ruled, waited = access.drop_rule(tx, subject), access.withdraw(tx, PersonId(subject), now)
+            if ruled:
+                self._close_card(tx, subject, _("The decision about {who} is undone.", who="{person}"), now)
+            elif waited:
+                self._close_card(tx, subject, _("The request of {person} is ignored."), now)
+            return ruled, waited
 
         ruled, waited = await self._database.write(_WITHDRAW, work, durable=True)
         self.rules.pop(subject, None)

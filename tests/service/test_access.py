@@ -106,9 +106,17 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(tmp
         refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
 
         await told(t, bea)
-        card, kept = as_seen(await card_of(t, bea)), await told(t, eve)
+        shown, kept = await card_of(t, bea), await told(t, eve)
+        card = as_seen(shown)
         pressed = await asyncio.gather(t.olga.press(card, "Deny"), t.olga.press(card, "Allow"))
         assert sorted("has been told" in each.text for each in pressed) == [False, True], "the first one counts"
+        await t.olga.command("owner people allow", {"person": bea})
+        await until(lambda: shown.text == f"✅ <@{bea.id}> may talk to me.", what="what was decided last")
+        await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"})
+        refused(await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"}), "have no open request")
+        said = rows(t, "SELECT content FROM outbox WHERE key GLOB 'pairing/*' ORDER BY id DESC LIMIT 1")
+        await until(lambda: shown.text == f"The decision about <@{bea.id}> is undone.", what="that nothing is decided")
+        assert said == [(shown.text,)]
         flat = await card_of(t, eve)
         assert r"**Olga\*\* (click)" in flat.text, "on one line, without marks and links"
         assert (flat.allowed_mentions or {})["parse"] == []
