@@ -28,8 +28,8 @@ class Holder:
     process: int
 
     def __str__(self) -> str:
-        who = f"process {self.process}" if self.process else "another process"
-        return f"{who} uses the data folder {self.folder.path}"
+        who = _("Process {number}", number=self.process) if self.process else _("Another process")
+        return _("{who} is using the data folder {path}", who=who, path=self.folder.path)
 
     async def ask(self, operation: str, within: float | None = ANSWER_SECONDS, **arguments: Any) -> Any:
         """Its one reply, waiting so many seconds."""
@@ -77,8 +77,11 @@ class Holder:
             if not hasattr(socket, "AF_UNIX"):
                 raise UserError(f"{self}: {error_text(error)}") from error
             raise TakesNoCommands(
-                f"{self} and takes no commands: it is just starting or ending, or it is another command at work; "
-                "try again in a moment, or stop it"
+                _(
+                    "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
+                    "moment, or stop it.",
+                    who=self,
+                )
             ) from error
 
 

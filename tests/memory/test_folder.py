@@ -98,7 +98,9 @@ def test_the_lock_is_held_once_and_names_the_holder(folder: DataFolder) -> None:
     process = other_process(folder)
     try:
         assert folder.holder() == process.pid
-        with pytest.raises(FolderLocked, match=rf"process {process.pid} already uses .*; stop it, or set CARINA_HOME"):
+        with pytest.raises(
+            FolderLocked, match=rf"Process {process.pid} is already using .*; stop it, or set CARINA_HOME"
+        ):
             folder.lock().__enter__()
         assert mode(folder.lock_file) == 0o600
     finally:

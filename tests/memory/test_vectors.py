@@ -445,7 +445,7 @@ def test_a_vector_of_the_wrong_length_is_refused(tx: Tx) -> None:
     say(tx, "tortoise")
     vectors.choose(tx, MODEL, DIMENSION)
     (of,) = vectors.missing(tx, 8)
-    with pytest.raises(Refused, match="has 3 numbers, those of its model have 64"):
+    with pytest.raises(Refused, match="has 3 numbers, and those of its model have 64"):
         vectors.store(tx, MODEL, [Embedded(of, (Embedding(to_vector([1, 2, 3])),))])
 
 

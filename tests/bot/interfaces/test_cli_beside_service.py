@@ -79,7 +79,7 @@ def test_a_holder_that_has_ended_meanwhile_is_not_waited_for(
     assert "home" in capsys.readouterr().out
     with folder.lock():
         assert main.run(["constellation", "list"]) == 1
-    assert "process 1 uses" in capsys.readouterr().err
+    assert "Process 1 is using" in capsys.readouterr().err
 
 
 async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(
@@ -97,7 +97,7 @@ async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(
     with folder.lock():
         found = holder_of(folder)
         assert found is not None
-        words = rf"process {os.getpid()} uses .*. The service did not answer within 0\.05 seconds; .*, or stop it"
+        words = rf"Process {os.getpid()} is using .*: the service gave no answer within 0\.05 seconds\. .*, or stop it"
         async with control.serve(folder, {"status": hang, "chat": hang_chat}):
             with pytest.raises(UserError, match=words):
                 await found.ask("status", 0.05)

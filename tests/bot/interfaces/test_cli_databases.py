@@ -220,5 +220,5 @@ def test_a_command_begins_no_constellation_that_is_not_there(tmp_path: Path, her
     done = here("inbox list")
     assert done.returncode == 1
     assert "There is no constellation cellar in" in done.stderr
-    assert 'known there: "attic", "home"' in done.stderr
+    assert 'There are: "attic", "home"' in done.stderr
     assert len(list((tmp_path / "data" / "constellations").iterdir())) == 2
