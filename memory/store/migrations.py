@@ -2,7 +2,8 @@
 
 Migrations are plain SQL files under `migrations/<kind>/NNNN_name.sql`; the first makes the whole schema of the
 version that it is numbered with. They are applied in order, each in one transaction with its number in
-`PRAGMA user_version` and its SHA-256 in `migration_checksums`, so that a file whose history was edited is noticed. A
+`PRAGMA user_version` and its SHA-256 in `migration_checksums`, so that a file whose history was edited is noticed. They
+may call `carina_index_text`, which no trigger may: other programs that open the file do not know it. A
 missing file is created up to date; an older one is only touched by `migrate`, which copies it first.
 """
 
@@ -26,6 +27,7 @@ from memory.store.errors import (
     DatabaseTooNew,
     StoreError,
 )
+from memory.store.fulltext import index_text
 from memory.store.sqlite import OLDEST, Code, Connection, connect, driver, result_code
 
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
@@ -224,6 +226,7 @@ def _apply(path: Path, kind: Kind, most: int | None = None) -> None:
         row = raw.execute("PRAGMA user_version").fetchone()
         version = int(row[0]) if row else 0
         raw.execute(_CHECKSUMS)
+        raw.create_function("carina_index_text", 1, index_text)
         for migration in migrations(kind):
             if migration.version > version and (most is None or migration.version <= most):
                 _apply_one(raw, migration)

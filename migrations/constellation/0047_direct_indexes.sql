@@ -1,7 +1,7 @@
 -- Words of blocks and of events are indexed by the commit that brings them; what still waited is indexed here.
 INSERT INTO activity_fts (rowid, search_text)
     SELECT id, search_text FROM activity_events WHERE id IN (SELECT row FROM index_queue WHERE kind = 'event');
-UPDATE memory_blocks SET search_text = label || ' ' || description || ' ' || content
+UPDATE memory_blocks SET search_text = carina_index_text(label || ' ' || description || ' ' || content)
     WHERE deleted_at IS NULL AND n IN (SELECT row FROM index_queue WHERE kind = 'block');
 
 DROP TRIGGER block_queued;

@@ -68,7 +68,7 @@ INSERT INTO tasks (id, title, notes, status, priority, shared, assignee_id, agen
         description, id, replace(replace(status, 'pending', 'open'), 'completed', 'done'),
         replace(priority, 'critical', 'urgent'), 1, assigned_to, (SELECT id FROM agents WHERE id = assigned_by),
         person_id, turn_id, message_id, audience, trust, iif(status IN ('completed', 'cancelled'), updated_at, NULL),
-        created_at, updated_at, description
+        created_at, updated_at, carina_index_text(description)
     FROM coordination_tasks ORDER BY id;
 UPDATE activity_events SET details = json_set(details, '$.task', (SELECT CAST(t.id AS TEXT) FROM tasks t
         WHERE t.shared AND t.notes = json_extract(activity_events.details, '$.task')))

@@ -14,6 +14,7 @@ import pytest
 from memory.store import migrations
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
+from memory.store.fulltext import match_query
 from memory.store.migrations import Kind, Migration, migrate, prepare, status
 from memory.store.sqlite import Code, Connection, connect, driver
 
@@ -414,6 +415,30 @@ def test_tasks_of_people_and_of_agents_come_into_one_table(path: Path, monkeypat
     assert ask(path, found) == [(5,), (ferry,)]
     moment = "SELECT (id >> 22) + 1735689600000 = unixepoch(created_at) * 1000 FROM tasks WHERE shared"
     assert ask(path, moment) == [(1,), (1,)], "their numbers are of the time like others"
+
+
+def test_what_waited_to_be_indexed_is_found_in_any_script(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = migrations.migrations(Kind.CONSTELLATION)
+    known(monkeypatch, *(each for each in every if each.version < 47))
+    prepare(path, Kind.CONSTELLATION)
+    raw = connect(path)
+    tx = Tx(raw)
+    stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "created_at": "2026-11-22", "updated_at": ""}
+    block: dict[str, Value] = {"id": "b", "agent_id": "Star", "label": "city", "description": "", "char_limit": 9}
+    tx.insert("memory_blocks", stamp | block | {"n": 3, "block_type": "core", "permission": "read_write"})
+    raw.execute("UPDATE memory_blocks SET content = '東京のカフェ'")
+    tx.insert("coordination_tasks", stamp | {"id": "task_a", "description": "東京のカフェを探す", "status": "pending"})
+    raw.close()
+    known(monkeypatch, *every)
+    migrate(path, Kind.CONSTELLATION, NOW)
+    raw = connect(path, read_only=True)
+    for words in (match_query("カフェ", mode="all"), match_query("東京", mode="all")):
+        found = (
+            raw.execute("SELECT rowid FROM block_fts(?)", (words,)).fetchall(),
+            raw.execute("SELECT rowid FROM task_fts(?)", (words,)).fetchall(),
+        )
+        assert [len(each) for each in found] == [1, 1], words
+    raw.close()
 
 
 def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
