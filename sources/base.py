@@ -22,6 +22,8 @@ class Kind(StrEnum):
     EDIT = "edit"
     DELETE = "delete"
     REACTION = "reaction"
+    PASSED = "passed"
+    """Something was said that is not to be heard: only how far its place was read is stored."""
 
 
 class PlaceKind(StrEnum):
@@ -123,7 +125,7 @@ class Notification:
     """Something that happened outside, addressed to agents.
 
     `external_id` is unique for the happening, not for the message: message id; id@edited_timestamp; id!;
-    message/user/emoji/count. `subject` is the id of the message it is about, for every kind. `position` is what
+    id?; message/user/emoji/count. `subject` is the id of the message it is about, for every kind. `position` is what
     the place's cursor becomes (empty: it does not move). `answer` is False for what is only heard.
     """
 

@@ -285,10 +285,10 @@ class ConstellationRuntime:
 
     def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         """Take an arrival in; of somebody who is not to be heard no more than how far the place was read."""
-        if arrival.kind in (Kind.MESSAGE, Kind.REACTION):
+        if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
             if self._gate.deaf(arrival.source):
                 return None  # not even how far the place was read: it is read from there when the source is resumed
-            if self._gate.withheld(arrival.person, arrival.at):
+            if arrival.kind == Kind.PASSED or self._gate.withheld(arrival.person, arrival.at):
                 inbox.note_place(tx, arrival, now)
                 return None
         return inbox.accept(tx, arrival, now)

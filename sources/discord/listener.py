@@ -127,7 +127,7 @@ class GatewayListener:
         outcome = notifications.hearing(heard, spot, self._settings)
         offered = offered_of(message)
         if not outcome.heard:
-            self._pass_over(message.id, spot)
+            self._pass_over(message.id, spot, shared)
             return
         if not (heard.addressed or spot.direct or heard.content or heard.extras or offered):
             return
@@ -149,10 +149,12 @@ class GatewayListener:
         fetched = await attachments.fetched(files, self._with.fetcher)
         self._give(replace(notification, background=lines, attachments=fetched))
 
-    def _pass_over(self, message: int, spot: Spot) -> None:
+    def _pass_over(self, message: int, spot: Spot, shared: tuple[int, ...]) -> None:
         """What is not heard now: where the bot is addressed later, it is read then. Where it is off, it never is."""
         if self._settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
             self._off.put(spot.id, message)
+            place = place_of(spot, self._settings, shared)
+            self._give(notifications.to_passed(message, place, self._with.clock()))  # it holds over a restart
         else:
             self._all_heard.put(spot.id, False)
 

@@ -213,6 +213,12 @@ def to_deletion(message: int, place: Place, at: datetime) -> Notification:
     )
 
 
+def to_passed(message: int, place: Place, at: datetime) -> Notification:
+    """That a message is not to be heard, later neither."""
+    same = to_deletion(message, place, at)
+    return replace(same, kind=Kind.PASSED, external_id=f"{message}?", position=str(message))
+
+
 @dataclass(frozen=True)
 class Reaction:
     """Somebody's reaction to a message of ours; `count` is the how manieth time they added it."""

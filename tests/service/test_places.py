@@ -73,6 +73,11 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> No
         assert holding(t, SECRET) == []
         back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
         assert "**mention**" in back.text
+        await t.service.kill()
+        await t.service.start()
+        t.model.script(Answer("Here."))
+        assert (await t.ask(t.ana, side, "<@bot> hello")).text == "Here."
+        assert holding(t, SECRET) == [], "what was said while it was off is not read after a restart either"
         refused(await t.olga.command("admin mode channel", {"mode": "configured"}, side), "No command has changed this")
         refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
 
