@@ -13,6 +13,7 @@ from memory.queue.inbox import Arrival, Heard, InRow
 from memory.queue.payloads import Brought, Quotation
 from memory.queue.turns import Turn
 from memory.store.database import Tx
+from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
 from memory.store.sqlite import Connection, driver
 
@@ -30,6 +31,7 @@ _AGENT = "INSERT INTO agents (id, name, model, system_prompt, enabled_tools, cre
 @cache
 def _schema() -> Connection:
     raw = driver.connect(":memory:", isolation_level=None)
+    raw.create_function("carina_index_text", 1, index_text)  # as migrations have it
     raw.executescript(SCHEMA)
     return raw
 
