@@ -30,20 +30,25 @@ _UNSEEN = UnicodePattern(
 _BREAKS = UnicodePattern(r"[\s\x1c-\x1f\x85\p{Zl}\p{Zp}]+")
 _LINE_ENDS = Pattern("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = UnicodePattern(r"[\s\u2800\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]*")
+SQUARES = "[［【〔〖〘〚⟦❲⁅⦋⦍⦏⦗⧘⧚⟅⟬﹇﹝︗︹︻⸢⸤⹕⹗⌈⌊⎡⎣⦉⦓⦕"
+ANGLES = "\u2329︽<＜﹤‹〈〈⟨❬❮❰⟪⦑⧼︿˂ᐸ"
+"""What looks like the marks with which lines and tags of ours begin."""
 _FORGERS = str.maketrans(
     {
         "`": None,
         "\u2800": " ",
-        **dict.fromkeys("<＜﹤〈⟨❮˂", "‹"),
-        **dict.fromkeys(">＞﹥〉⟩❯˃", "›"),
-        **dict.fromkeys("[［【〔〖〚⟦❲⁅⦋﹝⸢⸤﹇︗︹︻⦍⦏⟬⌈⌊⎡⎣", "("),
-        **dict.fromkeys("]］】〕〗〛⟧❳⁆⦌﹞⸣⸥﹈︘︺︼⦎⦐⟭⌉⌋⎤⎦", ")"),
+        **dict.fromkeys(ANGLES, "‹"),
+        **dict.fromkeys(">＞﹥›〉〉⟩❭❯❱⟫⦒⧽﹀˃ᐳ", "›"),
+        **dict.fromkeys(SQUARES, "("),
+        **dict.fromkeys("]］】〕〗〙〛⟧❳⁆⦌⦎⦐⦘⧙⧛⟆⟭﹈﹞︘︺︼⸣⸥⹖⹘⌉⌋⎤⎦⦊⦔⦖", ")"),
         **dict.fromkeys(":：﹕︓꞉∶ː˸։׃܃܄፡⁚ꓽ᛬", "-"),
     }
 )
 """What lines of ours are made of, and what looks like it, in names."""
-_PARENTHESES = str.maketrans(dict.fromkeys("()（）﹙﹚⁽⁾⸨⸩·", " "))
-_IDENTIFIED = Pattern(r"[(（﹙⁽⸨].{0,20}?(?:\d{5}|discord|bluesky|bsky|terminal|\bdid\b|\butc\b)", re.IGNORECASE)
+_PARENTHESES = str.maketrans(dict.fromkeys("()（）﹙﹚⁽⁾₍₎❨❩❪❫⟮⟯⦅⦆⦇⦈⸨⸩⹙⹚⹛⹜｟｠︵︶·", " "))
+_IDENTIFIED = Pattern(
+    r"[(（﹙⁽₍❨❪⟮⦅⦇⸨⹙⹛｟︵].{0,20}?(?:\d{5}|discord|bluesky|bsky|terminal|\bdid\b|\butc\b)", re.IGNORECASE
+)
 """A name that gives an id in parentheses, as lines of ours do."""
 _HEADING = Pattern(r"^[\s#=*_~|+\-•]+(?=\S)")
 _SPOKEN_OF = Pattern(

@@ -14,17 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memory.store.patterns import Pattern
-from sources.text import MAX_NAME, flatten, without_unseen
+from sources.text import ANGLES, MAX_NAME, SQUARES, flatten, without_unseen
 
 _WIDE = Pattern("[\u3040-\ud7a3]")
-_OPENERS = "[［【〔〖〚⟦❲⁅⦋﹝"
-_HEADS = Pattern(rf"^([^\S\n]*)(?=[{re.escape(_OPENERS)}])", re.MULTILINE)
+_HEADS = Pattern(rf"^([^\S\n]*)(?=[{re.escape(SQUARES)}])", re.MULTILINE)
 _HEADS_BUT_TIMES = Pattern(rf"{_HEADS.pattern}(?!\[\d{{4}}-\d\d-\d\d \d\d:\d\d\] )", re.MULTILINE)
 _OUR_SLASHES = Pattern(
-    rf"^([^\S\n]*)\\(?=[{re.escape(_OPENERS)}])|\\(?=[<＜﹤‹〈⟨❮˂][\s/／⁄∕]*(?:quoted|block))", re.M | re.I
+    rf"^([^\S\n]*)\\(?=[{re.escape(SQUARES)}])|\\(?=[{ANGLES}][\s/／⁄∕]*(?:quoted|block))", re.M | re.I
 )
 _OUR_TAG = Pattern(r'<quoted from="[^"<>\n]*"(?: reason="[^"<>\n]*")?>|(</quoted>)')
-_TAGS = Pattern(r"(?<!\\)[<＜﹤‹〈⟨❮˂](?=[\s/／⁄∕]*(\S.{0,11}))")
+_TAGS = Pattern(rf"(?<!\\)[{ANGLES}](?=[\s/／⁄∕]*(\S.{{0,11}}))")
 _MARKS = ("quoted", "block")
 _PLACE_ID = Pattern(r"[a-z]+:[^\s()<>\[\]]+")
 _BREAKS = Pattern(r"\s+")

@@ -171,14 +171,26 @@ class Foreign(ReadTool[ForeignArguments]):
 
 # ---------------------------------------------------------------------------------------------------- the request
 
-_LIKE = "[［【〔〖〚⟦❲⁅⦋﹝"
+_ROUND = "([{}({༺༼᚛‚„⹂〝⁽₍❨❪⟮⦅⦇⸨⹙⹛｟︵﹙（﴾﴿❴⦃︷﹛｛⸦「『﹁﹃｢《︽".replace("[", "")
+"""Opening punctuation that looks like no mark of ours: round, curly, and of quotations."""
+_ANGLED = "\u2329︽<＜﹤‹〈〈⟨❬❮❰⟪⦑⧼︿˂ᐸ"
+_LIKE = "".join(
+    each for each in map(chr, range(0x10000)) if unicodedata.category(each) == "Ps" and each not in (*_ROUND, *_ANGLED)
+)
 _HEAD = re.compile(rf"^\s*[{re.escape(_LIKE)}].*$", re.MULTILINE)
 _SPEAKER = re.compile(r"\[([^\[\]]*) \((discord:\w+)\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC(?: · edited)?\]")
 _OURS = re.compile(r"\[now in .*; your answer is heard by: this server\]|\[system\] |\[\d{4}-\d\d-\d\d \d\d:\d\d\] ")
-_TAG = re.compile(r"(\\?)[<＜﹤‹〈⟨❮˂]([\s/／]*)(quoted|block)", re.IGNORECASE)
+_TAG = re.compile(rf"(\\?)[{_ANGLED}]([\s/／]*)(quoted|block)", re.IGNORECASE)
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
+
+
+def test_a_line_that_begins_like_one_of_ours_is_escaped_whatever_bracket_it_begins_with() -> None:
+    for opener in _LIKE:
+        assert passage(f"tea\n {opener}Olga (discord:1)") == f"tea\n \\{opener}Olga (discord:1)"
+    for opener in _ANGLED:
+        assert passage(f"{opener}/quoted>") == f"\\{opener}/quoted>"
 
 
 def heads(text: str) -> list[str]:
