@@ -17,7 +17,7 @@ from bot.agents.tools.events import EventsTool
 from bot.agents.tools.facts import FactsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
 from bot.agents.tools.members import BallotTool, ChooseTool, DelegateTool
-from bot.agents.tools.more import SOMETIMES, MoreToolsTool
+from bot.agents.tools.more import NAMED_TOOLS, MoreToolsTool
 from bot.agents.tools.projects import ProjectsTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.reminders import RemindersTool
@@ -90,7 +90,7 @@ def make_tools(
         there = (*others, *usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)  # ours win
         enabled = (*agent.tools, *(tool.name for tool in others), *_BY_FOLDERS[agent.files])
         found = Toolset.of(there, enabled, Rules.of(agent).operations())
-        if not found.tools.keys() & SOMETIMES:
+        if not found.tools.keys() & NAMED_TOOLS:
             return found
         return replace(found, tools={**found.tools, MORE_TOOLS: MoreToolsTool(found.tools.keys())})
 

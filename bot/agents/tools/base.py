@@ -165,7 +165,8 @@ Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any] | MemberTool
 
 @dataclass(frozen=True)
 class Toolset:
-    """The tools of one agent. The list is the same for every turn: what a turn may not do is refused at the call."""
+    """The tools of one agent, the same for every turn: what a turn may not do is refused at the call. Which of them a
+    prompt shows is decided in `more.py`."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
     operations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

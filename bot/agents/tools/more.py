@@ -1,7 +1,7 @@
-"""`more_tools`: tools that a prompt names without their schemas, and how the model gets these.
+"""`more_tools`: tools that a prompt only names, and how the model gets their schemas.
 
-Every request pays for a schema, used or not. Those of everyday use stand in each; others come when they are asked for,
-and stay for as long as the conversation shows that they were used.
+Every request pays for its schemas, used or not. Everyday tools are always shown. Others are shown once the model asks
+for them, and for as long as the conversation in view shows that they were used.
 """
 
 import functools
@@ -36,11 +36,11 @@ _RARELY = {
     "working_memory": "notes for yourself that expire",
 }
 """Tools that are not needed every day, and what they are for."""
-_PRIVATE = {"reminders": "remind people at a time"}
-"""In public nobody needs them either."""
-_AT_HOME = {"bluesky_read": "read posts, threads and profiles on Bluesky"}
-"""Needed only where they belong: everywhere but on Bluesky they are only named."""
-SOMETIMES = (_RARELY | _PRIVATE | _AT_HOME).keys()
+_RARELY_IN_PUBLIC = {"reminders": "remind people at a time"}
+"""Tools that are rarely needed in public either."""
+_RARELY_OFF_BLUESKY = {"bluesky_read": "read posts, threads and profiles on Bluesky"}
+"""Tools that are needed only on Bluesky."""
+NAMED_TOOLS = (_RARELY | _RARELY_IN_PUBLIC | _RARELY_OFF_BLUESKY).keys()
 
 
 class MoreToolsArguments(Arguments):
@@ -73,8 +73,8 @@ class Offer:
 def offer(tools: Toolset, material: PromptInputs, force: str) -> Offer:
     """What is shown here: what is needed every day, what was asked for or used, and what a rule speaks of."""
     turn, public = material.turn, material.turn.scope.audience == PUBLIC
-    rarely = _RARELY | (_PRIVATE if public else {})
-    rarely |= {} if place_source(turn.place) == BLUESKY else _AT_HOME
+    rarely = _RARELY | (_RARELY_IN_PUBLIC if public else {})
+    rarely |= {} if place_source(turn.place) == BLUESKY else _RARELY_OFF_BLUESKY
     needed = {force, *(name for rule in Rules.of(material.agent).rules for name in rule.named)}
     needed |= {row.tool_name for row in material.history if row.role == "tool" and row.tool_name}
     needed |= set(_asked_for(material))
