@@ -9,7 +9,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId
 
-UNDONE = "night_undone"
+NIGHT_UNDONE = "night_undone"
 """In the details of the event that a night was taken back: its name."""
 _ROOT = """SELECT t.id FROM turns t LEFT JOIN agent_groups g ON g.id = t.group_id WHERE t.parent_id IS NULL
     AND t.person_id IS NULL AND (g.pattern_type = 'sleeptime'
@@ -95,7 +95,7 @@ def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:
     """When a night was taken back, as far as the scope may know, and what was written of that; the last time first."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT at, words FROM activity_events WHERE event_type = 'notable' AND {condition}
-              AND json_extract(details, '$.{UNDONE}') = ? ORDER BY id DESC"""
+              AND json_extract(details, '$.{NIGHT_UNDONE}') = ? ORDER BY id DESC"""
     return [(from_text(row["at"]), row["words"]) for row in rows.all(sql, (*parameters, name))]
 
 

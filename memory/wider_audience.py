@@ -155,7 +155,7 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     if refused := _of_others(rows, turns, what, entry.audience, to):
         raise Refused(refused)
     if entry.label is not None:
-        archival.require_free(rows, entry.agent, entry.label, to)
+        archival.require_unused_label(rows, entry.agent, entry.label, to)
 
 
 # ------------------------------------------------------------------------------------------------- for both of them

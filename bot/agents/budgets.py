@@ -46,7 +46,7 @@ class BudgetLevel(IntEnum):
 
 
 @dataclass(frozen=True)
-class Ladder:
+class BudgetThresholds:
     """When less is done: shares of a limit, and what happens when it is spent."""
 
     cheaper_model: str = ""
@@ -98,7 +98,7 @@ class Budgets:
     """The limits of one constellation; `decided` are those by command, kept as the store has them."""
 
     configured: Mapping[tuple[str, Period], Limit] = field(default_factory=dict)
-    ladder: Ladder = field(default_factory=Ladder)
+    ladder: BudgetThresholds = field(default_factory=BudgetThresholds)
     default_model: str = OFFLINE
     decided: dict[tuple[str, Period], Limit] = field(default_factory=dict)
 

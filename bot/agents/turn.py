@@ -20,7 +20,7 @@ from bot.agents.context import prompt, recovery
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.provenance import foreign_rows
 from bot.agents.deps import TurnDeps
-from bot.agents.groups.member_turns import HANDS_ON, give_up_part, member_of
+from bot.agents.groups.member_turns import REQUIRED_PARTS, give_up_part, member_of
 from bot.agents.groups.team import acting
 from bot.agents.model_call import ModelCall
 from bot.agents.notices import Notices
@@ -422,7 +422,7 @@ def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: events.TurnEvent) ->
 def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowed) -> bool:
     """Whether the offline model stands in for a member's own, so that there is no result to hand on."""
     stands_in = answer.degraded or allowed.agent.model != material.agent.model
-    in_group = material.part is not None and material.part.kind in HANDS_ON
+    in_group = material.part is not None and material.part.kind in REQUIRED_PARTS
     return in_group and answer.model == OFFLINE and bool(stands_in)
 
 

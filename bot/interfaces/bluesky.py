@@ -32,7 +32,7 @@ from sources.bluesky.keys import NAME
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
-from sources.bluesky.wiring import Act, Held, Wiring
+from sources.bluesky.wiring import Act, RememberedPost, Wiring
 from texts import _, gettext_noop
 
 T = TypeVar("T")
@@ -201,10 +201,10 @@ async def _pass_over(here: _Here, clock: Clock, found: Mapping[str, str]) -> Non
     await here.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, clock()))
 
 
-async def _held(here: _Here, limit: int) -> Sequence[Held]:
+async def _held(here: _Here, limit: int) -> Sequence[RememberedPost]:
     """The posts whose words memory holds, newest first."""
     found = await here.read(lambda rows: messages.held_of(rows, NAME, limit))
-    return [Held(*each) for each in found]
+    return [RememberedPost(*each) for each in found]
 
 
 async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) -> None:

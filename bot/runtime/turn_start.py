@@ -83,7 +83,7 @@ def begin_turn(
         return Begun(turn.id, None if conducted else standing(tx, turn.id, max_steps))
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
     agent = begun.team.acting(turn.agent)
-    material = prompt.inputs(tx, turn, agent, prompt.Told(claimed, heard, [Step(1, joined, now)]))
+    material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
     return Begun(turn.id, (material, next_step(material, said=False, max_steps=max_steps), False), first)
 
 

@@ -23,7 +23,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.parameters import Arguments, Param, Role
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Markdown, Notice, Row
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
@@ -58,9 +58,9 @@ _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to y
 _NOT_OPEN = gettext_noop(
     "This was decided before, or nobody remembers the request any more. {command} lets somebody in by name."
 )
-_CHANGES = Told(changes=True)
-_BUTTON = Told(changes=True, via=DISCORD_ONLY, offered=False)
-_LISTS = Told(file_name="people.md")
+_CHANGES = Options(changes=True)
+_BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
+_LISTS = Options(file_name="people.md")
 _log = structlog.get_logger("bot.services.access")
 
 
@@ -265,7 +265,7 @@ class Access:
 
     # ------------------------------------------------------------------ those in charge
 
-    @operation("pair.list", "List pairing requests", Action.PEOPLE, Told(file_name="waiting.md"))
+    @operation("pair.list", "List pairing requests", Action.PEOPLE, Options(file_name="waiting.md"))
     async def list_waiting(self, _caller: Caller) -> Waiting:
         """Without the codes."""
         waiting = await self._waiting()

@@ -19,7 +19,7 @@ from bot.runtime.intake import AudienceResolver
 from bot.services.access import new_code, read_code, shown_code
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Notice, Row, relative
 from memory.erasure.separation import is_to_part, part
 from memory.people import identities
@@ -40,7 +40,7 @@ _WRONG = 5  # codes that somebody may get wrong in `_WINDOW`
 _WINDOW = timedelta(minutes=10)
 _REMEMBERED = 1_000
 
-_CHANGES = Told(changes=True)
+_CHANGES = Options(changes=True)
 _log = structlog.get_logger("bot.services.accounts")
 
 

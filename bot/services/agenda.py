@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Action, People
 from bot.services.caller import Caller, Via
 from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 _CHANGE = commit_point("agenda.change")
 _YEAR = 366  # days of events that are suggested
-_CHANGES = Told(changes=True)
-_KEEPS = Told(changes=True, keeps=True)
+_CHANGES = Options(changes=True)
+_KEEPS = Options(changes=True, keeps=True)
 
 _When = Annotated[str, Field(min_length=1, max_length=200)]
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
@@ -255,7 +255,7 @@ class Agenda:
         self.changed()
         return EventAdded(event=_event(kept.starts_at, kept, kept.zone))
 
-    @operation("events.list", "List upcoming events", Action.AGENDA, Told(file_name="events.md"))
+    @operation("events.list", "List upcoming events", Action.AGENDA, Options(file_name="events.md"))
     async def list_events(self, caller: Caller, arguments: ListEvents) -> Listing[EventRow]:
         """The next first, as far as they may be spoken of where they are asked for."""
 

@@ -14,13 +14,13 @@ from bot.config.agent_files import read_exchange
 from bot.errors import CallError, ConfigError, UserError
 from bot.services.caller import Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told
+from bot.services.registry import Options
 from bot.services.results import Ink, Lines, Result, Row
 from texts import _, error_text, gettext_noop
 
 _SHOWN = 60  # characters of a value; `--json` has all of it
 HERE = frozenset({Via.TERMINAL})
-CHANGES = Told(via=HERE, changes=True)
+CHANGES = Options(via=HERE, changes=True)
 
 Name = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 Settings = Annotated[

@@ -45,7 +45,7 @@ from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.named import find_agent
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from memory import agents, requests
 from memory.agents import Agent, Status
@@ -180,7 +180,7 @@ class Agents:
     moved: MovedHere
     resume: Callable[[], None]
 
-    @operation("agent.list", "List the agents", Action.HELP, Told(file_name="agents.md"))
+    @operation("agent.list", "List the agents", Action.HELP, Options(file_name="agents.md"))
     async def list_agents(self, caller: Caller) -> Listing[AgentRow]:
         """Every agent; those in charge see the archived ones too, and how each stands to the file."""
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
@@ -196,7 +196,7 @@ class Agents:
         )
         return Listing(rows=tuple(rows), empty=_("All agents are archived."))
 
-    @operation("agent.show", "Show an agent and its settings", Action.STATUS, Told(file_name="agent.toml"))
+    @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(file_name="agent.toml"))
     async def show(self, caller: Caller, arguments: OneAgent) -> WholeAgent:
         """With its table, where the caller may take it away."""
         agent = await self._read(lambda rows: find_agent(rows, arguments.agent))
@@ -241,7 +241,7 @@ class Agents:
         """Of those that are there the settings are changed only with `replace`."""
         return await self.save(read_tables(arguments.file, "agents"), replacing=arguments.replace)
 
-    @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Told(file_name="agents.toml"))
+    @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(file_name="agents.toml"))
     async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
         """These, or all that are not archived, as TOML."""
         names = arguments.names
@@ -292,7 +292,7 @@ class Agents:
 
     @operation(
         "agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP,
-        Told(changes=True),
+        Options(changes=True),
     )  # fmt: skip
     async def hibernate(self, caller: Caller, arguments: ActiveAgent) -> Changes:
         """It is asked nothing more until it is woken."""
@@ -300,7 +300,7 @@ class Agents:
         did = _("hibernated; it finishes its current answers and gets no more until you wake it")
         return changed("agent", known, did)
 
-    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Told(changes=True))
+    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Options(changes=True))
     async def wake(self, caller: Caller, arguments: HibernatedAgent) -> Changes:
         """Let it be asked again."""
         known = await self._let(caller, arguments.agent, "hibernated", "active")

@@ -18,7 +18,7 @@ from bot.services.block_results import Widened
 from bot.services.caller import Caller
 from bot.services.named import find_agent
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence, forgotten
 from bot.services.tables import record_lines, rows_text
 from memory import agents, blocks
@@ -48,7 +48,7 @@ _WIDEN = commit_point("archive.widen")
 _MOST, _SUGGESTED = 200, 100
 _SHOWN = 200  # characters of an entry in a list
 _LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
-_CHANGES = Told(changes=True)
+_CHANGES = Options(changes=True)
 
 _Agent = Annotated[
     str, Field(max_length=64), Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")
@@ -238,7 +238,7 @@ class Archive:
 
     @operation(
         "archival.list", "List the newest entries you can see here", Action.READ_MEMORY,
-        Told(file_name="archival.md"),
+        Options(file_name="archival.md"),
     )  # fmt: skip
     async def list_entries(self, caller: Caller, arguments: ListEntries) -> Entries:
         """Of an agent, or of all, archived ones too."""
@@ -252,7 +252,7 @@ class Archive:
 
         return Entries(rows=await self._read(read))
 
-    @operation("archival.show", "Show one entry in full", Action.READ_MEMORY, Told(file_name="entry.md"))
+    @operation("archival.show", "Show one entry in full", Action.READ_MEMORY, Options(file_name="entry.md"))
     async def show_entry(self, caller: Caller, arguments: OneEntry) -> WholeEntry:
         """By its label or id."""
 
@@ -266,7 +266,7 @@ class Archive:
         "archival.add",
         "Add an entry, used only in private conversations with you",
         Action.KEEP,
-        Told(changes=True, keeps=True),
+        Options(changes=True, keeps=True),
     )
     async def add_entry(self, caller: Caller, arguments: AddEntry) -> Added:
         """Keep an entry as words of the caller."""
@@ -302,7 +302,7 @@ class Archive:
 
     @operation(
         "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
-        Told(changes=True, asks=True, file_name="entry.md"),
+        Options(changes=True, asks=True, file_name="entry.md"),
     )  # fmt: skip
     async def widen_entry(self, caller: Caller, arguments: WidenEntry) -> WidenedEntry:
         """As it stands; the caller sees first what would be told."""
@@ -341,7 +341,7 @@ class Archive:
 
     @operation(
         "context", "Show what memory agents see when they answer here", Action.READ_MEMORY,
-        Told(file_name="context.md"),
+        Options(file_name="context.md"),
     )  # fmt: skip
     async def show_context(self, caller: Caller) -> Context:
         """Of the place of the call."""

@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Entry, Ink, Listing, Row
 from memory.store import backups
 from memory.store.backups import Backup
@@ -83,7 +83,9 @@ class Backups:
         made = await self._make()
         return f"{made.name}, {made.size:,} bytes, verified"
 
-    @operation("backup.create", "Create and verify a backup now", Action.BACKUP, Told(changes=True, seconds=_SECONDS))
+    @operation(
+        "backup.create", "Create and verify a backup now", Action.BACKUP, Options(changes=True, seconds=_SECONDS)
+    )
     async def create(self, _caller: Caller, arguments: CreateBackup) -> Entry[BackupRow]:
         """Also while the service runs."""
         row = BackupRow.of(made := await self._make())
@@ -97,7 +99,7 @@ class Backups:
             row = row.model_copy(update={"copied_to": str(copy)})
         return Entry(done=_("Created and verified"), row=row)
 
-    @operation("backup.list", "List the backups, newest first", Action.BACKUP, Told(file_name="backups.md"))
+    @operation("backup.list", "List the backups, newest first", Action.BACKUP, Options(file_name="backups.md"))
     async def list_backups(self, _caller: Caller) -> Listing[BackupRow]:
         """Those that are there, newest first, then those that are damaged."""
         found = await asyncio.to_thread(backups.listing, self.folder)

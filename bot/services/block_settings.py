@@ -13,12 +13,12 @@ from bot.services.block_sharing import OneBlock
 from bot.services.caller import Caller
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Sentence
 from memory import activity
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
 from memory.blocks.document import person_writer
-from memory.blocks.lifecycle import deleted_blocks, remove_block, require_free, settle_block
+from memory.blocks.lifecycle import deleted_blocks, remove_block, require_allowed_label, set_block_settings
 from memory.people.audience import Trust, may_write_down
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
@@ -26,7 +26,7 @@ from memory.store.faults import commit_point
 from texts import _
 
 _ADMINISTER = commit_point("memory.administer")
-_CHANGES = Told(changes=True, keeps=True, file_name="memory.md")
+_CHANGES = Options(changes=True, keeps=True, file_name="memory.md")
 
 _Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
 _Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
@@ -81,7 +81,7 @@ class BlockSettings:
                 owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
                 arguments.permission, arguments.limit, pinned=kind is BlockType.WORKING,
             )  # fmt: skip
-            require_free(arguments.label)
+            require_allowed_label(arguments.label)
             self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
             self._note(tx, caller, arguments.label, "created")
 
@@ -101,14 +101,14 @@ class BlockSettings:
             for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
                 self._require_theirs(caller, block._replace(type=each))
             self._note(tx, caller, block.label, "changed")
-            return settle_block(tx, block, new, self.clock()).label
+            return set_block_settings(tx, block, new, self.clock()).label
 
         label = await self.database.write(_ADMINISTER, work)
         return Sentence(text=_("Changed block {block}.", block=label))
 
     @operation(
         "memory.delete", "Delete a memory block", Action.BLOCKS,
-        Told(changes=True, confirm="Delete block {label}?", file_name="memory.md"),
+        Options(changes=True, confirm="Delete block {label}?", file_name="memory.md"),
     )  # fmt: skip
     async def delete(self, caller: Caller, arguments: OneBlock) -> Sentence:
         """It can be brought back."""

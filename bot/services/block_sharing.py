@@ -14,7 +14,7 @@ from bot.services.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.caller import Caller
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from memory.blocks import Permission
 from memory.blocks.history import Past
 from memory.blocks.revert import Hand
@@ -31,7 +31,7 @@ from texts import _
 
 _SHARE = commit_point("memory.share")
 _WIDEN = commit_point("memory.widen")
-_CHANGES = Told(changes=True, file_name="memory.md")
+_CHANGES = Options(changes=True, file_name="memory.md")
 
 _Name = Annotated[
     str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
@@ -98,7 +98,7 @@ class BlockSharing:
 
     @operation(
         "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
-        Told(changes=True, asks=True, file_name="memory.md"),
+        Options(changes=True, asks=True, file_name="memory.md"),
     )  # fmt: skip
     async def widen(self, caller: Caller, arguments: WidenBlock) -> WidenedBlock:
         """As it stands; the caller sees first what would be told."""

@@ -43,7 +43,7 @@ from bot.services.block_results import (
 from bot.services.block_sharing import OneBlock, hand_of
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Listing
 from memory.blocks import Block, Operation, manual_edits, revert
 from memory.blocks.changes import Writer, person_writer, played
@@ -67,9 +67,9 @@ _CHANGE = commit_point("memory.change")
 _REPAIR = commit_point("memory.repair")
 
 _TERMINAL = frozenset({Via.TERMINAL})
-_FORM = Told(changes=True, keeps=True, offered=False)
-_LOOKS = Told(file_name="memory.md")
-_CHANGES = Told(changes=True, file_name="memory.md")
+_FORM = Options(changes=True, keeps=True, offered=False)
+_LOOKS = Options(file_name="memory.md")
+_CHANGES = Options(changes=True, file_name="memory.md")
 
 _Version = Annotated[int, Param("Version number, as the history shows it")]
 _FieldName = Annotated[str, Field(max_length=140), Param("Edit only this field", suggests="fields")]
@@ -230,7 +230,7 @@ class Blocks:
 
     @operation(
         "memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN,
-        Told(changes=True, keeps=True, file_name="memory.md"),
+        Options(changes=True, keeps=True, file_name="memory.md"),
     )  # fmt: skip
     async def edit(self, caller: Caller, arguments: EditBlock) -> Edited:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
@@ -247,7 +247,7 @@ class Blocks:
 
     @operation(
         "memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN,
-        Told(changes=True, keeps=True, file_name="memory.md"),
+        Options(changes=True, keeps=True, file_name="memory.md"),
     )  # fmt: skip
     async def append(self, caller: Caller, arguments: AppendToBlock) -> Edited:
         """What stands there stays."""
@@ -383,7 +383,7 @@ class Blocks:
 
     @operation(
         "memory.verify", "Check all blocks for damage", Action.EDIT_ANY,
-        Told(changes=True, via=_TERMINAL),
+        Options(changes=True, via=_TERMINAL),
     )  # fmt: skip
     async def verify(self, _caller: Caller, arguments: VerifyBlocks) -> AsyncIterator[Listing[CheckRow]]:
         """Raises UserError where something stays damaged, after what was found."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.budgets import Budgets, BudgetState, Ladder
+from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.config.budgets import Budget, check_subject
@@ -15,7 +15,7 @@ from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.named import find_agent
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from bot.services.tables import rows_text
 from memory import budgets, usage
@@ -28,7 +28,7 @@ from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _DECIDE = commit_point("budget.decide")
 _SWEEP = commit_point("budget.sweep")
-_DECIDES = Told(changes=True)
+_DECIDES = Options(changes=True)
 _GENERAL = ("constellation", "person", "guild")
 _THIS = {
     "day": gettext_noop("{of}, this day: {left} (until {begins_anew})"),
@@ -159,7 +159,7 @@ def configured_budgets(config: Config) -> Budgets:
     """The budgets of the configuration."""
     given = config.budgets
     limits = [Limit(each.subject, each.period, each.usd, each.tokens) for each in given.limits]
-    ladder = Ladder(given.cheaper_model, given.cheaper_at, given.short_at, given.when_spent)
+    ladder = BudgetThresholds(given.cheaper_model, given.cheaper_at, given.short_at, given.when_spent)
     return Budgets({(each.subject, each.period): each for each in limits}, ladder, config.model.default)
 
 
@@ -181,7 +181,7 @@ class Spending:
         self.kept.decided.clear()
         self.kept.decided.update({(each.subject, each.period): each for each in found})
 
-    @operation("cost", "Show what models cost", Action.COST, Told(file_name="cost.md"))
+    @operation("cost", "Show what models cost", Action.COST, Options(file_name="cost.md"))
     async def cost(self, caller: Caller, arguments: ShowCost) -> Cost:
         """Calls, tokens, and money where the price is known; and what limits it."""
         since = self.clock() - timedelta(days=arguments.days)

@@ -19,7 +19,7 @@ from bot.errors import UserError
 from bot.services.block_names import Named, named_blocks
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row
 from bot.upkeep.days import Period, last_night, night_named, night_of
 from memory import activity, unattended_turns
@@ -125,7 +125,7 @@ class ChangeReport:
 
     @operation(
         "summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY,
-        Told(file_name="night.md"),
+        Options(file_name="night.md"),
     )  # fmt: skip
     async def report(self, caller: Caller, arguments: OneNight) -> Listing[TurnRow]:
         """Each turn of a night: why there was one, what it wrote where, and what it said; as far as one may know."""
@@ -155,7 +155,7 @@ class ChangeReport:
 
     @operation(
         "summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT,
-        Told(changes=True, file_name="night.md"),
+        Options(changes=True, file_name="night.md"),
     )  # fmt: skip
     async def undo(self, caller: Caller, arguments: OneNight) -> Undone:
         """All in one unit of work; what somebody changed since stays, and is named."""
@@ -251,7 +251,7 @@ class ChangeReport:
         words = f"took back what was written in the night of {period.name}: {back} of {len(done)}"
         event = NewEvent(
             Kind.NOTABLE, words, caller.scope.audience, caller.trust, person=caller.approver.person,
-            details={unattended_turns.UNDONE: period.name},
+            details={unattended_turns.NIGHT_UNDONE: period.name},
         )  # fmt: skip
         activity.note(tx, event, self.clock())
 

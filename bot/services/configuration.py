@@ -14,7 +14,7 @@ from bot.services.agent_tables import CHANGES, HERE, Changed, Changes, Differenc
 from bot.services.agents import Agents
 from bot.services.caller import Caller
 from bot.services.groups import Groups
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Lines
 from memory.store.database import Tx
 from memory.store.faults import commit_point
@@ -34,7 +34,7 @@ class ConfigurationFile:
     groups: Groups
 
     @operation("config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS,
-               Told(via=HERE))  # fmt: skip
+               Options(via=HERE))  # fmt: skip
     async def diff(self, _caller: Caller) -> Lines[Difference]:
         """Agents and groups that are not in the file are left out: it says nothing of them."""
         same = gettext_noop("Agents and groups are as in {file}.")

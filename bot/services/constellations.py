@@ -18,7 +18,7 @@ from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import NO_CONSTELLATION, find
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row, Sentence
 from bot.services.tables import record_lines
 from memory import agents
@@ -31,7 +31,7 @@ from memory.store.ids import ConstellationId
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
 
-_LOOKS, _CHANGES = Told(via=TERMINAL_ONLY), Told(via=TERMINAL_ONLY, changes=True)
+_LOOKS, _CHANGES = Options(via=TERMINAL_ONLY), Options(via=TERMINAL_ONLY, changes=True)
 _PLACE = re.compile(
     r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
 )
@@ -171,7 +171,7 @@ class ConstellationCommands:
 
     @operation(
         "constellation.delete", "Delete a constellation; its files are kept aside", Action.CONSTELLATIONS,
-        Told(via=TERMINAL_ONLY, changes=True, asks=True),
+        Options(via=TERMINAL_ONLY, changes=True, asks=True),
     )  # fmt: skip
     async def delete(self, caller: Caller, arguments: OneConstellation) -> Sentence:
         """Move its files away, and let its places belong to the configured one. Raises UserError."""

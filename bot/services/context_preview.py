@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bot.agents.context import prompt
-from bot.agents.context.prompt import PromptInputs, Told
+from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
@@ -14,8 +14,7 @@ from bot.models.base import Request
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, operation, suggestions
-from bot.services.registry import Told as Declared
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
 from memory.agents import Agent
 from memory.people.audience import Scope
@@ -77,7 +76,7 @@ class ContextPreview:
 
     @operation(
         "agent.preview", "Show what an agent would be shown in a place", Action.EXAMINE,
-        Declared(via=TERMINAL_ONLY, file_name="context.md"),
+        Options(via=TERMINAL_ONLY, file_name="context.md"),
     )  # fmt: skip
     async def preview(self, caller: Caller, arguments: PreviewContext) -> Preview:
         """If the newest message there came now. Tools are not counted."""
@@ -110,7 +109,7 @@ class ContextPreview:
         now = self.clock()
         turn = Turn(turns.new_turn_id(), agent.id, None, newest.place, newest.person, scope, newest.trust, (), 0, now)
         joined = Step(0, Joined(((newest.id, newest.revision),)), now)
-        looked = prompt.inputs(rows, turn, agent, Told((), (newest,), (joined,)))
+        looked = prompt.inputs(rows, turn, agent, TurnRows((), (newest,), (joined,)))
         return prompt.remind(rows, prompt.gather(rows, looked))
 
 

@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from bot.services.task_lists import TaskRow, tree_lines
 from memory import activity, coordination, presence
@@ -42,7 +42,7 @@ _ARRANGE = commit_point("coordination.arrange")
 
 _LISTED, _SHOWN = 20, 600
 _SHORT = 120  # characters of what a tool was told, and of what it gave
-_KEEPS = Told(changes=True, keeps=True)
+_KEEPS = Options(changes=True, keeps=True)
 
 _Agent = Annotated[str, Field(max_length=64)]
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -179,7 +179,7 @@ class Coordination:
     database: Database
     clock: Clock
 
-    @operation("activity", "List what agents did recently", Action.READ_MEMORY, Told(file_name="activity.md"))
+    @operation("activity", "List what agents did recently", Action.READ_MEMORY, Options(file_name="activity.md"))
     async def list_activity(self, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
         """As far as the caller may know it, newest first."""
         since = self.clock() - timedelta(hours=arguments.hours)
@@ -200,7 +200,7 @@ class Coordination:
 
     @operation(
         "coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY,
-        Told(file_name="coord.md"),
+        Options(file_name="coord.md"),
     )  # fmt: skip
     async def show_status(self, caller: Caller) -> Coordinated:
         """As far as the caller may know it."""

@@ -18,7 +18,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.jobs import Schedule
 from bot.services.named import NO_FEED, find, find_agent, find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Entry, Ink, Row, Sentence
 from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, SourceType, Subscription
@@ -35,7 +35,7 @@ _ADD = commit_point("data_sources.add")
 _CHANGE = commit_point("data_sources.change")
 _REMOVE = commit_point("data_sources.remove")
 
-_CHANGES = Told(changes=True)
+_CHANGES = Options(changes=True)
 _Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
 
 
@@ -165,7 +165,7 @@ class SourceSettings:
 
     @operation(
         "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
-        Told(changes=True, confirm="Remove the source {source}?"),
+        Options(changes=True, confirm="Remove the source {source}?"),
     )  # fmt: skip
     async def remove(self, _caller: Caller, arguments: OneSource) -> Sentence:
         """What agents were told of it stays."""

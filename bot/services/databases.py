@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller, Via
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Lines, Row
 from memory.store.constellation import Constellations
 from memory.store.sqlite import Connection
@@ -37,7 +37,7 @@ class Databases:
 
     @operation(
         "db.vacuum", "Free unused disk space in the database files", Action.EXAMINE,
-        Told(via=frozenset({Via.TERMINAL}), changes=True, seconds=_SECONDS),
+        Options(via=frozenset({Via.TERMINAL}), changes=True, seconds=_SECONDS),
     )  # fmt: skip
     async def vacuum(self, _caller: Caller) -> Lines[VacuumedFile]:
         """Also empty the write-ahead logs, file by file."""

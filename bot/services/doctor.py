@@ -17,7 +17,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Lines, Row
 from sources.diagnostics import Finding, State
 from texts import _, gettext_noop, ngettext
@@ -79,7 +79,7 @@ class Doctor:
 
     @operation(
         "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
-        Told(via=frozenset({Via.DISCORD}), seconds=_SECONDS, file_name="doctor.md"),
+        Options(via=frozenset({Via.DISCORD}), seconds=_SECONDS, file_name="doctor.md"),
     )  # fmt: skip
     async def examine(self, _caller: Caller) -> Findings:
         """What `carina doctor` finds. Raises UserError."""

@@ -13,7 +13,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.named import find_living, row_number
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row, Sentence
 from memory import agents
 from memory.knowledge import facts, sessions
@@ -31,8 +31,8 @@ _CHANGE = commit_point("facts.change")
 _Which = Annotated[str, Field(min_length=1, max_length=20), Param("Number of the fact, as listed", suggests="facts")]
 _Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=facts.LONGEST)]
-_CHANGES = Told(changes=True)
-_KEEPS = Told(changes=True, keeps=True)
+_CHANGES = Options(changes=True)
+_KEEPS = Options(changes=True, keeps=True)
 
 
 class ListFacts(Arguments):
@@ -90,7 +90,7 @@ class Facts:
     people: People
     clock: Clock
 
-    @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, Told(file_name="facts.md"))
+    @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, Options(file_name="facts.md"))
     async def list_facts(self, caller: Caller, arguments: ListFacts) -> Listing[FactRow]:
         """The weightiest first; of one agent, of the caller alone."""
         selves = self.people.selves(caller.person) if arguments.mine else ()

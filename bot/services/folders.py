@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from memory import agents, folders
 from memory.folders import Access, File, Folder, NewFolder, disk
@@ -41,8 +41,8 @@ _SHOWN = 200  # files of one folder
 _STEP_SECONDS = 2.0  # of an indexing; each step is kept
 _INDEX_SECONDS = 3_600.0
 _HERE = frozenset({Via.TERMINAL})
-_READS = Told(via=_HERE)
-_CHANGES = Told(changes=True, via=_HERE)
+_READS = Options(via=_HERE)
+_CHANGES = Options(changes=True, via=_HERE)
 
 _Name = Annotated[str, Field(max_length=64), Param("Name of the folder", metavar="FOLDER", suggests="folders")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
@@ -299,7 +299,7 @@ class Folders:
 
     @operation(
         "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
-        Told(changes=True, via=_HERE, seconds=_INDEX_SECONDS),
+        Options(changes=True, via=_HERE, seconds=_INDEX_SECONDS),
     )  # fmt: skip
     async def index(self, _caller: Caller, arguments: OneFolder) -> Indexed:
         """Step by step; each is kept, so that it can be broken off."""
@@ -315,7 +315,7 @@ class Folders:
 
     @operation(
         "folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS,
-        Told(changes=True, asks=True, via=_HERE),
+        Options(changes=True, asks=True, via=_HERE),
     )  # fmt: skip
     async def remove(self, caller: Caller, arguments: RemoveFolder) -> Removed:
         """No directory is touched."""

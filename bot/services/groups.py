@@ -39,7 +39,7 @@ from bot.services.caller import Caller
 from bot.services.named import find_group
 from bot.services.parameters import Arguments, Param
 from bot.services.places import Places
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from bot.services.tables import rows_text
 from memory import agents, groups
@@ -182,7 +182,7 @@ class Groups:
     places: Places
     resume: Callable[[], None]
 
-    @operation("group.list", "List groups and their members", Action.HELP, Told(file_name="groups.md"))
+    @operation("group.list", "List groups and their members", Action.HELP, Options(file_name="groups.md"))
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
         """Those in charge see where each answers, and how it stands to the file."""
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
@@ -198,7 +198,7 @@ class Groups:
         ]
         return Listing(rows=tuple(rows), empty=_("There are no groups."))
 
-    @operation("group.show", "Show a group and its settings", Action.STATUS, Told(file_name="group.toml"))
+    @operation("group.show", "Show a group and its settings", Action.STATUS, Options(file_name="group.toml"))
     async def show(self, caller: Caller, arguments: OneGroup) -> WholeGroup:
         """With its table, where the caller may take it away."""
         section = await self._named(arguments.group)
@@ -242,7 +242,7 @@ class Groups:
         """Of those that are there the settings are changed only with `replace`."""
         return await self.save(read_tables(arguments.file, "groups"), replacing=arguments.replace)
 
-    @operation("group.export", "Export groups with all their settings", Action.EXPORT, Told(file_name="groups.toml"))
+    @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(file_name="groups.toml"))
     async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
         """These, or all of them, as TOML."""
         wanted = await self._read(lambda rows: [find_group(rows, name).name for name in arguments.names])

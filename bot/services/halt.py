@@ -12,14 +12,14 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result, Sentence
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
 from texts import _
 
-_NOW = Told(changes=True, running=True, first=True, default=True)
-_RELEASE = Told(changes=True, running=True, formerly=("release",))
+_NOW = Options(changes=True, running=True, first=True, default=True)
+_RELEASE = Options(changes=True, running=True, formerly=("release",))
 _log = structlog.get_logger("bot.halt")
 
 

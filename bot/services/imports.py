@@ -19,7 +19,7 @@ from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory import agents
 from memory.knowledge import archival
@@ -50,7 +50,7 @@ _OUTCOMES = {
 }
 _BATCH = 200
 _SHOWN = 50
-_IMPORTS = Told(via=TERMINAL_ONLY, changes=True, seconds=None)
+_IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None)
 
 
 class OneImport(Arguments):
@@ -188,7 +188,9 @@ class Imports:
         """Agents with memories and messages."""
         return await self._take("v1", arguments, records.version_1)
 
-    @operation("import.report", "List imports and what became of their records", Action.AGENTS, Told(via=TERMINAL_ONLY))
+    @operation(
+        "import.report", "List imports and what became of their records", Action.AGENTS, Options(via=TERMINAL_ONLY)
+    )
     async def report(self, _caller: Caller) -> Listing[PastRow]:
         """Of every constellation, newest first: what was imported under another name stands in that one."""
         rows = list[PastRow]()
@@ -199,7 +201,9 @@ class Imports:
         rows.sort(key=lambda row: row.at, reverse=True)
         return Listing(rows=tuple(rows), empty=_("Nothing was imported."))
 
-    @operation("import.records", "Show what became of each record of an import", Action.AGENTS, Told(via=TERMINAL_ONLY))
+    @operation(
+        "import.records", "Show what became of each record of an import", Action.AGENTS, Options(via=TERMINAL_ONLY)
+    )
     async def show(self, _caller: Caller, arguments: OneOrigin) -> Listing[OutcomeRow]:
         """In their order."""
         origin = await self._origin(arguments.origin)
@@ -208,7 +212,7 @@ class Imports:
 
     @operation(
         "import.undo", "Take back an import", Action.AGENTS,
-        Told(
+        Options(
             via=TERMINAL_ONLY, changes=True, seconds=None,
             confirm="Delete the messages and entries of import {origin}, and archive its agents?",
         ),

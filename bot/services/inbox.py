@@ -12,7 +12,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, relative
 from bot.services.tables import record_lines
 from memory.people.audience import Audience, Scope
@@ -114,7 +114,7 @@ class Inbox:
     wake: Wake
     clock: Clock
 
-    @operation("inbox.list", "List recent messages and their status", Action.INBOX, Told(file_name="inbox.md"))
+    @operation("inbox.list", "List recent messages and their status", Action.INBOX, Options(file_name="inbox.md"))
     async def list_rows(self, caller: Caller, arguments: ListInbox) -> Listing[InboxRow]:
         """The newest first, without words."""
         found = await self._listed(caller, arguments)
@@ -135,7 +135,7 @@ class Inbox:
 
         return await self.database.read(read)
 
-    @operation("inbox.retry", "Retry a failed message", Action.INBOX, Told(changes=True))
+    @operation("inbox.retry", "Retry a failed message", Action.INBOX, Options(changes=True))
     async def retry(self, caller: Caller, arguments: RetryRow) -> Entry[InboxRow]:
         """By the running service, or the next one."""
         which = (await self.database.read(lambda rows: find_message(rows, arguments.row, caller))).id

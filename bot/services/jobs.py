@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row, Sentence, relative
 from memory import jobs
 from memory.jobs import Job, NewJob, Status
@@ -147,7 +147,7 @@ class Schedule:
         if isinstance(event, ToolCallCompleted) and event.ok:
             self.changed()
 
-    @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS, Told(file_name="jobs.md"))
+    @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS, Options(file_name="jobs.md"))
     async def list_jobs(self, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:
         """Without words of people."""
         found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED, done=arguments.done))
@@ -156,7 +156,7 @@ class Schedule:
             empty=_("Nothing is scheduled yet. Jobs are set up when the service first runs."),
         )
 
-    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Told(changes=True))
+    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Options(changes=True))
     async def run_now(self, caller: Caller, arguments: OneJob) -> Sentence:
         """Its plan stays as it is."""
         await self._change(arguments.job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
@@ -164,13 +164,13 @@ class Schedule:
             text=_("{job} will run now, or when the service starts. Its schedule stays the same.", job=arguments.job)
         )
 
-    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Told(changes=True))
+    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Options(changes=True))
     async def pause(self, caller: Caller, arguments: OneJob) -> Sentence:
         """Run it no more by itself."""
         await self._change(arguments.job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
         return Sentence(text=_("{job} is paused until you resume it.", job=arguments.job))
 
-    @operation("jobs.resume", "Resume a paused job", Action.JOBS, Told(changes=True))
+    @operation("jobs.resume", "Resume a paused job", Action.JOBS, Options(changes=True))
     async def resume(self, caller: Caller, arguments: OneJob) -> Entry[JobRow]:
         """Run it by itself again; what was due meanwhile is not made up for."""
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Result, Row
 from memory.knowledge import graph
 from memory.queue import messages
@@ -18,7 +18,7 @@ from memory.store.database import Database, Rows
 from memory.store.ids import place_source
 from texts import _, gettext_noop
 
-_LOOKS = Told(via=TERMINAL_ONLY)
+_LOOKS = Options(via=TERMINAL_ONLY)
 _MOST = 500
 
 

@@ -13,7 +13,7 @@ from bot.services.caller import Caller
 from bot.services.inbox import shown_error
 from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from memory.people.audience import OWNER, Scope
 from memory.people.display_names import place_named
@@ -88,13 +88,13 @@ class Outbox:
     database: Database
     deliver: Callable[[], None]
 
-    @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX, Told(file_name="outbox.md"))
+    @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX, Options(file_name="outbox.md"))
     async def list_rows(self, _caller: Caller, arguments: ListOutbox) -> Listing[UndeliveredRow]:
         """The newest first; words only as far as the owner may read them."""
         found = await self.database.read(lambda rows: _rows(rows, arguments.limit))
         return Listing(rows=tuple(found), empty=_("Everything was delivered."))
 
-    @operation("outbox.retry", "Send a message again", Action.OUTBOX, Told(changes=True, asks=True))
+    @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
     async def retry(self, caller: Caller, arguments: OneRow) -> Changed:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
 
@@ -110,7 +110,7 @@ class Outbox:
         self.deliver()
         return Changed(row=done, words=_("is sent again by the running service, or at its next start."))
 
-    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Told(changes=True))
+    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Options(changes=True))
     async def drop(self, caller: Caller, arguments: OneRow) -> Changed:
         """What it said is forgotten."""
 

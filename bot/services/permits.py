@@ -17,7 +17,7 @@ from bot.services.approvals import Approvals
 from bot.services.caller import Caller, Via
 from bot.services.named import find_living, row_number
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.tables import rows_text
 from memory import agents, blocks, grants
@@ -232,7 +232,7 @@ class Permits:
     approvals: Approvals
     tools: Callable[[Agent], Toolset]
 
-    @operation("permits.list", "List open requests and permissions", Action.ANSWER, Told(file_name="permits.md"))
+    @operation("permits.list", "List open requests and permissions", Action.ANSWER, Options(file_name="permits.md"))
     async def list_permits(self, caller: Caller) -> Permitted:
         """Who is asked now and then sees that; who may, every lasting permission too."""
         waiting = await self.approvals.waiting(caller.approver)
@@ -248,14 +248,14 @@ class Permits:
 
         return await self.approvals.database.read(read)
 
-    @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Told(file_name="request.md"))
+    @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Options(file_name="request.md"))
     async def show(self, caller: Caller, arguments: OneRequest) -> WholeRequest:
         """For those whom it asks."""
         number = _number(arguments.request, caller)
         words, shown = await self.approvals.details(number, caller.approver)
         return WholeRequest(id=str(number), text=words, arguments=shown)
 
-    @operation("approve", "Approve a request", Action.ANSWER, Told(changes=True, formerly=("permits.approve",)))
+    @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
     async def approve(self, caller: Caller, arguments: Approve) -> Answered:
         """Allow what an agent asks to do. Raises UserError where the answer does not count."""
         if arguments.hour and arguments.always:
@@ -263,12 +263,12 @@ class Permits:
         length = "always" if arguments.always else "hour" if arguments.hour else arguments.length
         return await self._answer(caller, arguments.request, Verdict(length))
 
-    @operation("deny", "Deny a request", Action.ANSWER, Told(changes=True, formerly=("permits.deny",)))
+    @operation("deny", "Deny a request", Action.ANSWER, Options(changes=True, formerly=("permits.deny",)))
     async def deny(self, caller: Caller, arguments: OneRequest) -> Answered:
         """Refuse what an agent asks to do. Raises UserError where the answer does not count."""
         return await self._answer(caller, arguments.request, Verdict.DENY)
 
-    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Told(changes=True))
+    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Options(changes=True))
     async def revoke(self, caller: Caller, arguments: OnePermit) -> Entry[GrantRow]:
         """What it allowed needs a yes again."""
         number, now = _number(arguments.permit, caller), self.approvals.clock()
@@ -290,7 +290,7 @@ class Permits:
             )
         return Entry(done=_("Revoked"), row=found)
 
-    @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Told(via=_HERE))
+    @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Options(via=_HERE))
     async def read_record(self, _caller: Caller, arguments: ReadRecord) -> Record:
         """The record."""
 
@@ -299,7 +299,7 @@ class Permits:
 
         return Record(rows=await self.approvals.database.read(read))
 
-    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, Told(changes=True))
+    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, Options(changes=True))
     async def grant(self, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
         """A tool with arguments, or writing a block; for words of one audience.
 

@@ -10,7 +10,7 @@ from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Sentence
 from memory import agents
 from memory.people import states
@@ -23,7 +23,7 @@ from sources.text import one_line
 from texts import _
 
 _SAY = commit_point("state.say")
-_SAYS = Told(changes=True, keeps=True)
+_SAYS = Options(changes=True, keeps=True)
 
 NOTHING = "none"
 """Said instead of a state, it takes back what was said."""

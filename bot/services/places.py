@@ -20,7 +20,7 @@ from bot.services.approvals import Approvals
 from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
 from bot.services.named import NO_GROUP, find
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
 from memory import agents, data_sources, jobs
 from memory.agents import Group
@@ -37,8 +37,8 @@ from texts import _, gettext_noop
 _DECIDE = commit_point("steering.decide")
 
 _CONFIGURED = "configured"
-_DECIDES = Told(changes=True, via=DISCORD_ONLY)
-_CHANGES = Told(changes=True)
+_DECIDES = Options(changes=True, via=DISCORD_ONLY)
+_CHANGES = Options(changes=True)
 _log = structlog.get_logger("bot.services.places")
 
 
@@ -109,7 +109,7 @@ class SourceRow(Row):
         return {"source": self.source, "state": state}
 
 
-class Held(Result):
+class PlaceSetting(Result):
     """What holds in a place, and who said so: at which of the place's levels, and whether by command."""
 
     done: str = Field(exclude=True)
@@ -213,7 +213,7 @@ class Places:
     # ------------------------------------------------------------------ decisions
 
     @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)
-    async def mode(self, caller: Caller, arguments: SetMode) -> Held:
+    async def mode(self, caller: Caller, arguments: SetMode) -> PlaceSetting:
         """For a channel, its category or its server."""
         where, done = _where(caller, arguments.channel), ""
         if where.direct:
@@ -226,7 +226,7 @@ class Places:
         return self._shown(done, words, found, where)
 
     @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
-    async def route(self, caller: Caller, arguments: SetRoute) -> Held:
+    async def route(self, caller: Caller, arguments: SetRoute) -> PlaceSetting:
         """For a channel or its server."""
         where, done = _where(caller, arguments.channel), ""
         if arguments.group is not None:
@@ -346,13 +346,13 @@ class Places:
                 return _Origin(configured[subject], subject)
         return _Origin(default)
 
-    def _shown(self, done: str, words: str, found: _Origin, where: Location) -> Held:
+    def _shown(self, done: str, words: str, found: _Origin, where: Location) -> PlaceSetting:
         held = found.setting
         at, by, since = found.at.replace("discord:guild:", "discord:"), "", None
         if held is not None:
             by, since = held.by, held.at
         done = f"{done} " if done else ""
-        return Held(done=done, words=words, value=found.value, at=at, guild=where.guild, by=by, since=since)
+        return PlaceSetting(done=done, words=words, value=found.value, at=at, guild=where.guild, by=by, since=since)
 
     async def _decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
         now = self.clock()

@@ -18,7 +18,7 @@ from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
 from bot.services.erasure import Eraser
 from bot.services.parameters import Arguments, Param
 from bot.services.privacy_results import Export, Receipt, Seen
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Notice, Plain
 from memory.erasure import stores as persons
 from memory.people import privacy, unshown
@@ -37,11 +37,11 @@ _SURE = gettext_noop(
     "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
     "is kept again unless you pause or opt out."
 )
-_SEES = Told(file_name="privacy.md", default=True)
-_CHANGES = Told(changes=True)
-_EXPORTS = Told(changes=True, seconds=300.0, file_name="privacy.json")
+_SEES = Options(file_name="privacy.md", default=True)
+_CHANGES = Options(changes=True)
+_EXPORTS = Options(changes=True, seconds=300.0, file_name="privacy.json")
 """It is logged, and the owner's way to the direct messages of others: never by a link, or a token that only looks."""
-_ERASES = Told(changes=True, asks=True, seconds=None, file_name="privacy.md")
+_ERASES = Options(changes=True, asks=True, seconds=None, file_name="privacy.md")
 _log = structlog.get_logger("bot.services.privacy")
 
 

@@ -11,7 +11,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights, People
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row, Sentence
 from memory.knowledge import items, projects
 from memory.knowledge.items import Item
@@ -27,7 +27,7 @@ from texts import _, error_sentence, gettext_noop
 T = TypeVar("T")
 
 _CHANGE = commit_point("projects.change")
-_KEEPS = Told(changes=True, keeps=True)
+_KEEPS = Options(changes=True, keeps=True)
 
 
 class Review(Arguments):
@@ -121,7 +121,9 @@ class Projects:
     people: People
     clock: Clock
 
-    @operation("project.list", "List what was learned from projects", Action.READ_MEMORY, Told(file_name="projects.md"))
+    @operation(
+        "project.list", "List what was learned from projects", Action.READ_MEMORY, Options(file_name="projects.md")
+    )
     async def list_learned(self, caller: Caller) -> Listing[LearningRow]:
         """As far as the caller may know it."""
         found = await self.database.read(lambda rows: projects.listing(rows, caller.scope))
@@ -150,7 +152,7 @@ class Projects:
         given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}
         return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
 
-    @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, Told(changes=True))
+    @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, Options(changes=True))
     async def forget(self, caller: Caller, arguments: OneLearning) -> Sentence:
         """It is shown to no agent any more."""
 

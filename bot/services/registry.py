@@ -77,7 +77,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Told:
+class Options:
     """What else can be declared. By itself an operation is offered everywhere and changes nothing."""
 
     via: frozenset[Via] = EVERYWHERE
@@ -104,18 +104,18 @@ class Told:
     """Its group alone does it at the terminal: `carina summary` is `carina summary show`."""
 
 
-_PLAIN = Told()
+_PLAIN = Options()
 _declared: dict[Callable[..., Any], Operation] = {}
 _suggesting: dict[Callable[..., Any], tuple[str, str]] = {}
 
 
-def operation(name: str, summary: str, needs: Action, told: Told = _PLAIN) -> Callable[[F], F]:
+def operation(name: str, summary: str, needs: Action, options: Options = _PLAIN) -> Callable[[F], F]:
     """Declare a method of a service as an operation; who may call it is decided by `needs`."""
 
     def declare(method: F) -> F:
         takes = get_type_hints(method).get("arguments", Arguments)
         streams = inspect.isasyncgenfunction(method)
-        more = {each: getattr(told, each) for each in Told.__dataclass_fields__}
+        more = {each: getattr(options, each) for each in Options.__dataclass_fields__}
         _declared[method] = Operation(name=name, summary=summary, needs=needs, arguments=takes, streams=streams, **more)
         return method
 

@@ -11,7 +11,7 @@ from bot.config import load_here
 from bot.errors import ConfigError, UserError
 from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Sentence
 from texts import _
 
@@ -28,7 +28,7 @@ class Restart:
     """Whether this process serves (`carina run`) and is not a chat that ends with whoever talks."""
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
-    @operation("restart", "Restart the service gracefully", Action.RESTART, Told(changes=True, running=True))
+    @operation("restart", "Restart the service gracefully", Action.RESTART, Options(changes=True, running=True))
     async def restart(self, _caller: Caller, arguments: RestartArguments) -> Sentence:
         """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
         if not self.possible:

@@ -16,7 +16,7 @@ from bot.services.archive import agents_called
 from bot.services.block_names import MOMENTS, moment_said
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
 from bot.services.tables import rows_text
 from memory.knowledge.archival import shown_name
@@ -41,7 +41,7 @@ _EVERY: tuple[Domain, ...] = get_args(Domain)
 _OFFERED = 200  # names that can be chosen
 _SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before and after it
 _LONGEST_NAME = 100  # of what Discord suggests
-_SEARCHES = Told(file_name="search.md")
+_SEARCHES = Options(file_name="search.md")
 _TEXTS = ("text", "why", "before", "after")
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]

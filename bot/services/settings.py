@@ -9,7 +9,7 @@ from pydantic import BaseModel, SecretStr
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Row
 from texts import _
 
@@ -37,7 +37,7 @@ class Settings:
 
     config: Config
 
-    @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, Told(via=TERMINAL_ONLY))
+    @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, Options(via=TERMINAL_ONLY))
     async def show(self, _caller: Caller) -> Listing[SettingRow]:
         """Every setting but those of agents and groups, which have commands of their own."""
         return Listing(rows=tuple(_rows(self.config)), empty=_("Nothing is configured."))

@@ -12,7 +12,7 @@ from bot.models.catalog import OFFLINE
 from bot.models.health import ModelHealth
 from bot.services.caller import Caller
 from bot.services.front_ends import FrontEnds
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result, Row
 from memory import agents
 from memory.blocks.repair import damage_since
@@ -177,7 +177,7 @@ class Status:
 
     @operation(
         "status", "Show the status of front ends, models and queues", Action.STATUS,
-        Told(running=True, file_name="status.md"),
+        Options(running=True, file_name="status.md"),
     )  # fmt: skip
     async def show(self, _caller: Caller) -> ServiceStatus:
         """For those in charge."""

@@ -13,7 +13,7 @@ from bot.services.block_names import where
 from bot.services.caller import Caller
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Row
 from memory import agents
 from memory.knowledge import sessions, summaries
@@ -24,7 +24,7 @@ from texts import _, gettext_noop
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # the last ones, shown with what agents did
-_LOOKS = Told(file_name="summary.md")
+_LOOKS = Options(file_name="summary.md")
 _SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
@@ -73,7 +73,7 @@ class Summaries:
 
     @operation(
         "summary.show", "Show the latest summaries of all kinds", Action.READ_MEMORY,
-        Told(file_name="summary.md", default=True),
+        Options(file_name="summary.md", default=True),
     )  # fmt: skip
     async def show_latest(self, caller: Caller) -> SummaryList:
         """Of the conversation here, of agents, and of the newest days and weeks."""

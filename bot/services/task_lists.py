@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Action, People
 from bot.services.caller import Caller
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, Sentence
 from memory import coordination
 from memory.agenda import tasks
@@ -36,8 +36,8 @@ from texts import _, gettext_noop, ngettext, ngettext_noop
 T = TypeVar("T")
 
 _CHANGE = commit_point("tasks.change")
-_CHANGES = Told(changes=True)
-_KEEPS = Told(changes=True, keeps=True)
+_CHANGES = Options(changes=True)
+_KEEPS = Options(changes=True, keeps=True)
 
 _ENDED = {
     Status.DONE: (
@@ -241,7 +241,7 @@ class TaskLists:
 
         return Entry(done=_("Added"), row=await self._change(work))
 
-    @operation("tasks.list", "List your tasks", Action.AGENDA, Told(file_name="tasks.md"))
+    @operation("tasks.list", "List your tasks", Action.AGENDA, Options(file_name="tasks.md"))
     async def list_tasks(self, caller: Caller, arguments: ListTasks) -> Tasks:
         """The most urgent first, as far as they may be spoken of where they are asked for."""
 
@@ -349,7 +349,7 @@ class TaskLists:
         found = await self.database.read(lambda rows: self._templates(rows, caller))
         return [(each.name, each.name) for each in found]
 
-    @operation("tasks.done", "Complete a task", Action.AGENDA, Told(changes=True, formerly=("coord.complete",)))
+    @operation("tasks.done", "Complete a task", Action.AGENDA, Options(changes=True, formerly=("coord.complete",)))
     async def complete_task(self, caller: Caller, arguments: OneTask) -> Sentence:
         """It is done."""
         return await self._end(caller, arguments, Status.DONE)

@@ -11,7 +11,7 @@ from bot.agents.permissions.policy import Action
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.inbox import InboxRow, OneRow, find_message, shown_error
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Result, Row
 from memory.people.audience import Scope
 from memory.queue import messages, metrics
@@ -22,7 +22,7 @@ from memory.store.ids import TurnId
 from texts import _, gettext_noop, ngettext
 
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
-_LOOKS = Told(via=TERMINAL_ONLY)
+_LOOKS = Options(via=TERMINAL_ONLY)
 
 
 class Days(Arguments):

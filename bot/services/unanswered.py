@@ -11,7 +11,7 @@ from bot.agents.permissions.policy import Action, People
 from bot.services.caller import Caller
 from bot.services.named import row_number
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Sentence
 from memory.queue import inbox, messages, outbox
 from memory.queue.inbox import InRow, Status
@@ -44,7 +44,7 @@ class Unanswered:
     clock: Clock
     queued: Callable[[], None]
 
-    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, Told(changes=True, keeps=True))
+    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, Options(changes=True, keeps=True))
     async def retry(self, caller: Caller, arguments: OneMessage) -> Sentence:
         """By whoever said it, and by those who may retry anything."""
 

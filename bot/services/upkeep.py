@@ -19,7 +19,7 @@ from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.jobs import Schedule
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from bot.upkeep import consent
 from bot.upkeep.background_calls import Background
@@ -44,7 +44,7 @@ _UNDO = commit_point("dreams.undo")
 _PERMIT = commit_point("dreams.permit")
 
 _LISTED, _SHOWN = 100, 300
-_CHANGES = Told(changes=True)
+_CHANGES = Options(changes=True)
 
 
 class OneGuess(Arguments):
@@ -121,7 +121,7 @@ class Upkeep:
 
     @operation(
         "dream.report", "Show what the latest cleanup did", Action.READ_MEMORY,
-        Told(file_name="dream.md", formerly=("summary.dream",)),
+        Options(file_name="dream.md", formerly=("summary.dream",)),
     )  # fmt: skip
     async def report(self, caller: Caller) -> Report:
         """Entry by entry, as far as the caller may know."""
@@ -147,7 +147,7 @@ class Upkeep:
 
         return Report(rows=tuple(await self.database.read(read)))
 
-    @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Told(changes=True, seconds=None))
+    @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Options(changes=True, seconds=None))
     async def run(self, _caller: Caller) -> Sentence:
         """Look and act, whatever the time."""
         outcome = await self.upkeep.run()

@@ -13,7 +13,7 @@ from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.named import find_living
 from bot.services.parameters import Arguments, Param
 from bot.services.privacy import named
-from bot.services.registry import Suggestions, Told, operation, suggestions
+from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from memory import agents
 from memory.people import web_keys
@@ -29,7 +29,7 @@ from texts import _, gettext_noop, ngettext
 _ADD = commit_point("web.add_key")
 _DROP = commit_point("web.drop_key")
 _USE = commit_point("web.use_key")
-_LOOKS, _CHANGES = Told(via=TERMINAL_ONLY), Told(via=TERMINAL_ONLY, changes=True)
+_LOOKS, _CHANGES = Options(via=TERMINAL_ONLY), Options(via=TERMINAL_ONLY, changes=True)
 
 
 class NewToken(Arguments):
@@ -148,7 +148,7 @@ class WebAccess:
 
     @operation(
         "dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB,
-        Told(via=TERMINAL_ONLY, changes=True, running=True, default=True),
+        Options(via=TERMINAL_ONLY, changes=True, running=True, default=True),
     )  # fmt: skip
     async def open_dashboard(self, _caller: Caller, arguments: OpenPage) -> SignInLink:
         """For five minutes, and for one browser."""
@@ -158,7 +158,7 @@ class WebAccess:
 
     @operation(
         "privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY,
-        Told(via=DISCORD_ONLY, changes=True, running=True),
+        Options(via=DISCORD_ONLY, changes=True, running=True),
     )  # fmt: skip
     async def open_own_page(self, caller: Caller) -> SignInLink:
         """Seen by the caller alone; the owner's leads to the dashboard."""

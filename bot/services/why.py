@@ -19,7 +19,7 @@ from bot.agents.permissions.policy import Action, Change, MemoryRights, People, 
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result, Row, Sentence, forgotten
 from memory import why
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
@@ -72,7 +72,7 @@ _READERS = {
     "channel": gettext_noop("everyone in that channel can read it"),
     "person": gettext_noop("one person can read it, in direct messages"),
 }
-_CHANGES = Told(changes=True, offered=False)
+_CHANGES = Options(changes=True, offered=False)
 
 
 class AskWhy(Arguments):
@@ -236,7 +236,7 @@ class Why:
     people: People
     clock: Clock
 
-    @operation("why", "Show what my last answer here was based on", Action.WHY, Told(file_name="why.md"))
+    @operation("why", "Show what my last answer here was based on", Action.WHY, Options(file_name="why.md"))
     async def explain(self, caller: Caller, arguments: AskWhy) -> Explained:
         """Or the answer in a message of the place, where one is named."""
         if not (message := _LINK.sub("", arguments.message.strip())):
@@ -248,7 +248,9 @@ class Why:
             await asyncio.sleep(_LOOK_SECONDS)
         raise UserError(_(_UNDER_WAY))
 
-    @operation("why.memory", "Show one memory that an answer used", Action.WHY, Told(file_name="why.md", offered=False))
+    @operation(
+        "why.memory", "Show one memory that an answer used", Action.WHY, Options(file_name="why.md", offered=False)
+    )
     async def show_memory(self, caller: Caller, arguments: OneMemory) -> OneExplained:
         """With what the caller may do to it."""
 
@@ -284,7 +286,7 @@ class Why:
 
     @operation(
         "why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN,
-        Told(changes=True, keeps=True, offered=False),
+        Options(changes=True, keeps=True, offered=False),
     )  # fmt: skip
     async def correct(self, caller: Caller, arguments: CorrectEntry) -> Sentence:
         """Rewrite it, unless it was changed since the form was opened."""

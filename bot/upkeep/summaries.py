@@ -28,7 +28,7 @@ from bot.upkeep.due_summaries import (
     standing_of,
 )
 from bot.upkeep.model_answers import Did, Happened, Unusable, read_answer, schema_of
-from bot.upkeep.summary_prompts import Told
+from bot.upkeep.summary_prompts import Form
 from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER
 from memory.knowledge import summaries, summary_sources
@@ -222,10 +222,10 @@ class SummaryJob:
         return ConstellationSummary(start, end, words, decisions, threads, due.audience, trust, model=model)
 
     async def _told(
-        self, database: Database, errand: BackgroundRequest, system: str, texts: Sequence[Quoted], form: type[Told]
-    ) -> tuple[Told, str]:
+        self, database: Database, errand: BackgroundRequest, system: str, texts: Sequence[Quoted], form: type[Form]
+    ) -> tuple[Form, str]:
         """What a model makes of the parts of a text, one after the other, and which did. Raises NoAnswer."""
-        told: Told | None = None
+        told: Form | None = None
         model = ""
         for text in texts:
             shown = summary_prompts.so_far(told, text) if isinstance(told, Happened) else text
@@ -235,8 +235,8 @@ class SummaryJob:
         return told, model
 
     async def _asked(
-        self, database: Database, errand: BackgroundRequest, request: Request, form: type[Told]
-    ) -> tuple[Told, str]:
+        self, database: Database, errand: BackgroundRequest, request: Request, form: type[Form]
+    ) -> tuple[Form, str]:
         """One answer in the form that is wanted; what is not in it is asked for once more. Raises NoAnswer."""
         request = replace(request, max_tokens=_TOKENS, form=schema_of(form))
         answer = await self.background.ask(database, errand, request)

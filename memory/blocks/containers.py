@@ -27,7 +27,7 @@ from loro import (
 )
 
 from memory.blocks.changes import Content, Splice, by_words, difference
-from memory.blocks.replay import Held, Plan
+from memory.blocks.replay import BlockValues, Plan
 from memory.blocks.schemas import (
     MOST_ITEMS,
     TEXT,
@@ -359,12 +359,12 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
     return changed
 
 
-def parts_of(loro: LoroDoc) -> Held:
+def parts_of(loro: LoroDoc) -> BlockValues:
     """What each part holds now, by its path."""
     schema = schema_of(loro)
     found = {path: value_of(loro, part) for path, part in every_part(schema).items() if not part.is_log}
     texts = {path: found[path] or "" for path, part in every_part(schema).items() if part.kind == "text"}
-    return Held(schema, found | texts, values(loro, schema))
+    return BlockValues(schema, found | texts, values(loro, schema))
 
 
 def amend(loro: LoroDoc, plan: Plan) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
 from memory.blocks.containers import parts_of
 from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
-from memory.blocks.replay import Held, Replay
+from memory.blocks.replay import BlockValues, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
@@ -37,7 +37,7 @@ class Archive:
     digest: bytes
 
 
-_NO_PARTS = Held(TEXT, MappingProxyType({}))
+_NO_PARTS = BlockValues(TEXT, MappingProxyType({}))
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Past:
     text: str
     steps: tuple[Step, ...]
     why: str = ""
-    held: Held = _NO_PARTS
+    held: BlockValues = _NO_PARTS
     """What the parts hold now."""
     begun: tuple[int, Mapping[str, Any]] = field(default=(0, MappingProxyType({})), compare=False, repr=False)
     """What those of a structured block held where its document begins, and at which version."""

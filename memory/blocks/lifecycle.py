@@ -30,7 +30,7 @@ _MOST_LABEL = 100
 _LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}}(?<=\S)")
 
 
-def require_free(label: str) -> None:
+def require_allowed_label(label: str) -> None:
     """Refuse a new label that means something else: a log of Carina's, or the address of another's block."""
     if label in LOGS:
         raise Refused(gettext_lazy("{label} is the name of a log that Carina keeps; choose another name", label=label))
@@ -263,15 +263,15 @@ class NewSettings:
 
 
 def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
-    """Rename, describe, resize or retype a block. Raises as `archive_block` and `settle_block`."""
+    """Rename, describe, resize or retype a block. Raises as `archive_block` and `set_block_settings`."""
     block, decision = standing_block(tx, author, label, Operation.CHANGE)
     for kind in (block.type, new.type or block.type):  # a core block is guarded on the way out as on the way in
         require_yes(tx, author, block._replace(type=kind), Operation.CHANGE, decision)
     tell_changed(tx, author, block, Operation.CHANGE)
-    return settle_block(tx, block, new, author.now)
+    return set_block_settings(tx, block, new, author.now)
 
 
-def settle_block(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block:
+def set_block_settings(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block:
     """Give a block other settings, whoever wants that. Raises Refused, BlockExists, BlockTooLong."""
     label, kind = new.label or block.label, new.type or block.type
     description, limit = new.description or block.description, new.limit or block.char_limit
@@ -294,7 +294,7 @@ def settle_block(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block
             )
         )
     if label != block.label:
-        require_free(label)
+        require_allowed_label(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
             raise Refused(gettext_lazy("block {label} is kept under this label for all agents", label=block.label))
         if needed := _called_by_label(tx, block):

@@ -71,7 +71,7 @@ def _short(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Held:
+class BlockValues:
     """What each part of a block holds, by its path: a text, a list, a number. Logs are not among them."""
 
     schema: Schema
@@ -86,7 +86,7 @@ class Replay:
     `held` is what they hold now. Raises BlockCorrupt when the changes do not lead there.
     """
 
-    def __init__(self, start: int, begin: Mapping[str, Any], steps: Sequence[Step], held: Held) -> None:
+    def __init__(self, start: int, begin: Mapping[str, Any], steps: Sequence[Step], held: BlockValues) -> None:
         self.start, self.held = start, held
         self._targets = every_part(held.schema)
         self._paths = {target.name: path for path, target in self._targets.items()}

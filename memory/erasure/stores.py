@@ -36,7 +36,7 @@ class PersonStore:
 
 
 @dataclass(frozen=True)
-class Held:
+class PersonTable:
     """The rows of a table that hold something of a person: those of which `theirs` is true of :person and :alone.
 
     Erasing deletes them; with `emptied` they stay and lose what it sets. `parsed` are columns of JSON, `index` is one
@@ -53,7 +53,7 @@ class Held:
     told: bool = True
 
 
-def _rows(name: str, *held: Held, before: Callable[[Tx, PersonId], None] | None = None) -> PersonStore:
+def _rows(name: str, *held: PersonTable, before: Callable[[Tx, PersonId], None] | None = None) -> PersonStore:
     """A store of these, erased in this order, after what has to happen `before`."""
     told = [each for each in held if each.told]
     several = len({each.table for each in told}) > 1
@@ -81,7 +81,7 @@ def _of(person: PersonId) -> dict[str, Value]:
     return {"person": person, "alone": person_audience(person)}
 
 
-def _take(tx: Tx, held: Held, person: PersonId) -> int:
+def _take(tx: Tx, held: PersonTable, person: PersonId) -> int:
     done = f"UPDATE {held.table} SET {held.emptied}" if held.emptied else f"DELETE FROM {held.table}"
     gone = tx.run(f"{done} WHERE {held.theirs}", _of(person))
     if gone and held.index:
@@ -126,29 +126,29 @@ def _unused(kind: Literal["entry", "message"], table: str, theirs: str) -> Calla
 STORES: tuple[PersonStore, ...] = (
     _rows(
         "messages",
-        Held(
+        PersonTable(
             "messages",
             _MESSAGES,
             """id, place_id AS place, created_at AS at, speaker, role, content AS text, tool_name AS tool, tool_args,
             source_metadata AS metadata, audience, edited_at, deleted_at""",
             parsed=("metadata",),
         ),
-        Held("messages", emptied="person_id = NULL", told=False),  # what was said to them where others heard it
+        PersonTable("messages", emptied="person_id = NULL", told=False),  # what was said to them where others heard it
         before=_unused("message", "messages", _MESSAGES),
     ),
     _rows(
         "inbox",  # rows stay without what they said, so that nothing is taken in twice
-        Held(
+        PersonTable(
             "inbox",
             columns="id, source, kind, place_id, payload, status, received_at",
             emptied="""payload = '{}', last_error = NULL, person_id = NULL,
             status = iif(status IN ('received', 'claimed'), 'done', status)""",
         ),
     ),
-    _rows("follow_ups", Held("follow_ups", columns="id, message_id, part, audience, at")),
+    _rows("follow_ups", PersonTable("follow_ups", columns="id, message_id, part, audience, at")),
     _rows(
         "outbox",  # likewise, so that nothing is said again
-        Held(
+        PersonTable(
             "outbox",
             columns="id, place_id, content, status, created_at",
             emptied="""content = '', detail = '{}', person_id = NULL, last_error = NULL,
@@ -157,9 +157,9 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "turns",
-        Held("turn_steps", _TURNS, "turn_id, kind, body"),
-        Held("turn_uses", _TURNS, told=False),
-        Held(
+        PersonTable("turn_steps", _TURNS, "turn_id, kind, body"),
+        PersonTable("turn_uses", _TURNS, told=False),
+        PersonTable(
             "turns",
             columns="id, place_id, status, started_at, error",
             emptied="""person_id = NULL, error = NULL,
@@ -168,13 +168,13 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "groups",
-        Held(
+        PersonTable(
             "group_parts",
             columns="turn_id, run_id, kind, stage, task, status, output, detail, started_at",
             emptied="""task = '', output = '', detail = '{}', person_id = NULL,
             status = iif(status = 'running', 'failed', status)""",
         ),
-        Held(
+        PersonTable(
             "group_runs",
             columns="turn_id, pattern, plan, outcome, started_at",
             emptied="plan = '{}', outcome = '{}', person_id = NULL",
@@ -182,7 +182,7 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "usage",  # the numbers stay for the books
-        Held(
+        PersonTable(
             "model_usage",
             columns="id, model, input_tokens, output_tokens, cost_usd, at",
             emptied="person_id = NULL, place_id = NULL",
@@ -190,14 +190,14 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "budgets",
-        Held("budgets", "subject = 'person:' || :person"),
-        Held("budgets", "decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
-        Held("budget_reservations", emptied="person_id = NULL"),
+        PersonTable("budgets", "subject = 'person:' || :person"),
+        PersonTable("budgets", "decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
+        PersonTable("budget_reservations", emptied="person_id = NULL"),
     ),
     _rows(
         "grants",  # before the requests that they came from
-        Held("permission_grants", _GRANTED, "id, scope, subject, pattern, created_at, expires_at, revoked_at"),
-        Held(
+        PersonTable("permission_grants", _GRANTED, "id, scope, subject, pattern, created_at, expires_at, revoked_at"),
+        PersonTable(
             "permission_audit",
             _EITHER,
             "id, event, request_id, grant_id, at",
@@ -206,25 +206,25 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "requests",  # what waits is withdrawn
-        Held(
+        PersonTable(
             "permission_requests",
             columns="id, tool, arguments, reason, status, created_at",
             emptied="""arguments = '', reason = '', subject = '', person_id = NULL, covers = '[]', pattern = '{}',
             shown = '{}', status = iif(status IN ('waiting', 'approved'), 'withdrawn', status)""",
         ),
-        Held("permission_votes", columns="request_id, verdict, at"),
+        PersonTable("permission_votes", columns="request_id, verdict, at"),
     ),
     _rows(
         "dreams",  # before the entries that it is about
-        Held("dream_items", _OF_ENTRIES, "n, run_id, pass, action, entry_id, before, audience"),
-        Held("dream_marks", ALONE, "pass, agent_id, at"),
+        PersonTable("dream_items", _OF_ENTRIES, "n, run_id, pass, action, entry_id, before, audience"),
+        PersonTable("dream_marks", ALONE, "pass, agent_id, at"),
     ),
-    _rows("graph", Held("graph_triples", _OF_ENTRIES, "id, entry_id, subject, relation, object, audience, at")),
-    _rows("knowledge", Held("handoff_reads", ALONE, told=False), Held("items", _EITHER)),
+    _rows("graph", PersonTable("graph_triples", _OF_ENTRIES, "id, entry_id, subject, relation, object, audience, at")),
+    _rows("knowledge", PersonTable("handoff_reads", ALONE, told=False), PersonTable("items", _EITHER)),
     _rows(
         "archival",
-        Held("archival_journal", _JOURNAL, "id, entry_id, deed, before, audience, at"),
-        Held(
+        PersonTable("archival_journal", _JOURNAL, "id, entry_id, deed, before, audience, at"),
+        PersonTable(
             "archival_entries",
             _ENTRIES,
             "id, agent_id, label, content, category, tags, metadata, importance, audience, created_at, updated_at",
@@ -241,34 +241,34 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "admission",
-        Held("people_rules", "subject = :person AND rule = 'allow'"),  # that they were shut out stays
-        Held("people_rules", "decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
-        Held("pairing_codes", columns="person_id, name, told, first_at, expires_at"),
+        PersonTable("people_rules", "subject = :person AND rule = 'allow'"),  # that they were shut out stays
+        PersonTable("people_rules", "decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
+        PersonTable("pairing_codes", columns="person_id, name, told, first_at, expires_at"),
     ),
-    _rows("gaps", Held("gaps", "place_id = replace(:person, ':', ':user:')")),
-    _rows("steering", Held("steering", "decided_by = :person", emptied=f"decided_by = {_NOBODY}")),
-    _rows("labels", Held("unshown_people", f"{NAMED} AND why = 'label'")),  # a choice outlives an erasure
-    _rows("jobs", Held("jobs", columns="id, kind, next_at, status, last_run_at, created_at")),
+    _rows("gaps", PersonTable("gaps", "place_id = replace(:person, ':', ':user:')")),
+    _rows("steering", PersonTable("steering", "decided_by = :person", emptied=f"decided_by = {_NOBODY}")),
+    _rows("labels", PersonTable("unshown_people", f"{NAMED} AND why = 'label'")),  # a choice outlives an erasure
+    _rows("jobs", PersonTable("jobs", columns="id, kind, next_at, status, last_run_at, created_at")),
     _rows(
         "activity",
-        Held("activity_events", _EITHER, "id, event_type, agent_id, place_id, words, importance, audience, at"),
-        Held("agent_presence", ALONE, "agent_id, audience, last_active"),
+        PersonTable("activity_events", _EITHER, "id, event_type, agent_id, place_id, words, importance, audience, at"),
+        PersonTable("agent_presence", ALONE, "agent_id, audience, last_active"),
     ),
-    _rows("facts", Held("fact_sources", _FACTS), Held("facts", _EITHER), Held("sessions", ALONE)),
-    _rows("reminders", Held("reminders")),
-    _rows("tasks", Held("tasks", _EITHER)),
-    _rows("events", Held("events")),
-    _rows("times", Held("person_times")),
-    _rows("states", Held("person_states", columns="state, audience, said_at")),
+    _rows("facts", PersonTable("fact_sources", _FACTS), PersonTable("facts", _EITHER), PersonTable("sessions", ALONE)),
+    _rows("reminders", PersonTable("reminders")),
+    _rows("tasks", PersonTable("tasks", _EITHER)),
+    _rows("events", PersonTable("events")),
+    _rows("times", PersonTable("person_times")),
+    _rows("states", PersonTable("person_states", columns="state, audience, said_at")),
     _rows(
         "blocks",
-        Held("memory_block_repairs", _BLOCKS),
-        Held("memory_block_archives", _BLOCKS),
-        Held("memory_block_quarantine", _BLOCKS),
-        Held("memory_block_checkpoints", _BLOCKS),
-        Held("memory_block_updates", _BLOCKS),
-        Held("memory_block_writers", _BLOCKS, told=False),
-        Held("memory_blocks", _EITHER, index="block_fts"),
+        PersonTable("memory_block_repairs", _BLOCKS),
+        PersonTable("memory_block_archives", _BLOCKS),
+        PersonTable("memory_block_quarantine", _BLOCKS),
+        PersonTable("memory_block_checkpoints", _BLOCKS),
+        PersonTable("memory_block_updates", _BLOCKS),
+        PersonTable("memory_block_writers", _BLOCKS, told=False),
+        PersonTable("memory_blocks", _EITHER, index="block_fts"),
     ),
 )
 

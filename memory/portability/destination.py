@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory.people.audience import OWNER
 from memory.portability.car import CarError
-from memory.portability.import_audit import UNDONE
+from memory.portability.import_audit import UNDOABLE_TABLES
 from memory.portability.load import Import, note_import, registry_rows
 from memory.portability.tables import Table, registry_tables, tables
 from memory.store.clock import to_text
@@ -33,7 +33,7 @@ def constellation_id(taken: Import, rename: str) -> ConstellationId:
     return ConstellationId(taken.manifest.about.id)
 
 
-def require_free(rows: Rows, taken: Import, rename: str) -> None:
+def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
     """Raise NameTaken where a constellation of that name or id is registered."""
     name, identifier = rename or taken.manifest.about.name, constellation_id(taken, rename)
     for row in rows.all("SELECT id, name FROM constellations"):
@@ -52,7 +52,7 @@ def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: s
     place = taken.folder / "constellations" / identifier
     prepare(registry, Kind.GLOBAL)
     with closing(connect(registry)) as raw:
-        require_free(Rows(raw), taken, rename)
+        require_new_name(Rows(raw), taken, rename)
         if staged.exists() and place.exists() and any(place.iterdir()):
             raise NameTaken(f"{place} is there already, but not registered; move it away")
         raw.execute("BEGIN IMMEDIATE")
@@ -110,7 +110,7 @@ def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -
                 _rename(tx, rename)
             _require_names(tx)
             note_import(tx, taken)
-            for name in UNDONE:
+            for name in UNDOABLE_TABLES:
                 _note_rows(tx, name, taken)
             for name, table in tables(tx).items():
                 if name in taken.manifest.tables:

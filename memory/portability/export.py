@@ -11,7 +11,7 @@ from typing import Any
 
 from memory.portability.car import CarError, Sink, cid_of, encoded, write_block, write_header
 from memory.portability.encryption import Sealed
-from memory.portability.manifest import About, Held, Manifest
+from memory.portability.manifest import About, Manifest, TableManifest
 from memory.portability.tables import Part, Table, conditions, registry_tables, tables
 from memory.store.database import Row, Rows
 from memory.store.folder import private_file
@@ -78,10 +78,10 @@ class _Chunks:
         if self.size >= _CHUNK:
             self._flush()
 
-    def done(self, columns: tuple[str, ...]) -> Held:
+    def done(self, columns: tuple[str, ...]) -> TableManifest:
         self._flush()
         found = [self.links[at : at + _LISTED] for at in range(0, len(self.links), _LISTED)]
-        return Held(columns, self.count, tuple(self.blocks.add({"chunks": each}) for each in found))
+        return TableManifest(columns, self.count, tuple(self.blocks.add({"chunks": each}) for each in found))
 
     def _value(self, value: Any) -> Any:
         data = value.encode() if isinstance(value, str) else value

@@ -11,7 +11,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, snowflakes
 
-UNDONE = ("agents", "archival_entries", "messages")
+UNDOABLE_TABLES = ("agents", "archival_entries", "messages")
 """Tables of which an import can be taken back."""
 
 

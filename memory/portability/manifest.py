@@ -33,7 +33,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Held:
+class TableManifest:
     """What a file holds of one table. `lists` are the CIDs of blocks that name its chunks."""
 
     columns: tuple[str, ...]
@@ -46,13 +46,13 @@ class Manifest:
     """All that is in a file."""
 
     about: About
-    tables: Mapping[str, Held]
+    tables: Mapping[str, TableManifest]
 
     def data(self) -> dict[str, Any]:
         return {**self.about.data(), "tables": {name: _plain(held) for name, held in self.tables.items()}}
 
 
-def _plain(held: Held) -> dict[str, Any]:
+def _plain(held: TableManifest) -> dict[str, Any]:
     return {"columns": list(held.columns), "rows": held.rows, "lists": list(held.lists)}
 
 
@@ -81,10 +81,10 @@ def read_manifest(content: Any, about: About) -> Manifest:
     raise CarError("the last block of the file is not the manifest of this export: it is cut off or put together")
 
 
-def _held(name: str, told: Any) -> Held:
+def _held(name: str, told: Any) -> TableManifest:
     match told:
         case {"columns": list(columns), "rows": int(rows), "lists": list(lists)} if all(
             isinstance(each, str) for each in columns
         ) and all(isinstance(each, bytes) for each in lists):
-            return Held(tuple(columns), rows, tuple(lists))
+            return TableManifest(tuple(columns), rows, tuple(lists))
     raise CarError(f"the manifest does not say what the file holds of the table {name[:80]!r}")

@@ -27,7 +27,7 @@ _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Notice:
     """One notification about an act."""
 
     who: Account
@@ -83,16 +83,16 @@ class Acts:
         return max(_PER_HOUR - len(self._noted), 0)
 
 
-def _act(told: _Told) -> Act:
+def _act(told: _Notice) -> Act:
     who = f"{told.who.shown} (@{flatten(told.who.handle)})"
     words = f"on Bluesky, {who}, {_DONE[told.reason]}{f' {told.about}' if told.about else ''}"
     return Act(person_id(told.who.did), words, told.at)
 
 
-def _told(view: Any) -> _Told | None:
+def _told(view: Any) -> _Notice | None:
     if not isinstance(view, dict) or view.get("reason") not in _DONE:
         return None
     who, about = account(view.get("author")), str(view.get("reasonSubject") or "")
     if not who.did:
         return None
-    return _Told(who, view["reason"], about if author_of(about) else "", moment(str(view.get("indexedAt"))))
+    return _Notice(who, view["reason"], about if author_of(about) else "", moment(str(view.get("indexedAt"))))

@@ -18,7 +18,7 @@ from sources.bluesky.keys import NAME, uri_and_cid
 from sources.bluesky.notifications import deletion
 from sources.bluesky.records import Post, items, post
 from sources.bluesky.session import BlueskySession
-from sources.bluesky.wiring import Held, Wiring
+from sources.bluesky.wiring import RememberedPost, Wiring
 
 AT_MOST = 900.0
 """Seconds for which an answer is waited for."""
@@ -34,7 +34,7 @@ _NO_RECORD = ("could not locate record", "record not found", "could not find rep
 
 @dataclass(frozen=True)
 class _Watch:
-    held: Held
+    held: RememberedPost
     due: float
     """When it is looked for: not at once, since it was read a moment ago and its answer may come first."""
     until: float
@@ -48,12 +48,12 @@ class Watched:
         self._session = session
         self._wiring = wiring
         self._posts: dict[str, _Watch] = {}
-        self._gone: list[Held] = []
+        self._gone: list[RememberedPost] = []
         self._loaded = False
 
     def add(self, found: Post, place: Place) -> None:
         now = time.monotonic()
-        self._posts[found.id] = _Watch(Held(found.id, place.id, found.at), now + EVERY, now + AT_MOST)
+        self._posts[found.id] = _Watch(RememberedPost(found.id, place.id, found.at), now + EVERY, now + AT_MOST)
 
     def answered(self, message: str) -> None:
         """Its deletion may have been a moment too late for us to see."""
@@ -96,7 +96,7 @@ class Watched:
         for held in gone:
             await self.take_back(held, deliver)
 
-    async def take_back(self, held: Held, deliver: Deliver) -> None:
+    async def take_back(self, held: RememberedPost, deliver: Deliver) -> None:
         """A post is not there any more: what it led to is followed, and our answer with it."""
         await self._wiring.withdraw(held.message)
         where = Place(held.place, PlaceKind.THREAD, PUBLIC, bindings=(held.place, NAME))

@@ -33,7 +33,7 @@ from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
 from sources.bluesky.thread_reader import read_thread
 from sources.bluesky.threads import Thread
-from sources.bluesky.wiring import Held, Wiring
+from sources.bluesky.wiring import RememberedPost, Wiring
 from sources.recent import Recent
 from texts import _, gettext_lazy
 
@@ -361,7 +361,7 @@ class BlueskySource:
         """Posts were deleted: whatever was heard of them is forgotten."""
         for uri in uris:
             if (found := await self._wiring.heard(uri)) is not None:
-                await self._watched.take_back(Held(*found, self._wiring.clock()), deliver)
+                await self._watched.take_back(RememberedPost(*found, self._wiring.clock()), deliver)
         if uris:
             await self._wiring.settled()
 

@@ -19,7 +19,7 @@ class Act:
 
 
 @dataclass(frozen=True)
-class Held:
+class RememberedPost:
     """A post whose words memory holds: as a message, where, and when it was posted."""
 
     message: str
@@ -36,7 +36,7 @@ class Wiring:
     """
 
     seen: Callable[[Sequence[str]], Awaitable[set[str]]]
-    held: Callable[[int], Awaitable[Sequence[Held]]]
+    held: Callable[[int], Awaitable[Sequence[RememberedPost]]]
     """The posts whose words memory holds, the newest so many."""
     heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]]
     """The message that the post with this URI became, and where; None for what was not heard."""

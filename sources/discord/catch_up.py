@@ -75,14 +75,14 @@ class Readback:
         wiring: Wiring,
         begun: int | None,
         deaf: Callable[[], bool],
-        ears: GatewayListener,
+        listener: GatewayListener,
         equipment: Equipment,
     ) -> None:
         self._client = client
         self._wiring = wiring
         self._begun = begun
         self._deaf = deaf
-        self._ears = ears
+        self._listener = listener
         self._queues, self._lookout, self._link = equipment.queues, equipment.lookout, equipment.link
         self._settings = equipment.settings
         self._gate = asyncio.Semaphore(AT_ONCE)
@@ -123,7 +123,7 @@ class Readback:
         floor = discord.utils.time_snowflake(now - timedelta(days=self._settings.read_back_days))
         until = str(discord.utils.time_snowflake(now + CLOCK_MARGIN))
         seen = _numbers(await wiring.cursors())
-        self._ears.heard_up_to(seen, self._begun)
+        self._listener.heard_up_to(seen, self._begun)
         newest = max(seen.values(), default=self._begun)
         if newest is None:
             return
@@ -267,7 +267,7 @@ class Readback:
             if message.id > int(span.after) and said_by_a_person(message):
                 try:
                     if (author := await self._lookout.author(message)) is not None:
-                        await self._ears.hear(message, author)
+                        await self._listener.hear(message, author)
                 except Exception:
                     log.exception("missed_message_left_out", channel=channel, message=message.id)
         if len(found) > limit and found[0].id > int(span.after):
@@ -282,11 +282,11 @@ class Readback:
             message = standing.get(one)
             if message is None:
                 if one >= since:
-                    await self._ears.hear_deletion(one, channel, None)
+                    await self._listener.hear_deletion(one, channel, None)
             elif message.edited_at and text_mark(readable(heard_of(message, self._link), self._link.me)) != mark:
                 author = await self._lookout.author(message)
                 if author is not None:
-                    await self._ears.hear_edit(message, author)
+                    await self._listener.hear_edit(message, author)
 
 
 async def _asked(asking: Awaitable[Any]) -> Any:

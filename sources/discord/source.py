@@ -241,9 +241,9 @@ class DiscordSource:
         lookout = ChannelLookup(client, self._link, self._settings)
         client.tree.shared = lookout.shared_with
         equipment = Equipment(self._settings, self._link, queues, lookout, fetcher, deliver, self._wiring.clock)
-        ears = GatewayListener(equipment)
+        listener = GatewayListener(equipment)
         wiring, begun = self._wiring, self._standing.begun
-        readback = Readback(client, wiring, begun, lambda: self._paused or wiring.deaf(), ears, equipment)
+        readback = Readback(client, wiring, begun, lambda: self._paused or wiring.deaf(), listener, equipment)
         reading: list[asyncio.Task[None]] = []
         here = AllHere(client, lambda: queues.held, hear)
 
@@ -254,7 +254,7 @@ class DiscordSource:
 
         def read_again() -> None:
             if not queues.held:  # else it is about to be read anyway
-                ears.forget_given()
+                listener.forget_given()
                 queues.hold()
                 read()
 
@@ -264,7 +264,7 @@ class DiscordSource:
             self._attend(client, event)
 
         self._read_back = read_again
-        handlers += [ears.on, attend, Watch(client, spawn).on, self._note_typing]
+        handlers += [listener.on, attend, Watch(client, spawn).on, self._note_typing]
         handlers += [here.on, CommandSync(client.tree, self._wiring.commands, spawn).on]
         return client
 

@@ -164,7 +164,7 @@ class ScriptedModel:
         yield answer
 
 
-class Held:
+class HeldReply:
     """A reply that waits until it is let go; `begun` is set when the model was asked."""
 
     def __init__(self, answer: Answer) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory.knowledge import facts
-from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, Held, Relation, Room, Source, Statement, Step
+from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, Relation, Room, Source, Statement, Step, WeighedFact
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages
 from memory.store.database import Tx
@@ -340,8 +340,8 @@ def test_what_no_longer_stands_in_three_sessions_is_not_shared() -> None:
 # ---------------------------------------------------------------------------------------------------- whose goes
 
 
-def held(number: int, person: str, trust: Trust = Trust.APPROVED, worth: int = 1, **more: Any) -> Held:
-    return Held(FactId(number), PersonId(person), trust, worth, NOON + timedelta(minutes=number), **more)
+def held(number: int, person: str, trust: Trust = Trust.APPROVED, worth: int = 1, **more: Any) -> WeighedFact:
+    return WeighedFact(FactId(number), PersonId(person), trust, worth, NOON + timedelta(minutes=number), **more)
 
 
 def test_the_least_reinforced_goes_and_of_those_the_oldest_but_never_the_newest() -> None:

@@ -401,7 +401,7 @@ def points() -> Iterator[tuple[Any, str, int]]:
     """Functions of an import, and at which call of them the process ends."""
     yield from ((load, "_insert", nth) for nth in (1, 2, 10, 40))
     yield from ((load, name, 1) for name in ("_fill", "_finish", "note_import", "index_blocks"))
-    yield from ((destination, name, 1) for name in ("require_free", "registry_rows"))
+    yield from ((destination, name, 1) for name in ("require_new_name", "registry_rows"))
 
 
 @pytest.mark.parametrize("after", [False, True])

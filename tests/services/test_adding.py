@@ -17,7 +17,7 @@ from bot.interfaces.cli.commands import Commands
 from bot.interfaces.discord import commands as slash
 from bot.services.caller import Caller, Location, Via
 from bot.services.parameters import Arguments, Param, Role
-from bot.services.registry import Registry, Told, operation
+from bot.services.registry import Options, Registry, operation
 from bot.services.results import Sentence
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings
@@ -59,12 +59,12 @@ class Folders:
 
     titles: ClassVar = {"cards": "Manage cards"}
 
-    @operation("cards.give", "Give a card", Action.HELP, Told(via=frozenset({Via.DISCORD})))
+    @operation("cards.give", "Give a card", Action.HELP, Options(via=frozenset({Via.DISCORD})))
     async def give(self, caller: Caller, arguments: Give) -> Sentence:
         at = "" if caller.location is None else caller.location.place
         return Sentence(text=f"{arguments.color} for {arguments.to} {arguments.role} in {arguments.channel} ({at})")
 
-    @operation("cards.clean", "Remove cards", Action.HELP, Told(changes=True, confirm="Remove {tags}?"))
+    @operation("cards.clean", "Remove cards", Action.HELP, Options(changes=True, confirm="Remove {tags}?"))
     async def clean(self, _caller: Caller, arguments: Clean) -> Sentence:
         return Sentence(text=f"{arguments.folder.name}: {','.join(arguments.tags)}")
 
@@ -108,11 +108,11 @@ class Cards:
 
     titles: ClassVar = {"cards": "Manage cards"}
 
-    @operation("cards.show", "Show cards", Action.HELP, Told(default=True))
+    @operation("cards.show", "Show cards", Action.HELP, Options(default=True))
     async def show(self, _caller: Caller, arguments: Clean) -> Sentence:
         return Sentence(text=",".join(arguments.tags))
 
-    @operation("cards.greet", "Greet somebody", Action.HELP, Told(formerly=("cards.hail", "hail")))
+    @operation("cards.greet", "Greet somebody", Action.HELP, Options(formerly=("cards.hail", "hail")))
     async def greet(self, _caller: Caller, arguments: Greet) -> Sentence:
         return Sentence(text=arguments.name)
 

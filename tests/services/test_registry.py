@@ -19,7 +19,7 @@ from bot.interfaces.discord.steps import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.parameters import Arguments, Param, parameters
-from bot.services.registry import Told, operation, operations_of, sources_of
+from bot.services.registry import Options, operation, operations_of, sources_of
 from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence, relative
 from bot.services.slash_names import BUTTONS, HEADINGS
 from bot.services.tables import rows_text
@@ -122,7 +122,7 @@ class Say(Arguments):
 class Echo:
     """Says what it is told."""
 
-    @operation("echo.say", "Say something", Action.KEEP, Told(changes=True, keeps=True))
+    @operation("echo.say", "Say something", Action.KEEP, Options(changes=True, keeps=True))
     async def say(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=" ".join([arguments.words] * arguments.times))
 
@@ -134,7 +134,7 @@ class Echo:
     async def halt(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=arguments.words)
 
-    @operation("echo.count", "Count", Action.HELP, Told(via=frozenset({Via.TERMINAL})))
+    @operation("echo.count", "Count", Action.HELP, Options(via=frozenset({Via.TERMINAL})))
     async def count(self, _caller: Caller, arguments: Say) -> AsyncIterator[Sentence]:
         for number in range(arguments.times):
             yield Sentence(text=str(number))
@@ -217,15 +217,15 @@ class Files:
     async def read(self, _caller: Caller, arguments: ReadFile) -> Sentence:
         return Sentence(text=f"Read {arguments.path}")
 
-    @operation("files.name", "Show or set the name of a file", Action.KEEP, Told(changes=True, keeps=True))
+    @operation("files.name", "Show or set the name of a file", Action.KEEP, Options(changes=True, keeps=True))
     async def name(self, _caller: Caller, arguments: NameFile) -> Sentence:
         return Sentence(text=f"It is called {arguments.name}" if arguments.name else "It has no name")
 
-    @operation("files.remove", "Remove a file", Action.HELP, Told(changes=True, confirm="Remove {words}?"))
+    @operation("files.remove", "Remove a file", Action.HELP, Options(changes=True, confirm="Remove {words}?"))
     async def remove(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=f"Removed {arguments.words}")
 
-    @operation("files.send", "Send a file", Action.HELP, Told(changes=True, asks=True))
+    @operation("files.send", "Send a file", Action.HELP, Options(changes=True, asks=True))
     async def send(self, caller: Caller, arguments: Say) -> Sentence:
         if arguments.times > 1:
             caller.confirm("It may arrive twice.")
@@ -268,7 +268,7 @@ def test_two_operations_do_not_share_a_name() -> None:
 class Bare:
     """Without a group."""
 
-    @operation("show", "Show something", Action.HELP, Told(default=True))
+    @operation("show", "Show something", Action.HELP, Options(default=True))
     async def show(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=arguments.words)
 
@@ -276,11 +276,11 @@ class Bare:
 class Both:
     """A group with two defaults."""
 
-    @operation("cards.show", "Show something", Action.HELP, Told(default=True))
+    @operation("cards.show", "Show something", Action.HELP, Options(default=True))
     async def show(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=arguments.words)
 
-    @operation("cards.list", "List something", Action.HELP, Told(default=True))
+    @operation("cards.list", "List something", Action.HELP, Options(default=True))
     async def listed(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=arguments.words)
 

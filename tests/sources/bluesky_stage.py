@@ -16,7 +16,7 @@ from sources.base import Delivery, Kind, Notification
 from sources.bluesky.keys import person_id
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.source import BlueskySource
-from sources.bluesky.wiring import Act, Held, Wiring
+from sources.bluesky.wiring import Act, RememberedPost, Wiring
 from tests.wire.bluesky import BlueskyServer, Post, User
 
 
@@ -79,9 +79,9 @@ class Ground:
         self.sources.append(source)
         return source
 
-    async def _held(self, limit: int) -> Sequence[Held]:
+    async def _held(self, limit: int) -> Sequence[RememberedPost]:
         said = [each for each in reversed(self.heard) if each.kind is Kind.MESSAGE]
-        return [Held(each.external_id, each.place.id, each.at) for each in said[:limit]]
+        return [RememberedPost(each.external_id, each.place.id, each.at) for each in said[:limit]]
 
     def _wiring(self) -> Wiring:
         memory = self.memory

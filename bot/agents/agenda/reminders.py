@@ -320,7 +320,7 @@ class ReminderJob:
         outbox.add(tx, row, now)
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, heard_by: Audience) -> tuple[PlaceId, Audience, bool]:
-        """Where it is said what was set in a place before these ears: who hears it, and whether to name its person."""
+        """Where it is said what was set in a place in this audience: who hears it, and whether to name its person."""
         if place == PLACE.id or place_source(place) == PATROL:
             return self.notices.place, OWNER, False
         known = inbox.place(rows, place)

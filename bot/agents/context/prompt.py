@@ -142,11 +142,11 @@ def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
     part = None if turn.parent is None else groups.part(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
     asked = messages.by_ids(rows, [row.message for row in claimed if row.message], turn.scope)
-    return inputs(rows, turn, agent, Told(claimed, asked, turns.steps(rows, turn.id), part))
+    return inputs(rows, turn, agent, TurnRows(claimed, asked, turns.steps(rows, turn.id), part))
 
 
 @dataclass(frozen=True)
-class Told:
+class TurnRows:
     """The rows that a turn stands on: what it answers, what it has done, and what it is to do in its group."""
 
     claimed: Sequence[InRow]
@@ -155,7 +155,7 @@ class Told:
     part: Part | None = None
 
 
-def inputs(rows: Rows, turn: Turn, agent: Agent, told: Told) -> PromptInputs:
+def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs:
     """The same where those rows were just read or written."""
     claimed, stored, part = told.claimed, told.steps, told.part
     payloads: dict[MessageId, Payload] = {

@@ -19,7 +19,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, TurnId
 
-HANDS_ON = ("stage", "task")
+REQUIRED_PARTS = ("stage", "task")
 """Parts whose result others go on with: without one they have failed."""
 _NEEDS_DETAIL = ("ballot", "choice")
 
@@ -105,7 +105,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     status: Status = "done"
     if part.kind in _NEEDS_DETAIL and (fresh is None or not fresh.detail):
         status, text = "failed", "gave none that is valid"
-    elif part.kind in HANDS_ON and not text.strip():
+    elif part.kind in REQUIRED_PARTS and not text.strip():
         models = [step.body.model for step in material.steps if isinstance(step.body, Answered)]
         status, text = "failed", "got no answer from its model" if models[-1:] == [OFFLINE] else "gave nothing"
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)

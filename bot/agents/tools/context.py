@@ -15,7 +15,7 @@ from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSetti
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
 from memory.blocks.guard import decision_for, require_yes, tell_changed
-from memory.blocks.lifecycle import require_free
+from memory.blocks.lifecycle import require_allowed_label
 from memory.blocks.replay import not_back
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged
@@ -196,7 +196,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
                 Permission.ADMIN, arguments.limit or None, pinned=kind in (None, BlockType.WORKING),
                 content=as_written(arguments.content),
             )  # fmt: skip
-            require_free(label)
+            require_allowed_label(label)
             block, done = blocks.create_block(tx, new, author.writer, author.now), "is there now"
             require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
             tell_changed(tx, author, block, "create")

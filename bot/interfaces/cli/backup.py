@@ -13,7 +13,7 @@ from bot.interfaces.service_client import holder_of
 from bot.services.caller import Caller, Via
 from bot.services.erasure import Eraser
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result
 from memory.people import privacy
 from memory.store import backups
@@ -66,7 +66,7 @@ class BackupFiles:
 
     @operation(
         "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
-        Told(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0, confirm=_QUESTION),
+        Options(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0, confirm=_QUESTION),
     )  # fmt: skip
     async def restore(self, _caller: Caller, arguments: RestoreBackup) -> Restored:
         """Not while a service runs."""

@@ -12,7 +12,7 @@ from bot.errors import UserError
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result
 from memory.store.folder import DataFolder
 from texts import _
@@ -50,7 +50,7 @@ class BlueskyAccount:
 
     @operation(
         "bluesky.setup", "Label the account as a bot and name its owner", Action.EXAMINE,
-        Told(via=_HERE, changes=True, seconds=_SECONDS),
+        Options(via=_HERE, changes=True, seconds=_SECONDS),
     )  # fmt: skip
     async def set_up(self, _caller: Caller, arguments: SetUp) -> AccountFound:
         """In its profile."""
@@ -58,7 +58,7 @@ class BlueskyAccount:
 
     @operation(
         "bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE,
-        Told(via=_HERE, seconds=_SECONDS),
+        Options(via=_HERE, seconds=_SECONDS),
     )  # fmt: skip
     async def show(self, _caller: Caller) -> AccountFound:
         """What was passed over during the last day."""

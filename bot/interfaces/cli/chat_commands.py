@@ -47,7 +47,7 @@ class CommandLine:
     async def run(self, words: str) -> str:
         """What it printed. Raises UserError, CallError."""
         called: list[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]] = []
-        printed = streams.Held()
+        printed = streams.CapturedOutput()
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 kept = {**manifest(), "by_hand": {}}

@@ -66,7 +66,7 @@ class PromptChat:
 
     def __init__(self, config: Config, line: Line, wanted: asyncio.Event) -> None:
         self._config, self._line, self._wanted = config, line, wanted
-        self._above = streams.Held()
+        self._above = streams.CapturedOutput()
         no_color = config.no_color or None
         self._console = Console(file=self._above, force_terminal=True, highlight=False, no_color=no_color)
         self._moment = PromptMoment(self._console, self._redraw)

@@ -19,7 +19,7 @@ from bot.errors import UserError
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Lines, Listing, Row
 from memory.store import backups, erasure_ledger
 from memory.store.clock import utc_now
@@ -38,8 +38,8 @@ from memory.store.plurals import many
 from memory.store.sqlite import driver
 from texts import _
 
-_HERE = Told(via=frozenset({Via.TERMINAL}))
-_CHANGES = Told(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0)
+_HERE = Options(via=frozenset({Via.TERMINAL}))
+_CHANGES = Options(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0)
 
 
 class State(StrEnum):

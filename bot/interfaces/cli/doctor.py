@@ -20,7 +20,7 @@ from bot.interfaces.diagnostics.host_checks import (
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import Caller, Via
 from bot.services.doctor import Findings
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.restart import RestartArguments
 from bot.services.results import Ink, Result, Sentence
 from memory.agents import models_named
@@ -51,7 +51,9 @@ class Installation:
 
     config: Config
 
-    @operation("doctor", "Check the installation and suggest fixes", Action.EXAMINE, Told(via=_HERE, seconds=_SECONDS))
+    @operation(
+        "doctor", "Check the installation and suggest fixes", Action.EXAMINE, Options(via=_HERE, seconds=_SECONDS)
+    )
     async def examine(self, _caller: Caller) -> Findings:
         """Everything from the disk to the models, each of which is asked a word."""
         folder = DataFolder(self.config.home)
@@ -73,7 +75,7 @@ class Installation:
 
     @operation(
         "restart", "Restart the service gracefully", Action.RESTART,
-        Told(via=_HERE, changes=True, running=True, seconds=_SECONDS),
+        Options(via=_HERE, changes=True, running=True, seconds=_SECONDS),
     )  # fmt: skip
     async def restart(self, _caller: Caller, arguments: RestartArguments) -> Restarted | Sentence:
         """Have it start again, and wait until it answers. Raises UserError."""

@@ -15,7 +15,7 @@ from bot.errors import CallError, ConfigError, UserError
 from bot.interfaces.cli.first_files import Answers, write_both
 from bot.services.caller import Caller, Via
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result, Sentence
 from sources.discord.invite import invite_url
 from texts import _
@@ -80,7 +80,7 @@ class Beginning:
         "init",
         "Set up Carina: answer a few questions, and get carina.toml and .env",
         Action.EXAMINE,
-        Told(via=_HERE, changes=True),
+        Options(via=_HERE, changes=True),
     )
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
         """One that is there stays as it is."""
@@ -92,7 +92,7 @@ class Beginning:
         used = home.joinpath("global.db").exists()
         return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "")
 
-    @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, Told(via=_HERE))
+    @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, Options(via=_HERE))
     async def invite(self, _caller: Caller, arguments: Application) -> Sentence:
         """With the least permissions it needs. Raises CallError for what is no id."""
         given = arguments.application

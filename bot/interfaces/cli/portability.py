@@ -19,7 +19,7 @@ from bot.interfaces.service_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import NO_CONSTELLATION, find, find_agent, find_group
 from bot.services.parameters import Arguments, Param
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result
 from memory.portability.car import CarError, shown
 from memory.portability.check import Opener, Verified, is_sealed, opener, verify
@@ -29,7 +29,7 @@ from memory.portability.destination import (
     is_joined,
     join_constellation,
     placed,
-    require_free,
+    require_new_name,
 )
 from memory.portability.export import Origin, export
 from memory.portability.load import Import, require_schema, stage
@@ -46,8 +46,8 @@ from memory.store.sqlite import connect
 from sources.terminal import PERSON
 from texts import _, gettext_noop
 
-_READS = Told(via=TERMINAL_ONLY, seconds=None)
-_IMPORTS = Told(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
+_READS = Options(via=TERMINAL_ONLY, seconds=None)
+_IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
 
 
 class Target(Arguments):
@@ -200,7 +200,7 @@ class CarFiles:
         registry = self.config.home / "global.db"
         if taken.manifest.about.kind == "constellation" and registry.exists():
             with closing(connect(registry, read_only=True)) as raw:
-                require_free(Rows(raw), taken, rename)
+                require_new_name(Rows(raw), taken, rename)
 
     def _constellation(self, name: str) -> Constellation:
         """The one of that name, or the configured one. Raises UserError."""

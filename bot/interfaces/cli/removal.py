@@ -10,7 +10,7 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Sentence
 from memory.store.folder import DataFolder
 from texts import _
@@ -30,7 +30,7 @@ class Removal:
 
     @operation(
         "uninstall", "Show where everything is, and delete the data", Action.BACKUP,
-        Told(via=frozenset({Via.TERMINAL}), changes=True, asks=True, seconds=600.0),
+        Options(via=frozenset({Via.TERMINAL}), changes=True, asks=True, seconds=600.0),
     )  # fmt: skip
     async def remove(self, caller: Caller) -> Sentence:
         """Not while a service runs. Raises UserError, Unconfirmed with what is where."""

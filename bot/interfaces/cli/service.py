@@ -13,7 +13,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.cli.service_files import Program, ServiceFile, service_file
 from bot.services.caller import Caller, Via
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Sentence
 from texts import _
 
@@ -31,7 +31,7 @@ class SystemService:
 
     @operation(
         "service.install", "Start Carina with the system; shows the file first", Action.EXAMINE,
-        Told(via=_HERE, changes=True, asks=True, seconds=_SECONDS),
+        Options(via=_HERE, changes=True, asks=True, seconds=_SECONDS),
     )  # fmt: skip
     async def install(self, caller: Caller) -> Sentence:
         """For this account. Raises Unconfirmed with the file, UserError."""
@@ -47,7 +47,9 @@ class SystemService:
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
         return Sentence(text=_("Wrote {path} and started the service.{lasting}", path=file.path, lasting=lasting))
 
-    @operation("service.status", "Show how the system runs Carina", Action.EXAMINE, Told(via=_HERE, seconds=_SECONDS))
+    @operation(
+        "service.status", "Show how the system runs Carina", Action.EXAMINE, Options(via=_HERE, seconds=_SECONDS)
+    )
     async def status(self, _caller: Caller) -> Sentence:
         """As the system says it."""
         file = self._file()
@@ -58,7 +60,7 @@ class SystemService:
 
     @operation(
         "service.uninstall", "Stop starting Carina with the system", Action.EXAMINE,
-        Told(via=_HERE, changes=True, seconds=_SECONDS, confirm="Stop the service and remove it from the system?"),
+        Options(via=_HERE, changes=True, seconds=_SECONDS, confirm="Stop the service and remove it from the system?"),
     )  # fmt: skip
     async def uninstall(self, _caller: Caller) -> Sentence:
         """The data stays."""

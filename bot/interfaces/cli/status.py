@@ -13,7 +13,7 @@ from bot.errors import UserError
 from bot.interfaces.cli.database_files import FileRow, examine, worst
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Caller, Via
-from bot.services.registry import Told, operation
+from bot.services.registry import Options, operation
 from bot.services.results import Ink
 from bot.services.status import ModelState, ServiceStatus
 from bot.upkeep.embedding import missing_words
@@ -60,7 +60,7 @@ class IdleService:
 
     config: Config
 
-    @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Told(via=frozenset(Via)))
+    @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(via=frozenset(Via)))
     async def show(self, _caller: Caller) -> IdleStatus:
         """What it would start with."""
         config = self.config

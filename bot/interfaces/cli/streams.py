@@ -32,7 +32,7 @@ def drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class Held(io.TextIOWrapper):
+class CapturedOutput(io.TextIOWrapper):
     """Takes what is written, in the encoding of standard output, until somebody takes it out."""
 
     def __init__(self) -> None:

@@ -39,7 +39,7 @@ from memory.knowledge.archival.writes import purge as purge
 from memory.knowledge.archival.writes import put as put
 from memory.knowledge.archival.writes import put_back as put_back
 from memory.knowledge.archival.writes import remove as remove
-from memory.knowledge.archival.writes import require_free as require_free
+from memory.knowledge.archival.writes import require_unused_label as require_unused_label
 from memory.knowledge.archival.writes import restore as restore
 from memory.knowledge.archival.writes import retire as retire
 from memory.knowledge.archival.writes import store as store

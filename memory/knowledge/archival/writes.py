@@ -57,7 +57,7 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     new = checked(new)
     same = begun_by(tx, agent, new)
     if new.label is not None and (same is None or same.label is None):
-        require_free(tx, agent, new.label, new.origin.scope.audience)
+        require_unused_label(tx, agent, new.label, new.origin.scope.audience)
     if same is not None:
         tx.run("DELETE FROM entry_expansions WHERE entry_id = ?", (same.id,))  # from now on it was said by itself
         return reinforce(tx, same, new, now)
@@ -173,7 +173,7 @@ def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
     return entry
 
 
-def require_free(rows: Rows, agent: AgentId, label: str, audience: Audience) -> None:
+def require_unused_label(rows: Rows, agent: AgentId, label: str, audience: Audience) -> None:
     """Raises `Refused` when an entry of the audience has that label."""
     taken = rows.one(
         "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ?", (agent, label, audience)

@@ -4,8 +4,8 @@
 `fairness` whose goes when there is no room; `rows` keeps them. See docs/facts.md.
 """
 
-from memory.knowledge.facts.fairness import Held as Held
 from memory.knowledge.facts.fairness import Room as Room
+from memory.knowledge.facts.fairness import WeighedFact as WeighedFact
 from memory.knowledge.facts.fairness import victims as victims
 from memory.knowledge.facts.merge import KNOWN as KNOWN
 from memory.knowledge.facts.merge import SHARED as SHARED

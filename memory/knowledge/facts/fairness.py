@@ -23,7 +23,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Held:
+class WeighedFact:
     """A fact as it is weighed. `worth` says how often it was said; `spent`: a newer one says otherwise."""
 
     id: FactId
@@ -44,7 +44,7 @@ class Held:
         return self.person, self.of_partner
 
 
-def victims(held: Sequence[Held], newest: FactId, room: Room) -> list[FactId]:
+def victims(held: Sequence[WeighedFact], newest: FactId, room: Room) -> list[FactId]:
     """Which facts make room for the newest, which is never one of them; few steps, as one is added at a time.
 
     First the share of its own person is kept, then the whole. What nobody needs goes first, then what was said
@@ -61,7 +61,7 @@ def victims(held: Sequence[Held], newest: FactId, room: Room) -> list[FactId]:
     return gone
 
 
-def _weakest(left: Sequence[Held], mine: Held) -> list[Held]:
+def _weakest(left: Sequence[WeighedFact], mine: WeighedFact) -> list[WeighedFact]:
     """Those of whom one has to go: of who has most beside the partner, else of its own person's."""
     others = [each for each in left if not each.of_partner and each.id != mine.id]
     if not others:
@@ -71,7 +71,7 @@ def _weakest(left: Sequence[Held], mine: Held) -> list[Held]:
     return [each for each in others if counted[each.whose] == most]
 
 
-def _take(left: list[Held], among: Sequence[Held], newest: FactId) -> FactId:
+def _take(left: list[WeighedFact], among: Sequence[WeighedFact], newest: FactId) -> FactId:
     found = min(
         (each for each in among if each.id != newest),
         key=lambda each: (not each.spent, each.shared, each.worth, each.since, each.id),

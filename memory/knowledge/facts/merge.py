@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import Enum
 
 from memory.knowledge.facts import rows as store
-from memory.knowledge.facts.fairness import Held, Room, victims
+from memory.knowledge.facts.fairness import Room, WeighedFact, victims
 from memory.knowledge.facts.patterns import Category
 from memory.knowledge.facts.rows import Fact, Source
 from memory.knowledge.facts.rules import Statement, statements
@@ -145,17 +145,17 @@ def confirm(tx: Tx, fact: Fact, agent: AgentId, now: datetime) -> bool:
     return True
 
 
-def _weighed(fact: Fact) -> Held:
-    return Held(fact.id, fact.person, fact.trust, fact.worth, fact.created_at)
+def _weighed(fact: Fact) -> WeighedFact:
+    return WeighedFact(fact.id, fact.person, fact.trust, fact.worth, fact.created_at)
 
 
-def _held(tx: Tx, agent: AgentId, audience: Audience) -> list[Held]:
+def _held(tx: Tx, agent: AgentId, audience: Audience) -> list[WeighedFact]:
     found = tx.all("SELECT * FROM facts WHERE agent_id = ? AND audience = ?", (agent, audience))
     return [_as_held(row) for row in found]
 
 
 _as_held = RowMapper(
-    Held,
+    WeighedFact,
     worth="reinforcements",
     since="created_at",
     spent=lambda row: row["superseded_by"] is not None,

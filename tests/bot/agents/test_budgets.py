@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.budgets import Budgets, Ladder
+from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.models.base import Answer, Request, Trouble, Unanswered, Usage
 from bot.models.prices import price
 from memory import budgets
@@ -21,8 +21,8 @@ PRICED = "openai:gpt-5-mini"
 UNPRICED = "openai:nobody-knows"
 
 
-def limited(*limits: Limit, model: str = PRICED, ladder: Ladder | None = None) -> Budgets:
-    return Budgets({(each.subject, each.period): each for each in limits}, ladder or Ladder(), model)
+def limited(*limits: Limit, model: str = PRICED, ladder: BudgetThresholds | None = None) -> Budgets:
+    return Budgets({(each.subject, each.period): each for each in limits}, ladder or BudgetThresholds(), model)
 
 
 @asynccontextmanager
@@ -48,7 +48,7 @@ async def reserved(service: Service) -> int:
 
 
 async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> None:
-    kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=Ladder("openai:gpt-5-nano"))
+    kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=BudgetThresholds("openai:gpt-5-nano"))
     async with serving(tmp_path, kept) as service:
         for number, tokens in enumerate((79_000, 5_000, 7_500, 0, 90_000, 0), 1):
             service.model.replies.append(spending(tokens))
@@ -75,7 +75,7 @@ async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, m
         await service.heard(said("hello", 1))
         assert asked_of(service) == ["offline"]
         assert service.model.requests[0].failed == (Unanswered("", Trouble.BUDGET),), "a model is configured"
-    refusing = limited(limit, model=model, ladder=Ladder(when_spent="refuse"))
+    refusing = limited(limit, model=model, ladder=BudgetThresholds(when_spent="refuse"))
     async with serving(tmp_path, refusing) as service:
         await service.heard(said("hello again", 2))
         assert service.model.requests == []

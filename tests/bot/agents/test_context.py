@@ -18,7 +18,7 @@ from tests.bot.parts import (
     ANN,
     BOB,
     HALL,
-    Held,
+    HeldReply,
     ScriptedModel,
     call,
     channel,
@@ -93,7 +93,7 @@ async def test_a_past_turn_is_shown_with_its_calls_and_their_results(tmp_path: P
 
 
 async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: Path) -> None:
-    held = Held(says("x"))
+    held = HeldReply(says("x"))
     model = ScriptedModel(held, says("y"))
     async with running(tmp_path, Setting(model)) as service:
         await service.heard(said("between us", 1, speaker=BOB, answer=False))
@@ -108,7 +108,7 @@ async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: P
 
 
 async def test_what_is_overheard_while_a_turn_runs_is_shown_from_the_next_on(tmp_path: Path) -> None:
-    held = Held(says("", call("search", query="word")))
+    held = HeldReply(says("", call("search", query="word")))
     model = ScriptedModel(held, says("x"), says("y"))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("one", 1))

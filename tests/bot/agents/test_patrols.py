@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.agents import patrols
-from bot.agents.budgets import Budgets, Ladder
+from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.agents.patrols import Patrols, is_silence, quiet_hours
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
@@ -369,7 +369,9 @@ async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was
     tmp_path: Path, when_spent: Any
 ) -> None:
     spent = Limit("constellation", "day", 0.0)
-    budgets = Budgets({("constellation", "day"): spent}, Ladder(when_spent=when_spent), default_model="scripted:one")
+    budgets = Budgets(
+        {("constellation", "day"): spent}, BudgetThresholds(when_spent=when_spent), default_model="scripted:one"
+    )
     async with watch(tmp_path, budgets=budgets) as it:
         await it.after(30)
         asked = [agent.model for agent in it.service.setting.asked]

@@ -14,7 +14,7 @@ from memory.queue.steps import Answered, CallDone, CallStarted, Joined, Step, St
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
 from tests.bot.agents.test_context import newest
 from tests.bot.agents.test_turn import crashed
-from tests.bot.parts import ANN, HALL, NOON, Held, ScriptedModel, call, deleted, direct, edited, said, says
+from tests.bot.parts import ANN, HALL, NOON, HeldReply, ScriptedModel, call, deleted, direct, edited, said, says
 from tests.bot.runtime.test_conversation import Bell
 from tests.bot.stage import Service, Setting, running
 
@@ -91,7 +91,7 @@ def test_the_text_stays_within_its_tokens_and_keeps_task_and_work(words: str) ->
 
 
 async def test_the_very_first_task_is_recovered_when_the_process_ended_in_it(tmp_path: Path) -> None:
-    held = Held(says("lost"))
+    held = HeldReply(says("lost"))
     platform = await crashed(tmp_path, Setting(ScriptedModel(held)), held.begun, "Draw the fence anew, please.")
     async with running(tmp_path, Setting(ScriptedModel(says("Done.")), platform=platform)) as service:
         await service.settled()
@@ -107,7 +107,7 @@ async def test_the_very_first_task_is_recovered_when_the_process_ended_in_it(tmp
 
 
 async def test_all_steps_of_a_turn_that_goes_on_are_told_the_same(tmp_path: Path) -> None:
-    held, bell = Held(says("lost")), Bell()
+    held, bell = HeldReply(says("lost")), Bell()
     first = ScriptedModel(says("Ringing.", call("bell", word="one")), held)
     platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun)
     second = ScriptedModel(says("", call("bell", "bell_2", word="two")), says("Rung."))
@@ -143,7 +143,7 @@ async def test_a_failure_that_had_done_nothing_is_not_told_to_the_next_try(tmp_p
 
 
 async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
-    held, bell = Held(says("lost")), Bell()
+    held, bell = HeldReply(says("lost")), Bell()
     model = ScriptedModel(says("The diamond.", call("bell", word="diamond")), held, says("hm"))
     async with running(tmp_path, Setting(model, tools=[bell])) as service:
         service.hear(said("buy the diamond", 1))
@@ -157,7 +157,7 @@ async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
 
 
 async def test_a_turn_that_goes_on_is_not_told_words_that_were_changed_since(tmp_path: Path) -> None:
-    held, again, bell = Held(says("lost")), Held(says("lost")), Bell()
+    held, again, bell = HeldReply(says("lost")), HeldReply(says("lost")), Bell()
     first = ScriptedModel(says("", call("bell", word="one")), held)
     platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun, "buy the diamond")
     second = ScriptedModel(again, says("A stone, then."))

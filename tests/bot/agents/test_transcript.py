@@ -5,7 +5,7 @@ from pathlib import Path
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.store.ids import TurnId
-from tests.bot.parts import ANN, HALL, Held, Platform, ScriptedModel, call, deleted, said, says, words_of
+from tests.bot.parts import ANN, HALL, HeldReply, Platform, ScriptedModel, call, deleted, said, says, words_of
 from tests.bot.stage import Service, Setting, running
 
 SHOWN = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\n[discord]\nshow_names = true\n'
@@ -43,7 +43,7 @@ async def test_a_turn_becomes_messages_in_the_order_in_which_it_happened(tmp_pat
 
 
 async def test_an_answer_that_was_overtaken_was_never_said(tmp_path: Path) -> None:
-    held = Held(says("Too early."))
+    held = HeldReply(says("Too early."))
     async with running(tmp_path, Setting(ScriptedModel(held, says("Both.")))) as service:
         service.hear(said("one", 1))
         await held.begun.wait()
@@ -79,7 +79,7 @@ async def test_a_very_long_answer_goes_out_as_a_file(tmp_path: Path) -> None:
 
 
 async def test_an_agent_whose_name_is_shown_speaks_under_it_and_has_no_preview(tmp_path: Path) -> None:
-    held = Held(says("Hello."))
+    held = HeldReply(says("Hello."))
     async with running(tmp_path, Setting(ScriptedModel(held), toml=SHOWN)) as service:
         service.hear(said("one", 1))
         await held.begun.wait()
@@ -91,7 +91,7 @@ async def test_an_agent_whose_name_is_shown_speaks_under_it_and_has_no_preview(t
 
 
 async def test_the_reply_is_to_the_newest_message_that_still_stands(tmp_path: Path) -> None:
-    held = [Held(says("x")), Held(says("y"))]
+    held = [HeldReply(says("x")), HeldReply(says("y"))]
     async with running(tmp_path, Setting(ScriptedModel(*held, says("Done.")))) as service:
         service.hear(said("one", 1))
         await held[0].begun.wait()

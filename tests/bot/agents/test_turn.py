@@ -16,7 +16,7 @@ from memory.queue.inbox import Status
 from memory.store.database import Tx
 from tests.bot.agents.test_context import newest
 from tests.bot.parts import (
-    Held,
+    HeldReply,
     MovableClock,
     Platform,
     ScriptedModel,
@@ -47,7 +47,7 @@ def edited_to(words: str) -> str:
 
 
 async def test_an_edit_begins_the_turn_again_before_anything_was_done(tmp_path: Path) -> None:
-    held = Held(says("To the old words."))
+    held = HeldReply(says("To the old words."))
     model = ScriptedModel(held, says("To the new words."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("old", 1))
@@ -59,7 +59,7 @@ async def test_an_edit_begins_the_turn_again_before_anything_was_done(tmp_path: 
 
 
 async def test_a_turn_begins_again_twice_at_most_and_then_the_edit_is_told(tmp_path: Path) -> None:
-    held = [Held(says(f"to {n}")) for n in range(3)]
+    held = [HeldReply(says(f"to {n}")) for n in range(3)]
     model = ScriptedModel(*held, says("To the last words."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("0", 1))
@@ -73,7 +73,7 @@ async def test_a_turn_begins_again_twice_at_most_and_then_the_edit_is_told(tmp_p
 
 
 async def test_an_edit_after_a_tool_had_its_effect_is_told_and_not_done_again(tmp_path: Path) -> None:
-    bell, held = Bell(), Held(says("To the old words."))
+    bell, held = Bell(), HeldReply(says("To the old words."))
     model = ScriptedModel(says("", call("bell", word="x")), held, says("I rang for the old words."))
     async with running(tmp_path, Setting(model, tools=[bell])) as service:
         service.hear(said("old", 1))
@@ -118,7 +118,7 @@ async def test_an_edit_between_two_calls_is_told_after_the_second(tmp_path: Path
 
 
 async def test_a_deletion_ends_the_turn_without_a_word_if_nothing_was_said(tmp_path: Path) -> None:
-    held = Held(says("Too late."))
+    held = HeldReply(says("Too late."))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         service.hear(said("secret words", 1))
         await held.begun.wait()
@@ -130,7 +130,7 @@ async def test_a_deletion_ends_the_turn_without_a_word_if_nothing_was_said(tmp_p
 
 
 async def test_of_two_messages_one_may_be_deleted_and_the_other_is_answered(tmp_path: Path) -> None:
-    held = [Held(says("x")), Held(says("To both."))]
+    held = [HeldReply(says("x")), HeldReply(says("To both."))]
     model = ScriptedModel(*held, says("To the first."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("one", 1))
@@ -165,7 +165,7 @@ async def crashed(tmp_path: Path, setting: Setting, begun: asyncio.Event, text: 
 
 
 async def test_a_turn_goes_on_at_its_last_stored_step(tmp_path: Path) -> None:
-    bell, held = Bell(), Held(says("lost"))
+    bell, held = Bell(), HeldReply(says("lost"))
     first = ScriptedModel(says("", call("bell", word="one")), held)
     platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun)
     second = ScriptedModel(says("It rang."))
@@ -181,7 +181,7 @@ async def test_a_turn_goes_on_at_its_last_stored_step(tmp_path: Path) -> None:
 
 
 async def test_a_store_tool_happens_exactly_once_whenever_the_process_dies(tmp_path: Path) -> None:
-    held = Held(says("lost"))
+    held = HeldReply(says("lost"))
     first = ScriptedModel(says("", call("recall", operation="insert", content="Ann has a cat")), held)
     platform = await crashed(tmp_path, Setting(first), held.begun)
     async with running(tmp_path, Setting(ScriptedModel(says("Noted.")), platform=platform)) as service:
@@ -230,7 +230,7 @@ async def test_tries_that_end_with_the_process_count_and_a_deadly_message_is_giv
     platform = Platform(clock)
     for life in range(8):
         clock.forward(7_200)
-        held = Held(says("x"))
+        held = HeldReply(says("x"))
         async with running(tmp_path, Setting(ScriptedModel(held), platform=platform, clock=clock)) as service:
             service.hear(said("deadly", 1))
             if life >= 6:
@@ -253,7 +253,7 @@ async def put_off(service: Service) -> bool:
 
 
 async def test_an_orderly_stop_lets_the_turn_reach_a_stored_step_and_no_further(tmp_path: Path) -> None:
-    held, bell = Held(says("", call("bell"))), Bell()
+    held, bell = HeldReply(says("", call("bell"))), Bell()
     model = ScriptedModel(held)
     async with running(tmp_path, Setting(model, tools=[bell])) as service:
         service.hear(said("ring", 1))

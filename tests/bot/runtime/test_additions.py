@@ -15,7 +15,7 @@ from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.models.base import Answer, Event, Request
 from memory.queue import inbox
 from memory.store.database import Rows
-from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, call, said, says, texts
+from tests.bot.parts import ANN, BOB, HALL, HeldReply, ScriptedModel, call, said, says, texts
 from tests.bot.runtime.test_conversation import Bell
 from tests.bot.stage import AT_ONCE, Service, Setting, running, until
 from tests.wire import PATIENCE
@@ -39,7 +39,7 @@ class Look(ReadTool[Nothing]):
         return Outcome(say("seen"))
 
 
-async def begun(held: Held) -> None:
+async def begun(held: HeldReply) -> None:
     async with asyncio.timeout(PATIENCE):
         await held.begun.wait()
 
@@ -54,7 +54,7 @@ async def turns(service: Service) -> list[str]:
 
 
 async def test_what_is_added_while_the_model_writes_is_asked_with_at_once(tmp_path: Path) -> None:
-    held = Held(says("never said"))
+    held = HeldReply(says("never said"))
     model = ScriptedModel(held, says("Both."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("one", 1))
@@ -68,7 +68,7 @@ async def test_what_is_added_while_the_model_writes_is_asked_with_at_once(tmp_pa
 
 
 async def test_what_comes_after_two_interruptions_joins_at_the_next_step(tmp_path: Path) -> None:
-    held = [Held(says(f"answer {number}")) for number in range(3)]
+    held = [HeldReply(says(f"answer {number}")) for number in range(3)]
     model = ScriptedModel(*held, says("All four."))
     async with running(tmp_path, Setting(model)) as service:
         for number, each in enumerate(held):
@@ -85,7 +85,7 @@ async def test_what_comes_after_two_interruptions_joins_at_the_next_step(tmp_pat
 
 
 async def test_what_others_say_meanwhile_interrupts_nothing(tmp_path: Path) -> None:
-    held = Held(says("For Ann."))
+    held = HeldReply(says("For Ann."))
     model = ScriptedModel(held, says("For Bob."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("one", 1))
@@ -99,7 +99,7 @@ async def test_what_others_say_meanwhile_interrupts_nothing(tmp_path: Path) -> N
 
 
 async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Path) -> None:
-    bell, held = Bell(), Held(says("Rung once."))
+    bell, held = Bell(), HeldReply(says("Rung once."))
     model = ScriptedModel(says("", call("bell", word="one")), held, says("Both."))
     async with running(tmp_path, Setting(model, tools=[bell])) as service:
         service.hear(said("ring", 1))
@@ -112,7 +112,7 @@ async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Pat
 
 
 async def test_a_turn_that_only_looked_is_begun_anew(tmp_path: Path) -> None:
-    held = Held(says("never said"))
+    held = HeldReply(says("never said"))
     model = ScriptedModel(says("", call("look")), held, says("Both."))
     async with running(tmp_path, Setting(model, tools=[Look()])) as service:
         service.hear(said("look", 1))
@@ -172,7 +172,7 @@ async def test_an_answer_does_not_wait_longer_than_a_moment(tmp_path: Path, monk
 
 
 async def test_a_death_while_the_model_is_asked_anew_loses_nothing(tmp_path: Path) -> None:
-    first, second = Held(says("never said")), Held(says("never said either"))
+    first, second = HeldReply(says("never said")), HeldReply(says("never said either"))
     async with running(tmp_path, Setting(ScriptedModel(first, second))) as service:
         service.hear(said("one", 1))
         await begun(first)

@@ -40,7 +40,7 @@ from sources.base import Notification, Place
 from sources.discord.buttons import PATTERN, custom_id
 from sources.terminal import PERSON
 from tests.bot.parts import (
-    Held,
+    HeldReply,
     MovableClock,
     Platform,
     ScriptedModel,
@@ -194,7 +194,7 @@ async def test_an_agent_of_one_constellation_recalls_nothing_of_another(tmp_path
 
 
 async def test_twenty_constellations_answer_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = [Held(says(f"Answer {number}.")) for number in range(20)]
+    held = [HeldReply(says(f"Answer {number}.")) for number in range(20)]
     scripted(monkeypatch, ScriptedModel(*held))
     async with serving(tmp_path) as side:
         side.served.opened.most = 4

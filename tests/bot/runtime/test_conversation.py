@@ -20,7 +20,7 @@ from tests.bot.parts import (
     ANN,
     BOB,
     HALL,
-    Held,
+    HeldReply,
     ScriptedModel,
     call,
     results,
@@ -167,7 +167,7 @@ async def test_a_secret_is_taken_out_of_everything_that_is_stored_or_said(tmp_pa
         async def run(self, _context: ToolContext, arguments: Word) -> Outcome:
             return Outcome(say("it is {secret}", secret=secret), {"key": [secret]})
 
-    held = Held(says(f"Here: {secret}"))
+    held = HeldReply(says(f"Here: {secret}"))
     setting = Setting(
         ScriptedModel(leaking, held), tools=[Leaking()], redact=lambda text: text.replace(secret, "[secret]")
     )
@@ -233,7 +233,7 @@ async def test_joined_rows_run_one_by_one_after_two_failures(tmp_path: Path) -> 
             raise ValueError("poison")
         return says(f"You said: {texts(request)[-1]}")
 
-    held = Held(says("never said"))
+    held = HeldReply(says("never said"))
     model = ScriptedModel(held, otherwise=bad)
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("fine", 1))
@@ -250,7 +250,7 @@ async def test_joined_rows_run_one_by_one_after_two_failures(tmp_path: Path) -> 
 
 
 async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) -> None:
-    held = Held(says("To Ann."))
+    held = HeldReply(says("To Ann."))
     model = ScriptedModel(held, says("To Bob."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("from Ann", 1))
@@ -266,7 +266,7 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
 
 async def test_what_the_same_person_adds_joins_at_the_next_step_and_both_are_answered_at_once(tmp_path: Path) -> None:
     """A model call that comes after something was done goes on; without that it would be begun anew."""
-    held = Held(says("", call("bell", "b", word="y")))
+    held = HeldReply(says("", call("bell", "b", word="y")))
     model = ScriptedModel(says("", call("bell", "a", word="x")), held, says("Both."))
     async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
         service.hear(said("one", 1))
@@ -282,7 +282,7 @@ async def test_what_the_same_person_adds_joins_at_the_next_step_and_both_are_ans
 
 
 async def test_what_arrives_while_the_answer_is_written_is_answered_by_it_too(tmp_path: Path) -> None:
-    held = Held(says("Too early."))
+    held = HeldReply(says("Too early."))
     model = ScriptedModel(held, says("Both."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("one", 1))

@@ -17,7 +17,7 @@ from memory.store.clock import from_text
 from memory.store.database import Tx
 from memory.store.errors import DatabaseFull
 from sources.base import Notification
-from tests.bot.parts import BOB, Held, Platform, ScriptedModel, said, says, texts
+from tests.bot.parts import BOB, HeldReply, Platform, ScriptedModel, said, says, texts
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
@@ -29,7 +29,7 @@ async def states(service: Service) -> list[tuple[str, int, int]]:
 
 async def died(folder: Path, *tries: int) -> Platform:
     """A turn of as many joined rows that nobody answers any more; each row was tried so often."""
-    held = Held(says("never said"))
+    held = HeldReply(says("never said"))
     async with running(folder, Setting(ScriptedModel(held))) as service:
         for number, _ in enumerate(tries, 1):
             service.hear(said(f"number {number}", number))
@@ -96,7 +96,7 @@ async def test_who_waits_for_what_no_turn_can_be_made_of_is_told_when_it_is_give
 async def test_orderly_stops_use_no_tries_up(tmp_path: Path) -> None:
     platform = None
     for _ in range(6):
-        held = Held(says("never said"))
+        held = HeldReply(says("never said"))
         async with running(tmp_path, Setting(ScriptedModel(held), platform=platform)) as service:
             if platform is None:
                 service.hear(said("hello", 1))
@@ -202,7 +202,7 @@ async def _waits(service: Service) -> bool:
 
 async def test_pauses_after_deaths_grow(tmp_path: Path) -> None:
     platform = await died(tmp_path, 3)
-    async with running(tmp_path, Setting(ScriptedModel(Held(says("never said"))), platform=platform)) as service:
+    async with running(tmp_path, Setting(ScriptedModel(HeldReply(says("never said"))), platform=platform)) as service:
         await until(lambda: _again(service, 60))
         service.crash()
 

@@ -23,7 +23,20 @@ from scheduler.jobs import Done, Kinds, Queueing
 from scheduler.runner import Runner
 from scheduler.triggers import At
 from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
-from tests.bot.parts import ANN, BOB, HALL, Held, ScriptedModel, channel, direct, edited, said, says, texts, words_of
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    HeldReply,
+    ScriptedModel,
+    channel,
+    direct,
+    edited,
+    said,
+    says,
+    texts,
+    words_of,
+)
 from tests.bot.stage import SETUP, Setting, running, until
 from tests.scheduler.parts import alike
 
@@ -42,7 +55,7 @@ async def test_a_message_is_answered_where_it_was_said(tmp_path: Path) -> None:
 
 
 async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_path: Path) -> None:
-    held = Held(says("To Ann."))
+    held = HeldReply(says("To Ann."))
     model = ScriptedModel(held, says("In the attic."), says("To Bob."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("a", 1))
@@ -60,7 +73,7 @@ async def _true(look: Any) -> bool:
 
 
 async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_time(tmp_path: Path) -> None:
-    held = Held(says("At home."))
+    held = HeldReply(says("At home."))
     model = ScriptedModel(held, says("Abroad."))
     setting = Setting(model, more={"abroad": ["discord:guild:abroad"]})
     async with running(tmp_path, setting) as service:
@@ -82,7 +95,7 @@ async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_ti
 async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay_open(tmp_path: Path) -> None:
     numbers = range(1, 21)
     halls = {number: channel(f"hall{number}", of=f"of{number}") for number in numbers}
-    held = [Held(says("Yes.")) for _ in numbers]
+    held = [HeldReply(says("Yes.")) for _ in numbers]
     more = {f"number {number}": [f"discord:guild:of{number}"] for number in numbers}
     async with running(tmp_path, Setting(ScriptedModel(*held), more=more)) as service:
         service.constellations._limit = service.router.opened.most = 4
@@ -125,7 +138,7 @@ async def test_what_a_job_queues_in_a_constellation_opens_it(tmp_path: Path) -> 
 
 
 async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cursor_with_them(tmp_path: Path) -> None:
-    held = Held(says("x"))
+    held = HeldReply(says("x"))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         service.hear(*(said(f"line {number}", number) for number in range(1, 301)))
         await service.router._intake.emptied()
@@ -190,7 +203,7 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
 ) -> None:
     monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
     monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
-    held = Held(says("Never stored."))
+    held = HeldReply(says("Never stored."))
     model = ScriptedModel(held, says("At last."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("hello", 1))
@@ -276,7 +289,7 @@ async def _waits(service: Any) -> bool:
 
 
 async def test_a_beginning_is_shown_and_becomes_the_answer(tmp_path: Path) -> None:
-    held = Held(says("Once upon a time."))
+    held = HeldReply(says("Once upon a time."))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         service.hear(said("a story", 1))
         await held.begun.wait()
@@ -291,7 +304,7 @@ async def test_a_beginning_is_shown_and_becomes_the_answer(tmp_path: Path) -> No
 
 
 async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_time(tmp_path: Path) -> None:
-    held = Held(says("never"))
+    held = HeldReply(says("never"))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         service.hear(said("hello", 1))
         await held.begun.wait()

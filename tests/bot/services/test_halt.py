@@ -13,7 +13,7 @@ from bot.services.registry import Registry
 from bot.services.results import Markdown
 from memory.people.audience import Trust
 from memory.store.sqlite import connect
-from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, Platform, ScriptedModel, person, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, Platform, ScriptedModel, person, said, says
 from tests.bot.stage import Service, Setting, running, until
 from tests.services.calling import registry, somebody
 
@@ -49,7 +49,7 @@ async def stored(service: Service, count: int) -> None:
 
 
 async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: Path) -> None:
-    held = Held(says("Too late."))
+    held = HeldReply(says("Too late."))
     async with running(tmp_path, Setting(model=ScriptedModel(held, says("Here I am.")))) as service:
         halt = await switch(service)
         service.hear(said("hello", 1))
@@ -194,7 +194,7 @@ async def _logged(service: Service, event: str) -> bool:
 
 async def test_who_watched_a_stopped_turn_is_told_that_it_ended(tmp_path: Path) -> None:
     """A typing indicator would go on otherwise."""
-    held = Held(says("Too late."))
+    held = HeldReply(says("Too late."))
     async with running(tmp_path, Setting(model=ScriptedModel(held))) as service:
         halt = await switch(service)
         service.hear(said("hello", 1))

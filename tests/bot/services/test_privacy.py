@@ -27,7 +27,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId, ErasureId, PersonId
 from sources.base import BlockSpec, Kind, Notification, Quoted
-from tests.bot.parts import ANN, BOB, HALL, OLGA, Held, call, channel, deleted, direct, edited, said, says, texts
+from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
 from tests.bot.stage import SETUP, Service, Setting, running
 from tests.bot.terminals import carina
 from tests.services.calling import NOW, registry, somebody
@@ -313,7 +313,7 @@ async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebod
 
 
 async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(tmp_path: Path) -> None:
-    held = Held(says(f"so it is {WORD}"))
+    held = HeldReply(says(f"so it is {WORD}"))
     async with running(tmp_path) as service:
         service.model.replies.append(held)
         service.hear(said(f"my llama is called {WORD}", 1))
@@ -332,7 +332,7 @@ async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(tm
 
 
 async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(tmp_path: Path) -> None:
-    held = Held(says("Never."))
+    held = HeldReply(says("Never."))
     async with running(tmp_path) as service:
         service.model.replies.append(held)
         service.hear(said(f"my llama is called {WORD}", 1))
@@ -349,7 +349,7 @@ async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(tmp
 
 
 async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(tmp_path: Path) -> None:
-    held = Held(says(f"Ann said {WORD}"))
+    held = HeldReply(says(f"Ann said {WORD}"))
     async with running(tmp_path) as service:
         service.model.replies.append(held)
         service.hear(said("what did she say?", 2, speaker=BOB))
@@ -365,7 +365,7 @@ async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(
 
 
 async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(tmp_path: Path) -> None:
-    held = Held(says(f"Ann said {WORD}"))
+    held = HeldReply(says(f"Ann said {WORD}"))
     async with running(tmp_path) as service:
         await service.heard(said(f"my llama is called {WORD}", 1))
         service.model.replies.append(held)

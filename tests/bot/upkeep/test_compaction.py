@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bot.agents.budgets import Budgets, Ladder
+from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.errors import ConfigError
 from bot.models.base import Answer, AssistantMessage, ContextTooLong, ModelBusy, Request, ToolMessage, Usage
 from bot.upkeep.compaction_strategies import (
@@ -488,7 +488,7 @@ async def test_summaries_count_for_the_constellation_and_no_person_and_leave_the
 ) -> None:
     model = SummaryJob()
     day = Limit("constellation", "day", tokens=200_000)
-    kept = Budgets({("constellation", "day"): day}, Ladder(), "openai:nobody-knows")
+    kept = Budgets({("constellation", "day"): day}, BudgetThresholds(), "openai:nobody-knows")
     async with running(tmp_path, Setting(model, toml=RECURSIVE, budgets=kept)) as service:
         await count(service, 1, 4)
         (cost,) = await service.rows("SELECT agent_id, person_id, place_id FROM model_usage WHERE cost_usd = 0.5")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.budgets import Budgets, Ladder
+from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.agents.tools.recall import RecallTool
 from bot.config.dreams import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Request, Usage
@@ -33,7 +33,7 @@ from memory.store.ids import AgentId, EntryId
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from tests.bot.agents.test_tools import Scene, insert, only
-from tests.bot.parts import ANN, Held, MovableClock, Platform, ScriptedModel, call, deleted, direct, guild, says
+from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, direct, guild, says
 from tests.bot.stage import Service, Setting, running
 from tests.scheduler.parts import alike
 
@@ -358,7 +358,7 @@ async def test_one_failure_is_made_good(tmp_path: Path, first: Any) -> None:
 
 async def test_without_budget_nobody_is_asked_and_it_is_made_when_there_is_some(tmp_path: Path) -> None:
     limit = Limit("constellation", "day", usd=None, tokens=10)
-    budgets = Budgets({("constellation", "day"): limit}, Ladder(), MODEL)
+    budgets = Budgets({("constellation", "day"): limit}, BudgetThresholds(), MODEL)
     async with ground(tmp_path, budgets=budgets) as g:
         await g.save()
         await g.run()
@@ -385,7 +385,7 @@ async def test_saved_again_it_is_not_written_out_again_and_once_it_goes_on_it_is
 async def test_what_changed_while_the_model_thought_is_not_written_out_from_its_old_words(
     tmp_path: Path, change: str
 ) -> None:
-    held = Held(WRITTEN)
+    held = HeldReply(WRITTEN)
     async with ground(tmp_path, held) as g:
         await g.save()
         (identifier,) = await g.service.column("SELECT id FROM archival_entries")

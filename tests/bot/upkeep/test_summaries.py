@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.budgets import Budgets, Ladder
+from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.models.base import Answer, ModelBusy, Usage
 from bot.models.offline import OfflineModel
 from bot.upkeep.background_calls import Background
@@ -358,7 +358,7 @@ async def test_who_was_away_is_told_what_others_did_and_what_is_open(tmp_path: P
 async def test_a_budget_leaves_summaries_out_before_it_leaves_people_out(tmp_path: Path) -> None:
     model = Teller()
     kept = Budgets(
-        {("constellation", "day"): Limit("constellation", "day", tokens=100_000)}, Ladder(), "openai:unknown"
+        {("constellation", "day"): Limit("constellation", "day", tokens=100_000)}, BudgetThresholds(), "openai:unknown"
     )
     async with living(tmp_path, setting(model, budgets=kept)) as live:
         model.talk = lambda _request: Answer("Yes.", (), Usage(input_tokens=95_000), "scripted:one")

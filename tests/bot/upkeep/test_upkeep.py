@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.budgets import Budgets, Ladder
+from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.config.dreams import Dreams as Settings
 from bot.errors import UserError
 from bot.models.base import Answer, ModelBusy, Request, Usage
@@ -33,7 +33,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
 from scheduler.jobs import Firing
-from tests.bot.parts import ANN, BOB, OLGA, Held, ScriptedModel, guild, said, says
+from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says
 from tests.bot.stage import Service, Setting, running
 from tests.services.calling import registry, somebody
 
@@ -346,7 +346,7 @@ async def test_what_was_said_often_is_not_even_shown(tmp_path: Path) -> None:
 
 
 async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None:
-    held = Held(answers(merge=[{"sources": ["e1", "e2"], "content": DENTIST[0]}]))
+    held = HeldReply(answers(merge=[{"sources": ["e1", "e2"], "content": DENTIST[0]}]))
     async with ground(tmp_path, held) as g:
         first, _ = await g.keep(*DENTIST)
         task = asyncio.create_task(g.run())
@@ -371,11 +371,11 @@ async def test_two_runs_at_once_are_one_after_the_other(tmp_path: Path) -> None:
 
 def budget_of(tokens: int = 0, **ladder: Any) -> Budgets:
     limit = Limit("constellation", "day", tokens=tokens)
-    return Budgets({("constellation", "day"): limit}, Ladder(**ladder), MODEL)
+    return Budgets({("constellation", "day"): limit}, BudgetThresholds(**ladder), MODEL)
 
 
 async def test_a_run_that_is_cut_off_sets_nothing_aside(tmp_path: Path) -> None:
-    held = Held(answers())
+    held = HeldReply(answers())
     async with ground(tmp_path, held, budgets=budget_of(1_000_000)) as g:
         await g.keep("Ann takes the tram 71", "Ann goes by tram 71")
         run = asyncio.create_task(g.run())

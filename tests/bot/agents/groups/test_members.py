@@ -8,7 +8,7 @@ import pytest
 from bot.agents.context.recovery import HEAD
 from bot.models.base import Request
 from tests.bot.agents.groups.parts import LED, Cast, delegates, stages, told, who
-from tests.bot.parts import Held, MovableClock, Platform, call, said, says
+from tests.bot.parts import HeldReply, MovableClock, Platform, call, said, says
 from tests.bot.stage import Service, Setting, running
 
 KNOWN = """SELECT a.name || ': ' || f.fact || ' ' || f.reinforcements FROM facts f JOIN agents a ON a.id = f.agent_id
@@ -32,14 +32,14 @@ async def test_members_that_had_a_part_learn_what_people_said_once(
         assert await service.column("SELECT count(*) FROM facts WHERE shared_at IS NOT NULL") == [0]
 
 
-async def cut_off(service: Service, held: Held) -> None:
+async def cut_off(service: Service, held: HeldReply) -> None:
     service.hear(said("draw the newt pond", 1))
     await held.begun.wait()
     service.crash()
 
 
 async def test_a_member_whose_work_was_cut_off_is_told_what_it_was_doing(tmp_path: Path) -> None:
-    held, platform = Held(says("lost with the process")), Platform(MovableClock())
+    held, platform = HeldReply(says("lost with the process")), Platform(MovableClock())
     noted = says("Drew the outline.", call("calculate", "1", expression="2 + 3"))
 
     class Dies(Cast):
@@ -64,7 +64,7 @@ async def test_a_member_whose_work_was_cut_off_is_told_what_it_was_doing(tmp_pat
 
 
 async def test_a_member_that_had_done_nothing_is_told_nothing(tmp_path: Path) -> None:
-    held, platform = Held(says("lost")), Platform(MovableClock())
+    held, platform = HeldReply(says("lost")), Platform(MovableClock())
 
     class Dies(Cast):
         def _answer(self, request: Request) -> Any:

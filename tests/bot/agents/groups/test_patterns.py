@@ -13,7 +13,7 @@ from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from memory.store.ids import TurnId
 from tests.bot.agents.groups.parts import Cast, agents, told, who
-from tests.bot.parts import BOB, Held, MovableClock, Platform, call, channel, results, said, says, words_of
+from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, results, said, says, words_of
 from tests.bot.stage import Service, Setting, running, until
 
 THREE = agents("Ant", "Bee", "Cat")
@@ -119,7 +119,7 @@ async def test_an_observer_hears_what_was_answered_keeps_notes_and_says_nothing(
 
 
 async def test_an_observer_listens_after_a_crash_and_after_people(tmp_path: Path) -> None:
-    held, platform = Held(says("lost")), Platform(MovableClock())
+    held, platform = HeldReply(says("lost")), Platform(MovableClock())
 
     class Dies(Cast):
         def _answer(self, request: Request) -> Any:

@@ -23,7 +23,7 @@ from tests.bot.parts import (
     HALL,
     OLGA,
     Fate,
-    Held,
+    HeldReply,
     MovableClock,
     Platform,
     call,
@@ -84,7 +84,7 @@ async def test_what_a_stage_read_on_the_web_takes_the_trust_of_those_after_it(tm
 
 
 async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path) -> None:
-    held = Held(says("Checked."))
+    held = HeldReply(says("Checked."))
 
     class Two(Cast):
         def _answer(self, request: Request) -> Any:
@@ -104,7 +104,7 @@ async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path)
 
 
 async def test_the_agents_of_a_stage_work_side_by_side_and_all_they_say_goes_on(tmp_path: Path) -> None:
-    held, other = Held(says("From Ant.")), Held(says("From Bee."))
+    held, other = HeldReply(says("From Ant.")), HeldReply(says("From Bee."))
 
     class Two(Cast):
         def _answer(self, request: Request) -> Any:
@@ -200,7 +200,7 @@ async def test_a_stage_with_an_archived_agent_goes_the_way_of_a_failed_one(tmp_p
 
 
 async def test_a_stage_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
-    held = Held(says("never"))
+    held = HeldReply(says("never"))
 
     class Slow(Cast):
         def _answer(self, request: Request) -> Any:
@@ -214,7 +214,7 @@ async def test_a_stage_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
 
 
 async def test_a_crash_between_stages_asks_nobody_twice(tmp_path: Path) -> None:
-    held = Held(says("lost with the process"))
+    held = HeldReply(says("lost with the process"))
 
     class Dies(Cast):
         def _answer(self, request: Request) -> Any:
@@ -233,7 +233,7 @@ async def test_a_crash_between_stages_asks_nobody_twice(tmp_path: Path) -> None:
 
 
 async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_ends_it(tmp_path: Path) -> None:
-    held = [Held(says("to the old words")), Held(says("nobody reads this"))]
+    held = [HeldReply(says("to the old words")), HeldReply(says("nobody reads this"))]
 
     class Two(Cast):
         def _answer(self, request: Request) -> Any:
@@ -256,7 +256,7 @@ async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_
 
 
 async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path: Path) -> None:
-    held = Held(says("from erased words"))
+    held = HeldReply(says("from erased words"))
 
     class Once(Cast):
         def _answer(self, request: Request) -> Any:

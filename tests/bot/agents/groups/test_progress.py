@@ -8,7 +8,7 @@ from bot.runtime.progress import progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
 from tests.bot.agents.groups.parts import Cast, stages
-from tests.bot.parts import HALL, Held, said, says
+from tests.bot.parts import HALL, HeldReply, said, says
 from tests.bot.stage import Service, Setting, running, until
 
 NAMES = {AgentId(name.lower()): name for name in ("Ant", "Bee", "Cat")}
@@ -65,7 +65,7 @@ def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens(
 
 
 async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_path: Path) -> None:
-    held = Held(says("a draft"))
+    held = HeldReply(says("a draft"))
     cast = Cast(Bee=["the answer"])
     cast.replies.append(held)
     table = stages(("draft", "Ant", ""), ("final", "Bee", ""))

@@ -10,7 +10,7 @@ from bot.models.base import Request
 from tests.bot.agents.groups.parts import LED, Cast, delegates, group, told, who
 from tests.bot.parts import (
     BOB,
-    Held,
+    HeldReply,
     MovableClock,
     Platform,
     call,
@@ -104,7 +104,7 @@ async def test_what_nobody_can_take_now_is_done_afterwards_and_told(tmp_path: Pa
 
 async def test_people_are_answered_before_what_agents_left_for_each_other(tmp_path: Path) -> None:
     toml = LED.replace("max_delegations = 2", 'max_delegations = 1\nfallback = "queue"')
-    held = Held(says("", call("delegate", "c2", agent="Bee", task="2")))
+    held = HeldReply(says("", call("delegate", "c2", agent="Bee", task="2")))
 
     class Waits(Cast):
         def _answer(self, request: Request) -> Any:
@@ -122,7 +122,7 @@ async def test_people_are_answered_before_what_agents_left_for_each_other(tmp_pa
 
 
 async def test_a_crash_while_a_member_works_goes_on_with_that_member_alone(tmp_path: Path) -> None:
-    held, platform = Held(says("lost")), Platform(MovableClock())
+    held, platform = HeldReply(says("lost")), Platform(MovableClock())
 
     class Dies(Cast):
         def _answer(self, request: Request) -> Any:

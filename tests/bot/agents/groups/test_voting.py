@@ -11,7 +11,7 @@ from bot.agents.groups.voting import options_of
 from bot.models.base import Answer, Request
 from tests.bot.agents.groups.parts import Cast, group, told, who
 from tests.bot.parts import (
-    Held,
+    HeldReply,
     call,
     results,
     said,
@@ -53,7 +53,7 @@ async def test_every_voter_is_asked_and_ballots_and_tally_are_shown(tmp_path: Pa
 
 
 async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted(tmp_path: Path) -> None:
-    held = Held(says("never"))
+    held = HeldReply(says("never"))
 
     class Slow(Cast):
         def _answer(self, request: Request) -> Any:

@@ -12,7 +12,7 @@ from tests.bot.parts import (
     ANN,
     BOB,
     HALL,
-    Held,
+    HeldReply,
     MovableClock,
     Platform,
     call,
@@ -159,7 +159,7 @@ async def test_one_message_causes_only_so_many_turns_however_slowly(tmp_path: Pa
 
 
 async def test_people_come_before_agents(tmp_path: Path) -> None:
-    held = Held(says("I asked Bee."))
+    held = HeldReply(says("I asked Bee."))
     model = Cast(Ant=["To Bob."], Bee=["From Bee."])
     model.replies.extend([writes("agent", "Bee", "later"), held])
     together = TWO.replace('members = ["Ant"]', 'members = ["Ant", "Bee"]\npattern = "supervisor"')
@@ -173,7 +173,7 @@ async def test_people_come_before_agents(tmp_path: Path) -> None:
 
 
 async def test_a_crash_after_it_was_written_loses_nothing_and_asks_once(tmp_path: Path) -> None:
-    platform, held, model = Platform(MovableClock()), Held(says("lost")), Cast()
+    platform, held, model = Platform(MovableClock()), HeldReply(says("lost")), Cast()
     model.replies.extend([writes("agent", "Bee", "count"), held])
     async with running(tmp_path, Setting(model, platform=platform, toml=TWO)) as service:
         service.hear(said("go", 1))
@@ -196,7 +196,7 @@ async def test_an_edit_takes_words_out_of_what_agents_wrote_because_of_it(tmp_pa
 
 
 async def test_what_was_written_for_a_message_that_is_taken_back_goes_with_it(tmp_path: Path) -> None:
-    held = Held(says("too late"))
+    held = HeldReply(says("too late"))
     model = Cast()
     model.replies.extend([writes("agent", "Bee", "count"), held])
     async with running(tmp_path, Setting(model, toml=TWO)) as service:
