@@ -26,7 +26,15 @@ from texts import DOMAIN, FOLDER, LANGUAGES
 ROOT = Path(__file__).parents[1]
 TEMPLATE = FOLDER / "carina.pot"
 PACKAGES = ("bot", "sources", "scheduler", "memory", "texts")
-_KEYWORDS = {"_": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2, "ngettext_noop": 2}
+ERRORS = (
+    *("Refused", "FolderLocked", "EntryNotFound"),
+    *("BlockRefused", "BlockNotFound", "BlockExists", "BlockTooLong", "BlockChanged"),
+)
+"""The errors of `memory` that people are told."""
+_KEYWORDS = {
+    **dict.fromkeys(("_", "gettext_lazy", "gettext_noop", *ERRORS), 1),
+    **dict.fromkeys(("ngettext", "ngettext_lazy", "ngettext_noop"), 2),
+}
 """How many messages each function takes first."""
 CLICK = (
     "Aborted!",
@@ -96,7 +104,9 @@ def messages(source: str) -> Iterator[str | tuple[str, ...]]:
         match node:
             case ast.Call(func=ast.Name(id=name), args=arguments) if name in _KEYWORDS:
                 taken = arguments[: _KEYWORDS[name]]
-                words = tuple(each.value for each in taken if isinstance(each, ast.Constant))
+                words = tuple(
+                    each.value for each in taken if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                )
                 if words and len(words) == len(taken):
                     yield words if len(words) > 1 else words[0]
 

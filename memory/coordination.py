@@ -25,7 +25,6 @@ from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
-from texts import gettext_lazy
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
@@ -133,12 +132,10 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
     """Change a shared task, as `tasks.change` does. Raises Refused where not all its readers may know of this turn."""
     status = columns.get("status")
     if status == task.status:
-        raise Refused(gettext_lazy("the task {title!r} already has that status", title=task.title))
+        raise Refused("the task {title!r} already has that status", title=task.title)
     if not may_write_down(by.scope, task.audience):
         raise Refused(
-            gettext_lazy(
-                "others than those here know the task {title!r}; change it where they see it too", title=task.title
-            )
+            "others than those here know the task {title!r}; change it where they see it too", title=task.title
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = "changed" if status is None else _DID[changed.status]
@@ -176,15 +173,13 @@ def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:
 def _checked(text: str, what: str) -> str:
     text = storable(text).strip()
     if not text:
-        raise Refused(gettext_lazy("{what} needs a text", what=what))
+        raise Refused("{what} needs a text", what=what)
     if len(text) > MOST_CHARACTERS:
         raise Refused(
-            gettext_lazy(
-                "{what} has at most {most_characters:,} characters; this has {text:,}",
-                what=what,
-                most_characters=MOST_CHARACTERS,
-                text=len(text),
-            )
+            "{what} has at most {most_characters:,} characters; this has {text:,}",
+            what=what,
+            most_characters=MOST_CHARACTERS,
+            text=len(text),
         )
     return text
 

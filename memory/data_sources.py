@@ -11,7 +11,6 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, new_id
 from memory.store.row_mapper import RowMapper
-from texts import gettext_lazy
 
 DataSourceId = NewType("DataSourceId", str)
 SourceType: TypeAlias = Literal["feed", "calendar", "folder"]
@@ -46,11 +45,9 @@ class Subscription:
 def add(tx: Tx, source: DataSource, now: datetime) -> None:
     """Store a new source. Raises Refused where its name is taken."""
     if named(tx, source.name) is not None:
-        raise Refused(gettext_lazy("there is already a source {name!r}", name=source.name))
+        raise Refused("there is already a source {name!r}", name=source.name)
     if len(listing(tx)) >= _MOST_SOURCES:
-        raise Refused(
-            gettext_lazy("there are already {most_sources} sources; remove one first", most_sources=_MOST_SOURCES)
-        )
+        raise Refused("there are already {most_sources} sources; remove one first", most_sources=_MOST_SOURCES)
     at = to_text(now)
     tx.insert("data_sources", {
         "id": source.id, "name": source.name, "source_type": source.type, "address": source.address,

@@ -27,7 +27,6 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import PersonId, TurnId
-from texts import gettext_lazy
 
 
 def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:
@@ -36,32 +35,26 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audie
     Raises BlockRefused with the reason: the words are not theirs alone, or the audience is no wider one.
     """
     if block.type is BlockType.LOG:
-        raise BlockRefused(
-            gettext_lazy("block {label} is a log: it says what happened in one place", label=block.label)
-        )
+        raise BlockRefused("block {label} is a log: it says what happened in one place", label=block.label)
     what = f"block {block.label}"
     if refused := _not_theirs_to_tell(rows, hand, what, block.audience, to):
         raise BlockRefused(refused)
     missing = len(past.steps) != past.version or past.start
     if missing:
         raise BlockRefused(
-            gettext_lazy(
-                "it is no longer known who wrote all of block {label}: there are {range}",
-                label=block.label,
-                range=past.range,
-            )
+            "it is no longer known who wrote all of block {label}: there are {range}",
+            label=block.label,
+            range=past.range,
         )
     foreign = [step.change for step in past.steps if not _is_own(rows, step.change, hand.known, block.audience)]
     if foreign:
         made = ", ".join(str(change.seq) for change in foreign[:5])
         raise BlockRefused(
-            gettext_lazy(
-                "block {label} holds more than your words: {writer} made change {made}. Write what others may know to "
-                "another block",
-                label=block.label,
-                writer=foreign[0].writer,
-                made=made,
-            )
+            "block {label} holds more than your words: {writer} made change {made}. Write what others may know to "
+            "another block",
+            label=block.label,
+            writer=foreign[0].writer,
+            made=made,
         )
     turns = {step.change.turn for step in past.steps if step.change.turn is not None}
     if refused := _of_others(rows, turns, what, block.audience, to):
@@ -98,11 +91,7 @@ def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
     if isinstance(block.schema, TextSchema):
         return document.text(), {}
     if found.values[SAVED]:
-        raise Refused(
-            gettext_lazy(
-                "block {label} was damaged: first set its fields again, and empty `recovered`", label=block.label
-            )
-        )
+        raise Refused("block {label} was damaged: first set its fields again, and empty `recovered`", label=block.label)
     return "", {"items": found.whole} if isinstance(block.schema, ListSchema) else dict(found.whole)
 
 
@@ -136,21 +125,15 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
         raise Refused(refused)
     if not archival.stands(rows, entry.id):
-        raise Refused(gettext_lazy("{what} was retired: only current entries can be shared more widely", what=what))
+        raise Refused("{what} was retired: only current entries can be shared more widely", what=what)
     if not entry.people or not set(entry.people) <= set(hand.known):
-        raise Refused(
-            gettext_lazy("{what} holds more than your words: store what others may know as a new entry", what=what)
-        )
+        raise Refused("{what} holds more than your words: store what others may know as a new entry", what=what)
     if archival.is_of_upkeep(rows, entry.id):
-        raise Refused(
-            gettext_lazy("{what} was made from other entries: store what others may know as a new entry", what=what)
-        )
+        raise Refused("{what} was made from other entries: store what others may know as a new entry", what=what)
     turns = archival.turns_that_wrote(rows, entry)
     if any(not _is_own_turn(rows, each, hand.known, entry.audience) for each in turns):
         raise Refused(
-            gettext_lazy(
-                "{what} was written in conversations with others: store what others may know as a new entry", what=what
-            )
+            "{what} was written in conversations with others: store what others may know as a new entry", what=what
         )
     if refused := _of_others(rows, turns, what, entry.audience, to):
         raise Refused(refused)

@@ -50,22 +50,18 @@ class _Field:
         match = _PART.fullmatch(part)
         if match is None:
             raise Refused(
-                gettext_lazy(
-                    '"{part}" cannot be the {name} of a cron line: it is like 5, 1-5, */10 or 1,15',
-                    part=part[:20],
-                    name=gettext_lazy(self.name),
-                )
+                '"{part}" cannot be the {name} of a cron line: it is like 5, 1-5, */10 or 1,15',
+                part=part[:20],
+                name=gettext_lazy(self.name),
             )
         every, first, last, step = match.groups()
         low = self.least if every else self._number(first)
         high = self.most if every or (step and last is None) else self._number(last or first)
         if low > high or step == "0":
             raise Refused(
-                gettext_lazy(
-                    '"{part}" cannot be the {name} of a cron line: it is empty',
-                    part=part[:20],
-                    name=gettext_lazy(self.name),
-                )
+                '"{part}" cannot be the {name} of a cron line: it is empty',
+                part=part[:20],
+                name=gettext_lazy(self.name),
             )
         return range(low, high + 1, int(step or 1))
 
@@ -73,13 +69,11 @@ class _Field:
         number = self.names.get(text, int(text) if text.isdigit() else -1)
         if not self.least <= number <= self.most:
             raise Refused(
-                gettext_lazy(
-                    '"{text}" cannot be the {name} of a cron line, which is {least} to {most}',
-                    text=text,
-                    name=gettext_lazy(self.name),
-                    least=self.least,
-                    most=self.most,
-                )
+                '"{text}" cannot be the {name} of a cron line, which is {least} to {most}',
+                text=text,
+                name=gettext_lazy(self.name),
+                least=self.least,
+                most=self.most,
             )
         return number
 
@@ -146,11 +140,9 @@ def read_crontab(line: str, zone: str) -> Crontab:
     fields = _NAMED.get(text, text).split(" ")
     if len(fields) != len(_FIELDS) or len(text) > 200:
         raise Refused(
-            gettext_lazy(
-                '"{line}" is not a cron line: that has five fields for minute, hour, day, month and weekday (0 is '
-                'Sunday), such as "0 9 * * 1-5" for nine on weekdays',
-                line=line[:60],
-            )
+            '"{line}" is not a cron line: that has five fields for minute, hour, day, month and weekday (0 is '
+            'Sunday), such as "0 9 * * 1-5" for nine on weekdays',
+            line=line[:60],
         )
     minutes, hours, days, months, weekdays = (field.numbers(part) for field, part in zip(_FIELDS, fields, strict=True))
     made = Crontab(
@@ -163,5 +155,5 @@ def read_crontab(line: str, zone: str) -> Crontab:
         zone=zone_of(zone),
     )
     if not any(made.on(date(2096, 1, 1) + timedelta(days=offset)) for offset in range(_LONGEST_DAYS)):
-        raise Refused(gettext_lazy('"{line}" never happens: none of its months has such a day', line=line[:60]))
+        raise Refused('"{line}" never happens: none of its months has such a day', line=line[:60])
     return made

@@ -17,7 +17,6 @@ from dateutil.rrule import rruleset, rrulestr
 
 from memory.store.errors import Refused
 from scheduler.zones import zone_of
-from texts import gettext_lazy
 
 _LONGEST = 300  # characters
 _MOST_LISTED = 24  # numbers in one part of a rule
@@ -69,33 +68,25 @@ class Rule:
 def check_rule(text: str) -> None:
     """Raise Refused, in words, for what is no rule, or none that is kept."""
     if len(text) > _LONGEST or not re.fullmatch(r"[A-Z]+=[A-Z0-9,+-]+(;[A-Z]+=[A-Z0-9,+-]+)*", text.upper()):
-        raise Refused(
-            gettext_lazy('"{text}" is not a recurrence rule: those look like FREQ=WEEKLY;BYDAY=MO,WE', text=text[:60])
-        )
+        raise Refused('"{text}" is not a recurrence rule: those look like FREQ=WEEKLY;BYDAY=MO,WE', text=text[:60])
     parts = _parts(text)
     known = _PARTS.get(parts.get("FREQ", ""), "")
     if not known:
-        raise Refused(gettext_lazy("a recurrence rule needs FREQ=HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY"))
+        raise Refused("a recurrence rule needs FREQ=HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY")
     if unknown := sorted(set(parts) - set(known.split())):
         raise Refused(
-            gettext_lazy(
-                "a recurrence rule with FREQ={freq} cannot have {unknown} here", freq=parts["FREQ"], unknown=unknown[0]
-            )
+            "a recurrence rule with FREQ={freq} cannot have {unknown} here", freq=parts["FREQ"], unknown=unknown[0]
         )
     if any(value.count(",") >= _MOST_LISTED for value in parts.values()):
-        raise Refused(
-            gettext_lazy("a recurrence rule lists at most {most_listed} values of a kind", most_listed=_MOST_LISTED)
-        )
+        raise Refused("a recurrence rule lists at most {most_listed} values of a kind", most_listed=_MOST_LISTED)
     if "," in parts.get("BYMINUTE", "") and parts["FREQ"] == "HOURLY":
-        raise Refused(gettext_lazy("an hourly recurrence rule has one minute at most"))
+        raise Refused("an hourly recurrence rule has one minute at most")
     try:
         if int(parts.get("INTERVAL", 1)) < 1 or int(parts.get("COUNT", 1)) < 1:
-            raise Refused(gettext_lazy("a recurrence rule counts from 1"))
+            raise Refused("a recurrence rule counts from 1")
         next(Rule(text, _ANY_DAY, "UTC").walls(_ANY_DAY), None)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise Refused(
-            gettext_lazy('"{text}" is not a recurrence rule: {error}', text=text[:60], error=error)
-        ) from error
+        raise Refused('"{text}" is not a recurrence rule: {error}', text=text[:60], error=error) from error
 
 
 def _parts(text: str) -> dict[str, str]:
@@ -109,9 +100,7 @@ def _until(text: str, zone: str) -> datetime | None:
     found = re.fullmatch(r"(\d{8})(?:T(\d{6})(Z?))?", text)
     if found is None:
         raise Refused(
-            gettext_lazy(
-                '"{text}" cannot be the end of a rule: write it like 20261231 or 20261231T180000Z', text=text[:40]
-            )
+            '"{text}" cannot be the end of a rule: write it like 20261231 or 20261231T180000Z', text=text[:40]
         )
     end = datetime.fromisoformat(f"{found[1]}T{found[2] or '235959'}")
     return end.replace(tzinfo=UTC).astimezone(zone_of(zone)).replace(tzinfo=None) if found[3] else end
@@ -159,17 +148,15 @@ def _forwarded(start: datetime, parts: dict[str, str], since: datetime) -> datet
 def _expanded(parts: dict[str, str], start: datetime, end: datetime) -> Iterator[datetime]:
     if not _FIRST_YEAR <= start.year <= _LAST_YEAR:
         raise Refused(
-            gettext_lazy(
-                "a recurrence rule begins between {first_year} and {last_year}",
-                first_year=_FIRST_YEAR,
-                last_year=_LAST_YEAR,
-            )
+            "a recurrence rule begins between {first_year} and {last_year}",
+            first_year=_FIRST_YEAR,
+            last_year=_LAST_YEAR,
         )
     ahead = 0 if parts["FREQ"] in _PERIODS else _CALENDARS
     text = ";".join(f"{name}={value}" for name, value in parts.items())
     made = rrulestr(text, dtstart=_shifted(start, ahead))
     if isinstance(made, rruleset):
-        raise Refused(gettext_lazy("only a single rule can be stored, not a set of rules"))
+        raise Refused("only a single rule can be stored, not a set of rules")
     bounded: Iterable[datetime] = made.replace(until=_shifted(end, ahead))
     for wall in bounded:
         yield _shifted(wall, -ahead)

@@ -16,7 +16,7 @@ from scheduler.cron import Crontab, read_crontab
 from scheduler.descriptions import crontab_words, rule_words
 from scheduler.recurrence import Rule, check_rule
 from scheduler.zones import instant, zone_of
-from texts import _, gettext_lazy, ngettext
+from texts import _, ngettext
 
 SHORTEST = timedelta(seconds=1)
 _MOST_COUNTED = 1_000  # due times that were missed and are counted one by one
@@ -104,7 +104,7 @@ def require(trigger: Trigger, now: datetime) -> datetime:
     """When it is due first. Raises Refused, in words, for what cannot be or never happens."""
     match trigger:
         case Every(interval) if interval < SHORTEST:
-            raise Refused(gettext_lazy("an interval is at least one second"))
+            raise Refused("an interval is at least one second")
         case Recurring(rule):
             check_rule(rule)
         case _:

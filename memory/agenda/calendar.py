@@ -13,7 +13,6 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
 from memory.store.row_mapper import RowMapper
-from texts import gettext_lazy
 
 LONGEST = 300
 _MOST = 1_000
@@ -60,12 +59,12 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
     """Keep an event; its job is for the caller. Raises Refused."""
     title = " ".join(new.title.split())
     if not title or len(title) > LONGEST:
-        raise Refused(gettext_lazy("an event has a title of 1 to {longest} characters", longest=LONGEST))
+        raise Refused("an event has a title of 1 to {longest} characters", longest=LONGEST)
     if new.ends_at is not None and new.ends_at <= new.starts_at:
-        raise Refused(gettext_lazy("an event cannot end before it begins"))
+        raise Refused("an event cannot end before it begins")
     row = tx.one("SELECT count(*) AS n FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,))
     if row is not None and row["n"] >= _MOST:
-        raise Refused(gettext_lazy("{most:,} events are planned already: cancel some of them first", most=_MOST))
+        raise Refused("{most:,} events are planned already: cancel some of them first", most=_MOST)
     identifier = EventId(snowflakes.next())
     values: dict[str, Value] = {"id": identifier, "title": title, "starts_at": to_text(new.starts_at)}
     values |= {"ends_at": None if new.ends_at is None else to_text(new.ends_at), "trigger_json": new.trigger}
@@ -74,7 +73,7 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
     tx.insert("events", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
     made = by_id(tx, identifier)
     if made is None:
-        raise Refused(gettext_lazy("the event could not be stored"))
+        raise Refused("the event could not be stored")
     return made
 
 

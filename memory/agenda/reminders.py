@@ -14,7 +14,6 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
 from memory.store.row_mapper import RowMapper
-from texts import gettext_lazy
 
 LONGEST = 1_000
 MOST_OPEN = 500
@@ -83,15 +82,13 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
     """Keep a reminder; its job is for the caller. Raises Refused for no words, and for far too many."""
     text = new.text.strip()
     if not text or len(text) > LONGEST:
-        raise Refused(gettext_lazy("a reminder has 1 to {longest:,} characters", longest=LONGEST))
+        raise Refused("a reminder has 1 to {longest:,} characters", longest=LONGEST)
     row = tx.one(
         "SELECT count(*) AS n FROM reminders WHERE person_id IS ? AND status IN ('waiting', 'told', 'escalated')",
         (new.person,),
     )
     if row is not None and row["n"] >= MOST_OPEN:
-        raise Refused(
-            gettext_lazy("{most_open} reminders are open already: cancel some of them first", most_open=MOST_OPEN)
-        )
+        raise Refused("{most_open} reminders are open already: cancel some of them first", most_open=MOST_OPEN)
     identifier = ReminderId(snowflakes.next())
     values: dict[str, Value] = {"id": identifier, "text": text, "person_id": new.person, "agent_id": new.agent}
     values |= {"place_id": new.place, "audience": new.audience, "trust": int(new.trust), "trigger_json": new.trigger}
@@ -99,7 +96,7 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
     tx.insert("reminders", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
     made = by_id(tx, identifier)
     if made is None:
-        raise Refused(gettext_lazy("the reminder could not be stored"))
+        raise Refused("the reminder could not be stored")
     return made
 
 

@@ -18,7 +18,6 @@ from memory.store.errors import Refused
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, MessageId, PersonId, TaskId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
-from texts import _
 
 LONGEST_TITLE = 300
 LONGEST_NOTES = 4_000
@@ -163,9 +162,7 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
     sql = """SELECT count(*) FROM tasks WHERE status IN ('open', 'in_progress') AND shared = ?
              AND iif(shared, audience = ?, person_id IS ?)"""
     if tx.number(sql, (new.shared, new.audience, new.person)) >= _MOST_OPEN:
-        raise Refused(
-            _("{MOST_OPEN} tasks are open. Complete or cancel some of them first.", MOST_OPEN=f"{_MOST_OPEN:,}")
-        )
+        raise Refused("{MOST_OPEN} tasks are open. Complete or cancel some of them first.", MOST_OPEN=f"{_MOST_OPEN:,}")
     identifier = TaskId(snowflakes.next())
     values = {**_new.values(new), "id": identifier, "title": title, "notes": new.notes.strip()}
     values |= {"search_text": index_text(f"{title}\n{new.notes}")}
@@ -229,12 +226,10 @@ def with_fields(task: Task, given: Mapping[str, str]) -> str:
     sizes = [(len(name), len(value)) for name, value in found.items()]
     if len(found) > _MOST_FIELDS or any(not 0 < a <= _LONGEST_NAME or b > _LONGEST_VALUE for a, b in sizes):
         raise Refused(
-            _(
-                "A task has at most {most} fields, with names of up to {name} characters and values of up to {value}.",
-                most=_MOST_FIELDS,
-                name=_LONGEST_NAME,
-                value=_LONGEST_VALUE,
-            )
+            "A task has at most {most} fields, with names of up to {name} characters and values of up to {value}.",
+            most=_MOST_FIELDS,
+            name=_LONGEST_NAME,
+            value=_LONGEST_VALUE,
         )
     return json.dumps(found, ensure_ascii=False)
 
@@ -243,11 +238,9 @@ def _checked(title: str, notes: str) -> str:
     flat = " ".join(title.split())
     if not flat or len(flat) > LONGEST_TITLE or len(notes) > LONGEST_NOTES:
         raise Refused(
-            _(
-                "A task has a title of 1 to {LONGEST_TITLE} characters and notes of at most {LONGEST_NOTES}.",
-                LONGEST_TITLE=LONGEST_TITLE,
-                LONGEST_NOTES=f"{LONGEST_NOTES:,}",
-            )
+            "A task has a title of 1 to {LONGEST_TITLE} characters and notes of at most {LONGEST_NOTES}.",
+            LONGEST_TITLE=LONGEST_TITLE,
+            LONGEST_NOTES=f"{LONGEST_NOTES:,}",
         )
     return flat
 
@@ -256,11 +249,9 @@ def _require_known(task: Task, other: Task) -> None:
     """Refuse what would tell those who see a task of another that they may not know of: by its number, too."""
     if not may_write_down(Scope(other.audience), task.audience):
         raise Refused(
-            _(
-                "Not everybody who can see {task} can see {other}, so the two cannot be linked.",
-                task=repr(task.title),
-                other=repr(other.title),
-            )
+            "Not everybody who can see {task} can see {other}, so the two cannot be linked.",
+            task=repr(task.title),
+            other=repr(other.title),
         )
 
 
@@ -272,7 +263,7 @@ def _require_no_circle(tx: Tx, first: TaskId, then: Task) -> None:
              SELECT 1 FROM ahead WHERE id = :first"""
     if tx.one(sql, {"then": then.id, "first": first}) is not None:
         raise Refused(
-            _("That would go round in a circle: {title} would have to be done before itself.", title=repr(then.title))
+            "That would go round in a circle: {title} would have to be done before itself.", title=repr(then.title)
         )
 
 
@@ -292,7 +283,7 @@ def _set(tx: Tx, identifier: TaskId, columns: Mapping[str, Value]) -> None:
 def _required(tx: Tx, identifier: TaskId, scope: Scope) -> Task:
     found = get(tx, identifier, scope)
     if found is None:
-        raise Refused(_("The task is gone."))
+        raise Refused("The task is gone.")
     return found
 
 

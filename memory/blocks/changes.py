@@ -19,7 +19,6 @@ import regex
 
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import AgentId, PersonId, TurnId
-from texts import gettext_lazy
 
 Writer = NewType("Writer", str)
 """Who changes a block: "agent:<id>", "person:<id>", "system" or "job:<name>"; made by the functions below."""
@@ -282,4 +281,4 @@ def text_splices(content: Mapping[str, Any]) -> Iterator[Splice[str]]:
             # A negative length is a deletion that went backwards from its place.
             yield Splice(place, size, "") if size >= 0 else Splice(place + size + 1, -size, "")
         case other:
-            raise Refused(gettext_lazy("this block has changes of another kind than text ({other})", other=other))
+            raise Refused("this block has changes of another kind than text ({other})", other=other)

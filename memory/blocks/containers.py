@@ -51,7 +51,6 @@ from memory.blocks.sequence import same
 from memory.blocks.targets import PLAIN, Target, every_part, field_target, part_target, section_of
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
-from texts import gettext_lazy
 
 _UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
 _MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # of items that are the same, and of items: some tens of milliseconds
@@ -102,7 +101,7 @@ def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
         case TextSchema() if given:
             set_value(loro, part_target(part, "", prefix), given)
         case _ if given:
-            raise Refused(gettext_lazy("a {type} begins with no values", type=part.type))
+            raise Refused("a {type} begins with no values", type=part.type)
 
 
 def schema_of(loro: LoroDoc) -> Schema:
@@ -189,7 +188,7 @@ def fitting(target: Target, value: Any) -> Any:
 
 def _field(target: Target) -> Field:
     if isinstance(target.shape, LogSchema):
-        raise Refused(gettext_lazy("this is a log: add entries to it"))
+        raise Refused("this is a log: add entries to it")
     return target.shape if isinstance(target.shape, Field) else Field(name="text")
 
 
@@ -254,14 +253,12 @@ def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
     held = _text(loro, target)
     require_storable(new)
     if not old:
-        raise Refused(gettext_lazy("the text to be replaced is empty"))
+        raise Refused("the text to be replaced is empty")
     text, places = held.to_string(), list[int]()
     while (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
         places.append(place)
     if not places:
-        raise Refused(
-            gettext_lazy("{excerpt} does not occur there; give it exactly as it is written", excerpt=_excerpt(old))
-        )
+        raise Refused("{excerpt} does not occur there; give it exactly as it is written", excerpt=_excerpt(old))
     ways = (by_words(old, new) if new else None) or (Splice(0, len(old), new),)
     for place in reversed(places):
         for way in ways:
@@ -276,7 +273,7 @@ def _text(loro: LoroDoc, target: Target) -> LoroText:
     shape = target.shape
     if isinstance(shape, TextSchema) or (isinstance(shape, Field) and shape.type is FieldType.TEXT):
         return loro.get_text(target.name)
-    raise Refused(gettext_lazy("this is a {type}, not a text: set it, or add and remove items", type=shape.type))
+    raise Refused("this is a {type}, not a text: set it, or add and remove items", type=shape.type)
 
 
 def add(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
@@ -300,9 +297,7 @@ def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
     fields, most = items_of(target)
     held = loro.get_movable_list(target.name)
     if len(held) >= most:
-        raise Refused(
-            gettext_lazy("the list holds {held:,} of {most:,} items: remove one first", held=len(held), most=most)
-        )
+        raise Refused("the list holds {held:,} of {most:,} items: remove one first", held=len(held), most=most)
     held.push(checked_item(fields, value, "the list"))
 
 
@@ -326,19 +321,15 @@ def items_of(target: Target) -> tuple[tuple[Field, ...], int]:
         case Field(type=FieldType.LIST):
             return (), MOST_ITEMS
         case LogSchema():
-            raise BlockRefused(gettext_lazy("entries of a log cannot be changed"))
+            raise BlockRefused("entries of a log cannot be changed")
         case shape:
-            raise Refused(gettext_lazy("this is a {type}, which has no items: set it", type=shape.type))
+            raise Refused("this is a {type}, which has no items: set it", type=shape.type)
 
 
 def _place(loro: LoroDoc, target: Target, number: int) -> int:
     length = len(loro.get_movable_list(target.name))
     if not 1 <= number <= length:
-        raise Refused(
-            gettext_lazy(
-                "there is no item {number}: the list has {length}, counted from 1", number=number, length=length
-            )
-        )
+        raise Refused("there is no item {number}: the list has {length}, counted from 1", number=number, length=length)
     return number - 1
 
 
@@ -351,9 +342,7 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
     for path, target in every_part(now.schema).items():
         if path in before and not same(now.values[path], before[path]):
             if target.read_only:
-                raise BlockRefused(
-                    gettext_lazy("{path} was changed since and is read only: the system keeps it", path=path)
-                )
+                raise BlockRefused("{path} was changed since and is read only: the system keeps it", path=path)
             set_value(loro, target, before[path])
             changed = True
     return changed
@@ -447,7 +436,7 @@ def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) 
     """Add an entry to a log, whose oldest then go."""
     shape = target.shape
     if not isinstance(shape, LogSchema):
-        raise Refused(gettext_lazy("this is a {type}, not a log", type=shape.type))
+        raise Refused("this is a {type}, not a log", type=shape.type)
     kept = checked_item(shape.fields, value, "the log")
     entry = {"at": to_text(at), "by": by} | (kept if isinstance(kept, dict) else {"text": kept})
     log = loro.get_list(target.name)

@@ -23,7 +23,6 @@ from memory.blocks.changes import job_writer as job_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError
-from texts import gettext_lazy
 
 T = TypeVar("T")
 
@@ -317,12 +316,10 @@ class BlockDocument:
                     if vector is not None:
                         return frontiers, vector
         raise Refused(
-            gettext_lazy(
-                "there is no version {version} of this document: it has versions {first} to {last}",
-                version=version,
-                first=self.base.version,
-                last=self.version,
-            )
+            "there is no version {version} of this document: it has versions {first} to {last}",
+            version=version,
+            first=self.base.version,
+            last=self.version,
         )
 
     def _metas(self) -> list[ChangeMeta]:

@@ -36,7 +36,7 @@ from memory.people.audience import Trust
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
-from texts import gettext_lazy, ngettext_lazy
+from texts import ngettext_lazy
 
 
 def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "", *, own_line: bool = False) -> Block:
@@ -85,11 +85,7 @@ def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None 
         _require_text(block)
         if seen is None and block.id in author.shown and block.shown != block.content:
             raise Refused(
-                gettext_lazy(
-                    "you see only some lines of block {address}: {not_whole}",
-                    address=block.address,
-                    not_whole=_NOT_WHOLE,
-                )
+                "you see only some lines of block {address}: {not_whole}", address=block.address, not_whole=_NOT_WHOLE
             )
         known = known_version(author, block, document) if seen is None else known_at(document, seen)
         set_seen(document, PLAIN, text, known)
@@ -120,12 +116,10 @@ def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
     seen, lines = shown.splitlines(), now.splitlines(keepends=True)
     if not 1 <= first <= last <= len(seen):
         raise Refused(
-            gettext_lazy(
-                "there are no lines {first} to {last}: the block has {seen}, counted from 1",
-                first=first,
-                last=last,
-                seen=ngettext_lazy("{count} line", "{count} lines", len(seen)),
-            )
+            "there are no lines {first} to {last}: the block has {seen}, counted from 1",
+            first=first,
+            last=last,
+            seen=ngettext_lazy("{count} line", "{count} lines", len(seen)),
         )
     start = lines_now(seen, now.splitlines(), first, last)
     if start is None:
@@ -143,12 +137,10 @@ def known_version(author: Author, block: Block, document: BlockDocument) -> Know
 def _require_text(block: Block) -> None:
     if not block.is_text:
         raise Refused(
-            gettext_lazy(
-                "block {address} has {outline}; {instead}",
-                address=block.address,
-                outline=outline(block.schema),
-                instead=_INSTEAD,
-            )
+            "block {address} has {outline}; {instead}",
+            address=block.address,
+            outline=outline(block.schema),
+            instead=_INSTEAD,
         )
 
 
@@ -204,7 +196,7 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
 
     def change(block: Block, document: BlockDocument, target: Target) -> None:
         if isinstance(target.shape, LogSchema):
-            raise Refused(gettext_lazy("this is a log, whose entries cannot be changed; add_item adds one"))
+            raise Refused("this is a log, whose entries cannot be changed; add_item adds one")
         set_seen(document, target, value, known_version(author, block, document))
 
     return _change(tx, author, label, path, Operation.OVERWRITE, change)
@@ -256,16 +248,12 @@ def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation,
 def changeable(block: Block, path: str, writer: Writer) -> Target:
     """What a path names, if it may be changed. Raises Refused, BlockRefused."""
     if block.is_text and path:
-        raise Refused(
-            gettext_lazy("block {address} is one text, without fields: use append or replace", address=block.address)
-        )
+        raise Refused("block {address} is one text, without fields: use append or replace", address=block.address)
     if not path and isinstance(block.schema, MapSchema | CompositeSchema):
         _require_text(block)
     target = target_of(block.schema, path)
     if target.read_only and writer != SYSTEM:
         raise BlockRefused(
-            gettext_lazy(
-                "{path} of block {address} is read only: the system keeps it", path=path, address=block.address
-            )
+            "{path} of block {address} is read only: the system keeps it", path=path, address=block.address
         )
     return target

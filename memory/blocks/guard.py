@@ -11,7 +11,6 @@ from memory.people.audience import Trust, may_write_down
 from memory.requests import Kind, Need, Permit, require
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, BlockTooLong
-from texts import gettext_lazy
 
 
 def decision_for(block: Block, author: Author, operation: Operation) -> Decision:
@@ -23,21 +22,17 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
     if decision is Decision.DENY:
         raise BlockRefused(
-            gettext_lazy(
-                "block {address} is {access} here: no {operation}",
-                address=block.address,
-                access=access,
-                operation=operation,
-            )
+            "block {address} is {access} here: no {operation}",
+            address=block.address,
+            access=access,
+            operation=operation,
         )
     if decision is not Decision.ALLOW and author.turn is None:
         raise BlockRefused(
-            gettext_lazy(
-                "block {address} is {access}: {operation} needs approval, and no turn can ask for it",
-                address=block.address,
-                access=access,
-                operation=operation,
-            )
+            "block {address} is {access}: {operation} needs approval, and no turn can ask for it",
+            address=block.address,
+            access=access,
+            operation=operation,
         )
     return decision
 
@@ -55,9 +50,7 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
     read = f"block {block.address} is read by others ({block.audience}) than hear this"
     if operation not in (Operation.APPEND, Operation.OVERWRITE):
         raise BlockRefused(
-            gettext_lazy(
-                "{read}, so no {operation} from here: do it where all of them hear you", read=read, operation=operation
-            )
+            "{read}, so no {operation} from here: do it where all of them hear you", read=read, operation=operation
         )
     others = [
         other.address
@@ -105,13 +98,11 @@ def require_fits(name: str, limit: int, before: int, after: int) -> None:
     """Raises BlockTooLong with the numbers; a text that is over its limit may still shrink."""
     if after > limit and after > before:
         raise BlockTooLong(
-            gettext_lazy(
-                "block {name} is at {before:,} of {limit:,} characters; this adds {after:,}",
-                name=name,
-                before=before,
-                limit=limit,
-                after=after - before,
-            )
+            "block {name} is at {before:,} of {limit:,} characters; this adds {after:,}",
+            name=name,
+            before=before,
+            limit=limit,
+            after=after - before,
         )
 
 

@@ -87,11 +87,7 @@ class Past:
         self.require(version)
         if version == self.start:
             raise Refused(
-                gettext_lazy(
-                    "what made version {version} is no longer known; there are {range}",
-                    version=version,
-                    range=self.range,
-                )
+                "what made version {version} is no longer known; there are {range}", version=version, range=self.range
             )
         return self._until(version)[-1].change
 
@@ -107,24 +103,18 @@ class Past:
     def require(self, version: int) -> None:
         """Raises Refused, with the versions that there are, for a version that is not known."""
         if not self.start <= version <= self.version:
-            raise Refused(
-                gettext_lazy("there is no version {version}: there are {range}", version=version, range=self.range)
-            )
+            raise Refused("there is no version {version}: there are {range}", version=version, range=self.range)
         if version in (self.start, self.version):
             return
         made = self._until(version)
         if not made or made[-1].change.seq != version:
             raise Refused(
-                gettext_lazy(
-                    "version {version} was lost when the block was repaired; there are {range}",
-                    version=version,
-                    range=self.range,
-                )
+                "version {version} was lost when the block was repaired; there are {range}",
+                version=version,
+                range=self.range,
             )
         if any(step.change.note.deed is Deed.KEPT and step.change.seq > version for step in self.steps):
-            raise Refused(
-                gettext_lazy("version {version} had words that were erased since, and went with them", version=version)
-            )
+            raise Refused("version {version} had words that were erased since, and went with them", version=version)
 
     def read_as(self, version: int) -> int:
         """The version that reads as one did that somebody saw: itself, or, where it was lost, what a repair made of it.

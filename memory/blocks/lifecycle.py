@@ -23,7 +23,7 @@ from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockT
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, BlockId, new_id
 from memory.store.plurals import many
-from texts import gettext_lazy, ngettext_lazy
+from texts import ngettext_lazy
 
 _MOST_LABEL = 100
 # It stands in a tag of the prompt: <block:label ...>.
@@ -33,11 +33,9 @@ _LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}
 def require_allowed_label(label: str) -> None:
     """Refuse a new label that means something else: a log of Carina's, or the address of another's block."""
     if label in LOGS:
-        raise Refused(gettext_lazy("{label} is the name of a log that Carina keeps; choose another name", label=label))
+        raise Refused("{label} is the name of a log that Carina keeps; choose another name", label=label)
     if "/" in label or label == CONSTELLATION_OWNER:
-        raise Refused(
-            gettext_lazy("{label!r} would be the address of another block; choose a name without a slash", label=label)
-        )
+        raise Refused("{label!r} would be the address of another block; choose a name without a slash", label=label)
 
 
 def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
@@ -51,9 +49,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
     if not tx.insert("memory_blocks", row, ignore=True):
-        raise BlockExists(
-            gettext_lazy("there is a block {label!r} already, for {audience}", label=new.label, audience=new.audience)
-        )
+        raise BlockExists("there is a block {label!r} already, for {audience}", label=new.label, audience=new.audience)
     if new.content or not isinstance(new.schema, TextSchema):
         opened = open_block(tx, block, writer, now)
         if isinstance(new.schema, TextSchema):
@@ -98,33 +94,21 @@ def ensure_blocks(
 def _require_sound(new: NewBlock) -> None:
     if not _LABEL.fullmatch(new.label):
         raise Refused(
-            gettext_lazy(
-                'a block needs a label of 1 to {most_label} characters on one line, without < > " or spaces around '
-                "it, not {label!r}",
-                most_label=_MOST_LABEL,
-                label=new.label[:_MOST_LABEL],
-            )
+            'a block needs a label of 1 to {most_label} characters on one line, without < > " or spaces around '
+            "it, not {label!r}",
+            most_label=_MOST_LABEL,
+            label=new.label[:_MOST_LABEL],
         )
     if not new.description.strip():
-        raise Refused(
-            gettext_lazy("block {label} needs a description: it tells the model what belongs in it", label=new.label)
-        )
+        raise Refused("block {label} needs a description: it tells the model what belongs in it", label=new.label)
     for text in (new.label, new.description, new.profile):
         require_storable(text)
     require_fits(new.label, new.limit, 0, len(new.content))
     if isinstance(new.schema, TextSchema) and new.values:
-        raise Refused(
-            gettext_lazy(
-                "block {label} is a text: it has no fields {names}", label=new.label, names=", ".join(new.values)
-            )
-        )
+        raise Refused("block {label} is a text: it has no fields {names}", label=new.label, names=", ".join(new.values))
     if not isinstance(new.schema, TextSchema) and new.content:
         raise Refused(
-            gettext_lazy(
-                "block {label} has {outline}: give their values, not a text",
-                label=new.label,
-                outline=outline(new.schema),
-            )
+            "block {label} has {outline}: give their values, not a text", label=new.label, outline=outline(new.schema)
         )
 
 
@@ -159,21 +143,17 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
     block, decision = standing_block(tx, author, label, Operation.PIN)
     if not isinstance(block.schema, TextSchema):
         raise BlockRefused(
-            gettext_lazy(
-                "block {address} has {outline}: only a text has a viewport",
-                address=block.address,
-                outline=outline(block.schema),
-            )
+            "block {address} has {outline}: only a text has a viewport",
+            address=block.address,
+            outline=outline(block.schema),
         )
     require_yes(tx, author, block, Operation.PIN, decision)
     most = len(block.content.splitlines())
     if lines and not (1 <= first <= max(most, 1) and lines > 0):
         raise Refused(
-            gettext_lazy(
-                "there is no line {first} to begin with: the block has {most}, counted from 1",
-                first=first,
-                most=ngettext_lazy("{count} line", "{count} lines", most),
-            )
+            "there is no line {first} to begin with: the block has {most}, counted from 1",
+            first=first,
+            most=ngettext_lazy("{count} line", "{count} lines", most),
         )
     schema = TextSchema(viewport=Viewport(first=first, lines=min(lines, most)) if lines and most else None)
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
@@ -193,9 +173,7 @@ def delete_block(tx: Tx, author: Author, label: str) -> Block:
 def remove_block(tx: Tx, block: Block, now: datetime) -> None:
     """Take a block away, whoever wants that. Raises Refused with what still needs it."""
     if needed := _needed_by(tx, block):
-        raise Refused(
-            gettext_lazy("block {label} cannot be deleted: {names}", label=block.label, names="; ".join(needed))
-        )
+        raise Refused("block {label} cannot be deleted: {names}", label=block.label, names="; ".join(needed))
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(now), block.id))
 
 
@@ -233,11 +211,9 @@ def restore_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: d
     sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
              AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
     if (row := tx.one(sql, (owner, label, audience))) is None:
-        raise BlockNotFound(gettext_lazy("there is no deleted block {label!r} here", label=label[:_MOST_LABEL]))
+        raise BlockNotFound("there is no deleted block {label!r} here", label=label[:_MOST_LABEL])
     if own_block(tx, owner, label, audience) is not None:
-        raise BlockExists(
-            gettext_lazy("there is a block {label!r} again; rename it, then restore the deleted one", label=label)
-        )
+        raise BlockExists("there is a block {label!r} again; rename it, then restore the deleted one", label=label)
     search = index_text(f"{label} {row['description']} {row['content']}")
     values = (search, to_text(now), row["id"])
     tx.run("UPDATE memory_blocks SET deleted_at = NULL, search_text = ?, updated_at = ? WHERE id = ?", values)
@@ -278,32 +254,26 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, now: datetime) ->
     _require_sound(NewBlock(block.owner, label, description, block.audience, block.trust, kind, profile=block.profile))
     if len(block.content) > limit:
         raise BlockTooLong(
-            gettext_lazy(
-                "block {label} holds {content:,} characters, more than {limit:,}",
-                label=block.label,
-                content=len(block.content),
-                limit=limit,
-            )
+            "block {label} holds {content:,} characters, more than {limit:,}",
+            label=block.label,
+            content=len(block.content),
+            limit=limit,
         )
     if kind is not block.type and BlockType.LOG in (kind, block.type):
         raise Refused(
-            gettext_lazy(
-                "block {label} is {type}: only core, working and archival blocks can change their type",
-                label=block.label,
-                type=block.type,
-            )
+            "block {label} is {type}: only core, working and archival blocks can change their type",
+            label=block.label,
+            type=block.type,
         )
     if label != block.label:
         require_allowed_label(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
-            raise Refused(gettext_lazy("block {label} is kept under this label for all agents", label=block.label))
+            raise Refused("block {label} is kept under this label for all agents", label=block.label)
         if needed := _called_by_label(tx, block):
-            raise Refused(
-                gettext_lazy("block {label} cannot be renamed: {names}", label=block.label, names="; ".join(needed))
-            )
+            raise Refused("block {label} cannot be renamed: {names}", label=block.label, names="; ".join(needed))
         if own_block(tx, block.owner, label, block.audience) is not None:
             raise BlockExists(
-                gettext_lazy("there is a block {label!r} already, for {audience}", label=label, audience=block.audience)
+                "there is a block {label!r} already, for {audience}", label=label, audience=block.audience
             )
     pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)
     values = (
@@ -335,13 +305,11 @@ def _of_type(tx: Tx, author: Author, label: str, operation: Operation, wanted: B
     block, decision = standing_block(tx, author, label, operation)
     if block.type is not wanted:
         raise BlockRefused(
-            gettext_lazy(
-                "block {address} is not a {wanted} block, so no {operation}: {instead}",
-                address=block.address,
-                wanted=wanted,
-                operation=operation,
-                instead=_INSTEAD[block.type],
-            )
+            "block {address} is not a {wanted} block, so no {operation}: {instead}",
+            address=block.address,
+            wanted=wanted,
+            operation=operation,
+            instead=_INSTEAD[block.type],
         )
     require_yes(tx, author, block, operation, decision)
     return block

@@ -11,7 +11,6 @@ from memory.store.clock import from_text
 from memory.store.database import Row, Rows
 from memory.store.errors import BlockNotFound
 from memory.store.ids import AgentId, BlockId
-from texts import gettext_lazy
 
 _APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)
 _NAMED = 40  # labels listed in an error
@@ -79,18 +78,14 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
         seen = sorted({block.address for block in visible_blocks(rows, agent, scope, tuple(BlockType))})
         more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
         raise BlockNotFound(
-            gettext_lazy(
-                "there is no block {label!r} here; there are: {seen}{more}",
-                label=label[:80],
-                seen=", ".join(seen[:_NAMED]) or "none",
-                more=more,
-            )
+            "there is no block {label!r} here; there are: {seen}{more}",
+            label=label[:80],
+            seen=", ".join(seen[:_NAMED]) or "none",
+            more=more,
         )
     if len(addresses := sorted({block.address for block in instances})) > 1:
         raise BlockNotFound(
-            gettext_lazy(
-                "several blocks are called {label!r}: say which, {names}", label=label, names=" or ".join(addresses)
-            )
+            "several blocks are called {label!r}: say which, {names}", label=label, names=" or ".join(addresses)
         )
     return min(instances, key=lambda block: (block.audience != scope.audience, _narrowness(block.audience)))
 

@@ -14,7 +14,6 @@ from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.digests import text_mark
 from memory.store.errors import BlockRefused, Refused
-from texts import gettext_lazy
 
 
 def fields_by_hand(block: Block) -> list[str]:
@@ -49,11 +48,9 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
         now = _written(document, target)
         if mark and field_mark(now) != mark:
             raise Refused(
-                gettext_lazy(
-                    "it has changed since you saw it, so your edit was not applied. {path} now says:\n{now}",
-                    path=path,
-                    now=now,
-                )
+                "it has changed since you saw it, so your edit was not applied. {path} now says:\n{now}",
+                path=path,
+                now=now,
             )
         set_seen(document, target, value, known_at(document, seen))
 
@@ -62,9 +59,9 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
 
 def _writable(block: Block, path: str) -> Target:
     if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
-        raise Refused(gettext_lazy("this block has fields or sections; {not_one_text}", not_one_text=_NOT_ONE_TEXT))
+        raise Refused("this block has fields or sections; {not_one_text}", not_one_text=_NOT_ONE_TEXT)
     if path and block.is_text:
-        raise Refused(gettext_lazy("block {label} is one text, without fields", label=block.label))
+        raise Refused("block {label} is one text, without fields", label=block.label)
     target = target_of(block.schema, path)
     if refused := _refusal(block, path):
         raise BlockRefused(refused)
@@ -135,12 +132,10 @@ def _record(path: str, fields: tuple[Field, ...], line: str) -> Any:
         return json.loads(line)
     except ValueError:
         raise Refused(
-            gettext_lazy(
-                "each line of {path} is an item as JSON, such as {example}, not {line!r}",
-                path=path or "this list",
-                example=_example(fields),
-                line=line[:60],
-            )
+            "each line of {path} is an item as JSON, such as {example}, not {line!r}",
+            path=path or "this list",
+            example=_example(fields),
+            line=line[:60],
         ) from None
 
 
@@ -170,11 +165,9 @@ def _yes_or_no(path: str, text: str) -> bool:
     """As a prompt shows it, or as JSON writes it."""
     if (word := text.casefold()) not in _WORDS:
         raise Refused(
-            gettext_lazy(
-                "{path} is yes or no (or true or false; leave it empty to clear it), not {text!r}",
-                path=path,
-                text=text[:60],
-            )
+            "{path} is yes or no (or true or false; leave it empty to clear it), not {text!r}",
+            path=path,
+            text=text[:60],
         )
     return _WORDS[word]
 

@@ -18,7 +18,6 @@ from memory.blocks.schemas import Field, ListSchema, rendered
 from memory.blocks.targets import Target
 from memory.store.errors import BlockChanged, Refused
 from memory.store.ids import TurnId
-from texts import gettext_lazy
 
 _MOST_PAIRS = 250_000  # lines against lines that are compared: some tenths of a second where all are alike
 
@@ -50,9 +49,7 @@ def known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
         return None
     if seen > document.version:
         raise Refused(
-            gettext_lazy(
-                "there is no version {seen}: the block is at version {version}", seen=seen, version=document.version
-            )
+            "there is no version {seen}: the block is at version {version}", seen=seen, version=document.version
         )
     return KnownVersion(seen)
 
@@ -95,12 +92,10 @@ def _changed(document: BlockDocument, target: Target) -> BlockChanged:
         what = "it says now"
     name = target.shape.name if isinstance(target.shape, Field) else "it"
     return BlockChanged(
-        gettext_lazy(
-            "{name} changed since you read it, and nothing was done; {what}:\n{now}",
-            name=name,
-            what=what,
-            now=now or "(nothing)",
-        )
+        "{name} changed since you read it, and nothing was done; {what}:\n{now}",
+        name=name,
+        what=what,
+        now=now or "(nothing)",
     )
 
 
@@ -123,11 +118,9 @@ def place_of_item(document: BlockDocument, target: Target, number: int, known: K
     if not 1 <= number <= count:
         if not since & known.own:
             raise Refused(
-                gettext_lazy(
-                    "there is no item {number}: the list had {count} when you saw it, counted from 1",
-                    number=number,
-                    count=count,
-                )
+                "there is no item {number}: the list had {count} when you saw it, counted from 1",
+                number=number,
+                count=count,
             )
         if since <= known.own:
             return number  # one of those that the writer added
@@ -152,9 +145,7 @@ def lines_changed(text: str) -> BlockChanged:
     """The refusal of numbers of lines that mean nothing any more, with the lines as they are."""
     now = "\n".join(f"{number}: {line}" for number, line in enumerate(text.splitlines(), 1))
     return BlockChanged(
-        gettext_lazy(
-            "those lines changed since you read them, and nothing was done; they are now:\n{now}", now=now or "(none)"
-        )
+        "those lines changed since you read them, and nothing was done; they are now:\n{now}", now=now or "(none)"
     )
 
 

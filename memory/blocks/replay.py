@@ -27,7 +27,6 @@ from memory.blocks.sequence import (
 )
 from memory.blocks.targets import Target, every_part
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
-from texts import gettext_lazy
 
 _ROOT = "cid:root-"
 _MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # of the words that do not come back, and of each of them
@@ -155,9 +154,9 @@ class Replay:
     def values_at(self, version: int) -> dict[str, Any]:
         """What each part held at a version. Raises Refused for one from before the block was made, or a log."""
         if version < self._first and self.start == 0 and not isinstance(self.held.schema, TextSchema):
-            raise Refused(gettext_lazy("the block did not exist yet at version {version}", version=version))
+            raise Refused("the block did not exist yet at version {version}", version=version)
         if any(number > version for number in self._logged):
-            raise BlockRefused(gettext_lazy("entries of a log cannot be changed"))
+            raise BlockRefused("entries of a log cannot be changed")
         found: dict[str, Any] = {}
         for path, sequence in self.histories.items():
             content = sequence.content(version)
@@ -216,9 +215,7 @@ class Replay:
         counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
         for path in (*sequences, *values, *counters):
             if self._targets[path].read_only:
-                raise BlockRefused(
-                    gettext_lazy("{path} was changed since and is read only: the system keeps it", path=path)
-                )
+                raise BlockRefused("{path} was changed since and is read only: the system keeps it", path=path)
         if self._logged & numbers:
             report.kept.append("the entries of a log cannot be changed")
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]

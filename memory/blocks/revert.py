@@ -25,7 +25,6 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId
-from texts import gettext_lazy
 
 
 @dataclass(frozen=True)
@@ -92,14 +91,12 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
 def require_hand(hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> None:
     """Raise BlockRefused where a person may not change a block by hand."""
     if not hand.scope.may_use(block.audience):
-        raise BlockRefused(gettext_lazy("block {label} cannot be seen from here", label=block.label))
+        raise BlockRefused("block {label} cannot be seen from here", label=block.label)
     if decide(hand.right(block), operation) is not Decision.ALLOW:
         raise BlockRefused(_not_theirs(block))
     if hand.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
         raise BlockRefused(
-            gettext_lazy(
-                "block {label} is always in context: ask the agent, which will ask for approval", label=block.label
-            )
+            "block {label} is always in context: ask the agent, which will ask for approval", label=block.label
         )
 
 
@@ -155,19 +152,15 @@ def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
         past.require(version)
         if version < (sealed := edit.sealed()):
             raise Refused(
-                gettext_lazy(
-                    "up to version {sealed} it had words that were taken back: only the owner can go back there",
-                    sealed=sealed,
-                )
+                "up to version {sealed} it had words that were taken back: only the owner can go back there",
+                sealed=sealed,
             )
         if version < past.replay.start:
-            raise Refused(
-                gettext_lazy("what its fields held at version {version} is no longer stored", version=version)
-            )
+            raise Refused("what its fields held at version {version} is no longer stored", version=version)
         wanted, before, differs = past.replay.values_at(version), document.text(), list[bool]()
         document.change(lambda loro: differs.append(put_back(loro, wanted)))
         if not any(differs):
-            raise Refused(gettext_lazy("it already reads as it did at version {version}", version=version))
+            raise Refused("it already reads as it did at version {version}", version=version)
         plans.append(_compared(Plan(), before, document.text()))
         document.note(Note(Deed.ROLLBACK, version))
 
@@ -270,19 +263,14 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") 
     changes, name = past.by(whose, after), called or whose
     if not changes:
         raise Refused(
-            gettext_lazy(
-                "{name} has changed nothing here since version {version}; there are {range}",
-                name=name,
-                range=past.range,
-                version=max(after, past.start),
-            )
+            "{name} has changed nothing here since version {version}; there are {range}",
+            name=name,
+            range=past.range,
+            version=max(after, past.start),
         )
     if changes[0].seq <= (sealed := edit.sealed()):
         raise Refused(
-            gettext_lazy(
-                "{stays}; only the owner can revert them, and you can revert what came after",
-                stays=_STAYS.format(sealed),
-            )
+            "{stays}; only the owner can revert them, and you can revert what came after", stays=_STAYS.format(sealed)
         )
     return take_back(edit, past, changes, f"what {name} changed")
 
@@ -309,9 +297,9 @@ def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it
 
 def _require_any(found: bool, what: str, kept: Sequence[str] = ()) -> None:
     if not found and kept:
-        raise BlockRefused(gettext_lazy("nothing can be undone: {names}", names="; ".join(kept)))
+        raise BlockRefused("nothing can be undone: {names}", names="; ".join(kept))
     if not found:
-        raise Refused(gettext_lazy("nothing of {what} is left to undo", what=what))
+        raise Refused("nothing of {what} is left to undo", what=what)
 
 
 _STEPS = Deed.UNDO, Deed.REDO

@@ -11,7 +11,6 @@ from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockNotFound
 from memory.store.fulltext import index_text
 from memory.store.ids import BlockId
-from texts import gettext_lazy
 
 EVERYBODY = Writer("*")
 """Stands for all who wrote in a block since it got long."""
@@ -45,7 +44,7 @@ def head_of(rows: Rows, block: BlockId) -> Row:
     columns = "id, label, description, audience, next_seq, content, created_at"
     found = rows.one(f"SELECT {columns} FROM memory_blocks WHERE id = ?", (block,))
     if found is None:
-        raise BlockNotFound(gettext_lazy("there is no block {block}", block=block))
+        raise BlockNotFound("there is no block {block}", block=block)
     return found
 
 

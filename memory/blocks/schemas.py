@@ -27,7 +27,7 @@ from pydantic import Field as Limits
 from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
-from texts import gettext_lazy, ngettext_lazy
+from texts import ngettext_lazy
 
 MOST_ITEMS = 10_000
 MOST_NUMBER = 2**53
@@ -170,11 +170,9 @@ def parse_schema(text: str) -> Schema:
         return _SCHEMA.validate_json(text)
     except ValidationError as error:
         raise Refused(
-            gettext_lazy(
-                "this is not a schema of a block: {problems}, {msg}",
-                msg=error.errors()[0]["msg"],
-                problems=ngettext_lazy("{count} problem", "{count} problems", error.error_count()),
-            )
+            "this is not a schema of a block: {problems}, {msg}",
+            msg=error.errors()[0]["msg"],
+            problems=ngettext_lazy("{count} problem", "{count} problems", error.error_count()),
         ) from None
 
 
@@ -189,12 +187,12 @@ def checked(field: Field, value: Any) -> Any:
     """A value as it is kept; raises Refused by the name of the field. None stands for no value."""
     if value is None or (value == "" and field.type is not FieldType.TEXT):
         if field.required:
-            raise Refused(gettext_lazy("field {name} is required: it needs a {type}", name=field.name, type=field.type))
+            raise Refused("field {name} is required: it needs a {type}", name=field.name, type=field.type)
         return None
     match field.type:
         case FieldType.TEXT if isinstance(value, str):
             if field.required and not value.strip():
-                raise Refused(gettext_lazy("field {name} is required: it needs a text", name=field.name))
+                raise Refused("field {name} is required: it needs a text", name=field.name)
             return require_storable(value, f"field {field.name}")
         case FieldType.NUMBER | FieldType.COUNTER:
             return _number(field, value)
@@ -206,41 +204,28 @@ def checked(field: Field, value: Any) -> Any:
             return checked_items((), value, MOST_ITEMS, field.name)
         case _:
             raise Refused(
-                gettext_lazy(
-                    "field {name} is a {type}, and {short} is not",
-                    name=field.name,
-                    type=field.type,
-                    short=_short(value),
-                )
+                "field {name} is a {type}, and {short} is not", name=field.name, type=field.type, short=_short(value)
             )
 
 
 def require_storable(text: str, name: str = "the text") -> str:
     """The same text; raises Refused for one that cannot be stored."""
     if storable(text) != text:
-        raise Refused(
-            gettext_lazy(
-                "{name} has a NUL character or half of a surrogate pair in it, which cannot be stored", name=name
-            )
-        )
+        raise Refused("{name} has a NUL character or half of a surrogate pair in it, which cannot be stored", name=name)
     return text
 
 
 def _number(field: Field, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Refused(
-            gettext_lazy(
-                "field {name} is a {type}, and {short} is not", name=field.name, type=field.type, short=_short(value)
-            )
+            "field {name} is a {type}, and {short} is not", name=field.name, type=field.type, short=_short(value)
         )
     if not math.isfinite(value) or abs(value) > MOST_NUMBER:
         raise Refused(
-            gettext_lazy(
-                "field {name} holds numbers up to {most_number:,}, not {short}",
-                name=field.name,
-                most_number=MOST_NUMBER,
-                short=_short(value),
-            )
+            "field {name} holds numbers up to {most_number:,}, not {short}",
+            name=field.name,
+            most_number=MOST_NUMBER,
+            short=_short(value),
         )
     return value
 
@@ -253,23 +238,19 @@ def _moment(field: Field, value: str) -> str:
         return to_text(moment)
     except (ValueError, OverflowError):
         raise Refused(
-            gettext_lazy(
-                "field {name} is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-11-22 12:00 UTC, and "
-                "{short} is not",
-                name=field.name,
-                short=_short(value),
-            )
+            "field {name} is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-11-22 12:00 UTC, and "
+            "{short} is not",
+            name=field.name,
+            short=_short(value),
         ) from None
 
 
 def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -> list[Any]:
     """The items of a whole list; raises Refused."""
     if not isinstance(items, list | tuple):
-        raise Refused(gettext_lazy("{name} takes items, and {short} is none", name=name, short=_short(items)))
+        raise Refused("{name} takes items, and {short} is none", name=name, short=_short(items))
     if len(items) > most:
-        raise Refused(
-            gettext_lazy("{name} holds at most {most:,} items, not {items:,}", name=name, most=most, items=len(items))
-        )
+        raise Refused("{name} holds at most {most:,} items, not {items:,}", name=name, most=most, items=len(items))
     return [checked_item(fields, item, name) for item in items]
 
 
@@ -277,29 +258,23 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
     """An item of a list or an entry of a log; raises Refused."""
     if not fields:
         if not isinstance(value, str) or not value.strip():
-            raise Refused(
-                gettext_lazy("an item of {name} is a text, and {short} is not", name=name, short=_short(value))
-            )
+            raise Refused("an item of {name} is a text, and {short} is not", name=name, short=_short(value))
         return require_storable(value.strip(), f"an item of {name}")
     if not isinstance(value, dict):
         raise Refused(
-            gettext_lazy(
-                "an item of {name} has the fields {named}; {short} does not",
-                name=name,
-                named=named(fields),
-                short=_short(value),
-            )
+            "an item of {name} has the fields {named}; {short} does not",
+            name=name,
+            named=named(fields),
+            short=_short(value),
         )
     known = {field.name: field for field in fields}
     unknown = [key for key in value if key not in known]
     if unknown:
         raise Refused(
-            gettext_lazy(
-                "an item of {name} has no field {short}; its fields: {named}",
-                name=name,
-                short=_short(unknown[0]),
-                named=named(fields),
-            )
+            "an item of {name} has no field {short}; its fields: {named}",
+            name=name,
+            short=_short(unknown[0]),
+            named=named(fields),
         )
     found = {field.name: checked(field, value.get(field.name, field.default)) for field in fields}
     return {key: kept for key, kept in found.items() if kept is not None}

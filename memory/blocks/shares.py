@@ -10,7 +10,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId
-from texts import _, gettext_lazy
+from texts import gettext_lazy
 
 SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
@@ -47,12 +47,10 @@ def unshare_block(tx: Tx, block: Block, name: str) -> None:
     sql = "DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?"
     if not tx.run(sql, (block.id, _agent(tx, name))):
         raise Refused(
-            gettext_lazy(
-                "block {label} is not shared with {name!r}; {shared_with}",
-                label=block.label,
-                name=name[:80],
-                shared_with=_shared_with(tx, block),
-            )
+            "block {label} is not shared with {name!r}; {shared_with}",
+            label=block.label,
+            name=name[:80],
+            shared_with=_shared_with(tx, block),
         )
 
 
@@ -98,13 +96,9 @@ def _shared_with(rows: Rows, block: Block) -> str:
 
 def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> AgentId:
     if permission not in SHARED_AT:
-        raise Refused(
-            gettext_lazy(
-                "a block is shared at read_only, append or read_write, not {permission}", permission=permission
-            )
-        )
+        raise Refused("a block is shared at read_only, append or read_write, not {permission}", permission=permission)
     if (agent := _agent(rows, name)) == block.owner:
-        raise Refused(gettext_lazy("block {label} is that agent's own", label=block.label))
+        raise Refused("block {label} is that agent's own", label=block.label)
     return agent
 
 
@@ -114,5 +108,5 @@ def _agent(rows: Rows, name: str) -> AgentId:
     )
     if row is None:
         known = ", ".join(each["name"] for each in rows.all("SELECT name FROM agents ORDER BY name"))
-        raise Refused(_("There is no agent {name}. There are: {known}.", name=repr(name[:80]), known=known))
+        raise Refused("There is no agent {name}. There are: {known}.", name=repr(name[:80]), known=known)
     return AgentId(row["id"])

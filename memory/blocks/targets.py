@@ -18,7 +18,6 @@ from memory.blocks.schemas import (
     named,
 )
 from memory.store.errors import Refused
-from texts import gettext_lazy
 
 Kind: TypeAlias = Literal["text", "list", "counter", "value", "log"]
 
@@ -102,15 +101,11 @@ def part_target(part: Schema, path: str, prefix: str) -> Target:
             field = next((each for each in part.fields if each.name == path), None)
             if field is None:
                 raise Refused(
-                    gettext_lazy(
-                        "there is no field {path!r}; the fields are: {named}", path=path[:60], named=named(part.fields)
-                    )
+                    "there is no field {path!r}; the fields are: {named}", path=path[:60], named=named(part.fields)
                 )
             return field_target(field, prefix)
         case ListSchema() | LogSchema() | TextSchema() if path:
-            raise Refused(
-                gettext_lazy("there is no field {path!r}: this is one {type}", path=path[:60], type=part.type)
-            )
+            raise Refused("there is no field {path!r}: this is one {type}", path=path[:60], type=part.type)
         case ListSchema():
             return Target(f"list:{prefix}", part)
         case LogSchema():
@@ -131,4 +126,4 @@ def section_of(schema: CompositeSchema, name: str) -> Section:
         if section.name == name:
             return section
     known = ", ".join(section.name for section in schema.sections)
-    raise Refused(gettext_lazy("there is no section {name!r}; there are: {known}", name=name[:60], known=known))
+    raise Refused("there is no section {name!r}; there are: {known}", name=name[:60], known=known)

@@ -16,7 +16,6 @@ from pathlib import Path
 from memory.folders.paths import clean, parts_of, plain_name
 from memory.folders.windows import BLOCK, binary
 from memory.store.errors import Refused
-from texts import gettext_lazy
 
 MOST_FILES = 10_000
 """Of one folder that are looked at."""
@@ -58,11 +57,9 @@ class OpenFile:
         """Raise `Refused` unless it is text."""
         if binary(os.pread(self.descriptor, BLOCK, 0)):
             raise Refused(
-                gettext_lazy(
-                    "{name} is a binary file of {size:,} bytes, which cannot be read",
-                    name=self.seen.name,
-                    size=self.seen.size,
-                )
+                "{name} is a binary file of {size:,} bytes, which cannot be read",
+                name=self.seen.name,
+                size=self.seen.size,
             )
 
 
@@ -72,27 +69,22 @@ def checked_root(given: str, data: Path) -> Path:
     `data` is Carina's own folder: its databases hold what others said and are never shown through a folder.
     """
     if not SUPPORTED:
-        raise Refused(
-            gettext_lazy("this system cannot confine access to one directory; create a virtual folder and upload files")
-        )
+        raise Refused("this system cannot confine access to one directory; create a virtual folder and upload files")
     root = Path(given).expanduser()
     if not root.is_absolute():
-        raise Refused(gettext_lazy("{path!r} is not a full path: it must begin with /", path=clean(given)))
+        raise Refused("{path!r} is not a full path: it must begin with /", path=clean(given))
     try:
         root = root.resolve(strict=True)
     except (OSError, RuntimeError) as error:
         raise Refused(
-            gettext_lazy("the directory {path!r} cannot be found: {reason}", reason=_reason(error), path=clean(given))
+            "the directory {path!r} cannot be found: {reason}", reason=_reason(error), path=clean(given)
         ) from error
     if not root.is_dir():
-        raise Refused(gettext_lazy("{path!r} is not a directory", path=clean(given)))
+        raise Refused("{path!r} is not a directory", path=clean(given))
     own = data.resolve()
     if root == own or root in own.parents or own in root.parents:
         raise Refused(
-            gettext_lazy(
-                "{path!r} is, contains or is inside Carina's own data folder, which no agent may read",
-                path=clean(given),
-            )
+            "{path!r} is, contains or is inside Carina's own data folder, which no agent may read", path=clean(given)
         )
     return root
 
@@ -131,9 +123,7 @@ def walk(root: Path) -> Iterator[Seen]:
             count += 1
             if count > MOST_FILES:
                 raise Refused(
-                    gettext_lazy(
-                        "the directory holds more than {max_files:,} files: name a smaller one", max_files=MOST_FILES
-                    )
+                    "the directory holds more than {max_files:,} files: name a smaller one", max_files=MOST_FILES
                 )
             yield seen
 
@@ -161,9 +151,7 @@ def replace(root: Path, path: str, content: bytes) -> None:
         except OSError as error:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=directory)
-            raise Refused(
-                gettext_lazy("{path} cannot be written: {reason}", path=path, reason=_reason(error))
-            ) from error
+            raise Refused("{path} cannot be written: {reason}", path=path, reason=_reason(error)) from error
 
 
 def _walk(directory: int, prefix: str, depth: int) -> Iterator[Seen]:
@@ -192,20 +180,16 @@ def _directory(root: Path, directories: tuple[str, ...] | list[str], path: str) 
     try:
         descriptor = _open_directory(str(root))
     except OSError as error:
-        raise Refused(
-            gettext_lazy("the directory of the folder cannot be opened: {reason}", reason=_reason(error))
-        ) from error
+        raise Refused("the directory of the folder cannot be opened: {reason}", reason=_reason(error)) from error
     try:
         for name in directories:
             try:
                 below = _open_directory(name, descriptor)
             except OSError as error:
                 raise Refused(
-                    gettext_lazy(
-                        "there is no directory for {path!r} in the folder: {reason}",
-                        reason=_reason(error),
-                        path=clean(path),
-                    )
+                    "there is no directory for {path!r} in the folder: {reason}",
+                    reason=_reason(error),
+                    path=clean(path),
                 ) from error
             os.close(descriptor)
             descriptor = below
@@ -224,10 +208,10 @@ def _open_plain(directory: int, name: str, path: str) -> int:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         descriptor = os.open(name, flags, dir_fd=directory)
     except OSError as error:
-        raise Refused(gettext_lazy("{path} cannot be opened: {reason}", path=path, reason=_reason(error))) from error
+        raise Refused("{path} cannot be opened: {reason}", path=path, reason=_reason(error)) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # exchanged since it was looked at
         os.close(descriptor)
-        raise Refused(gettext_lazy("{path} is not a regular file", path=path))
+        raise Refused("{path} is not a regular file", path=path)
     return descriptor
 
 
@@ -236,13 +220,11 @@ def _plain(directory: int, name: str, path: str) -> os.stat_result:
     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         raise Refused(
-            gettext_lazy(
-                "{path} is a symbolic link, and links are not followed: they can lead out of the folder", path=path
-            )
+            "{path} is a symbolic link, and links are not followed: they can lead out of the folder", path=path
         )
     if not stat.S_ISREG(status.st_mode):
         what = "a directory" if stat.S_ISDIR(status.st_mode) else "a device, pipe or socket"
-        raise Refused(gettext_lazy("{path} is {what}, not a file", path=path, what=what))
+        raise Refused("{path} is {what}, not a file", path=path, what=what)
     return status
 
 

@@ -4,7 +4,6 @@ import re
 import unicodedata
 
 from memory.store.errors import Refused
-from texts import gettext_lazy
 
 MAX_PATH = 400  # characters
 _MAX_DEPTH = 16
@@ -16,11 +15,9 @@ def checked_folder(name: str) -> str:
     """The name of a folder. Raises `Refused` for one that could not stand before a path."""
     if _NAME.fullmatch(name) is None:
         raise Refused(
-            gettext_lazy(
-                "{name!r} cannot name a folder: use at most 40 small letters, digits, - and _, and begin with a "
-                "letter or digit",
-                name=clean(name),
-            )
+            "{name!r} cannot name a folder: use at most 40 small letters, digits, - and _, and begin with a "
+            "letter or digit",
+            name=clean(name),
         )
     return name
 
@@ -34,31 +31,22 @@ def parts_of(path: str) -> tuple[str, ...]:
     parts = tuple(path.split("/"))
     if not 0 < len(path) <= MAX_PATH or len(parts) > _MAX_DEPTH:
         raise Refused(
-            gettext_lazy(
-                "a path has 1 to {max_path} characters and at most {max_depth} parts",
-                max_path=MAX_PATH,
-                max_depth=_MAX_DEPTH,
-            )
+            "a path has 1 to {max_path} characters and at most {max_depth} parts",
+            max_path=MAX_PATH,
+            max_depth=_MAX_DEPTH,
         )
     for part in parts:
         if part in ("", ".", ".."):
             raise Refused(
-                gettext_lazy(
-                    "{path!r} leads out of the folder or is not a path: name the file without . and ..",
-                    path=clean(path),
-                )
+                "{path!r} leads out of the folder or is not a path: name the file without . and ..", path=clean(path)
             )
         if part.startswith("."):
             raise Refused(
-                gettext_lazy(
-                    "{path!r}: hidden files and directories (beginning with a dot) are never opened", path=clean(path)
-                )
+                "{path!r}: hidden files and directories (beginning with a dot) are never opened", path=clean(path)
             )
         if not plain_name(part):
             raise Refused(
-                gettext_lazy(
-                    "{path!r}: names with control, invisible or unprintable characters are not opened", path=clean(path)
-                )
+                "{path!r}: names with control, invisible or unprintable characters are not opened", path=clean(path)
             )
     return parts
 

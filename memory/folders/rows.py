@@ -19,7 +19,6 @@ from memory.store.errors import Refused
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
-from texts import gettext_lazy
 
 FolderKind: TypeAlias = Literal["local", "virtual"]
 Access: TypeAlias = Literal["read", "read_write"]
@@ -112,11 +111,9 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
     described = " ".join(storable(new.description).split())
     if len(described) > _DESCRIPTION:
         raise Refused(
-            gettext_lazy(
-                "a description has at most {description} characters; this one has {described}",
-                description=_DESCRIPTION,
-                described=len(described),
-            )
+            "a description has at most {description} characters; this one has {described}",
+            description=_DESCRIPTION,
+            described=len(described),
         )
     values: dict[str, Value] = {
         "id": new.id,
@@ -129,9 +126,7 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
     }
     if not tx.insert("folders", values, ignore=True):
         raise Refused(
-            gettext_lazy(
-                "there is already a folder {name!r}: choose another name, or remove that one first", name=new.name
-            )
+            "there is already a folder {name!r}: choose another name, or remove that one first", name=new.name
         )
     return Folder(new.id, new.name, described, new.kind, new.path, new.audience, now)
 
@@ -149,11 +144,9 @@ def named(rows: Rows, name: str, scope: Scope) -> Folder:
         if folder.name == name:
             return folder
     raise Refused(
-        gettext_lazy(
-            "there is no folder {name!r}; there are: {known}",
-            name=name,
-            known=", ".join(each.name for each in found) or "none",
-        )
+        "there is no folder {name!r}; there are: {known}",
+        name=name,
+        known=", ".join(each.name for each in found) or "none",
     )
 
 
@@ -161,7 +154,7 @@ def as_it_is(rows: Rows, folder: Folder) -> Folder:
     """A folder that was read before, as it is now. Raises `Refused` when it was removed meanwhile."""
     row = rows.one("SELECT * FROM folders WHERE id = ?", (folder.id,))
     if row is None:
-        raise Refused(gettext_lazy("the folder {name} was removed meanwhile", name=folder.name))
+        raise Refused("the folder {name} was removed meanwhile", name=folder.name)
     return _folder(row)
 
 
@@ -292,23 +285,19 @@ def remove_files(tx: Tx, folder: FolderId, names: Sequence[str]) -> int:
 def _require_room(rows: Rows, folder: Folder, new: NewFile) -> None:
     if new.size > MAX_CONTENT:
         raise Refused(
-            gettext_lazy(
-                "{name} has {size:,} bytes, and a virtual folder takes files of up to {max_content:,}: leave it in a "
-                "directory, and create a local folder for that",
-                name=new.name,
-                size=new.size,
-                max_content=MAX_CONTENT,
-            )
+            "{name} has {size:,} bytes, and a virtual folder takes files of up to {max_content:,}: leave it in a "
+            "directory, and create a local folder for that",
+            name=new.name,
+            size=new.size,
+            max_content=MAX_CONTENT,
         )
     sql = "SELECT coalesce(sum(size_bytes), 0) FROM folder_files WHERE folder_id = ? AND name <> ?"
     row = rows.one(sql, (folder.id, new.name))
     if row is not None and row[0] + new.size > MAX_FOLDER:
         raise Refused(
-            gettext_lazy(
-                "the folder {name} would have more than {max_folder:,} bytes: remove files first",
-                name=folder.name,
-                max_folder=MAX_FOLDER,
-            )
+            "the folder {name} would have more than {max_folder:,} bytes: remove files first",
+            name=folder.name,
+            max_folder=MAX_FOLDER,
         )
 
 

@@ -12,7 +12,6 @@ from typing import TypeAlias
 import regex
 
 from memory.store.errors import Refused
-from texts import gettext_lazy
 
 BLOCK = 1 << 16
 WINDOW_LINES = 100
@@ -151,7 +150,7 @@ def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -
             break
         taken.append(line.shown)
     if not taken and first > 1:
-        raise Refused(gettext_lazy("the file ends before line {first}", first=first))
+        raise Refused("the file ends before line {first}", first=first)
     end = first + len(taken) - 1
     return Window(first, end, "\n".join(taken), first > 1, more, None if more else end)
 
@@ -159,15 +158,11 @@ def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -
 def compiled(pattern: str) -> Pattern:
     """A pattern that somebody wrote. Raises `Refused` for one that is none."""
     if not 0 < len(pattern) <= _PATTERN_CHARACTERS:
-        raise Refused(
-            gettext_lazy("a pattern has 1 to {pattern_characters} characters", pattern_characters=_PATTERN_CHARACTERS)
-        )
+        raise Refused("a pattern has 1 to {pattern_characters} characters", pattern_characters=_PATTERN_CHARACTERS)
     try:
         return regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        raise Refused(
-            gettext_lazy("{pattern!r} is not a regular expression: {error}", pattern=pattern, error=error)
-        ) from error
+        raise Refused("{pattern!r} is not a regular expression: {error}", pattern=pattern, error=error) from error
 
 
 def matching(pattern: Pattern, path: str, blocks: Callable[[], Iterable[bytes]], deadline: float) -> Iterator[Match]:

@@ -18,7 +18,6 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.fulltext import all_words, storable
 from memory.store.ids import MessageId, PersonId
-from texts import gettext_lazy
 
 AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
 LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
@@ -134,12 +133,10 @@ def note_review(tx: Tx, by: By, review: str) -> list[Item]:
     issues = read_review(_checked(review, LONGEST_REVIEW)).issues
     if not issues:
         raise Refused(
-            gettext_lazy(
-                "it has no issue of {least} to {most} characters, so there is nothing to learn: number the issues, "
-                "one on each line",
-                least=_ISSUE[0],
-                most=_ISSUE[1],
-            )
+            "it has no issue of {least} to {most} characters, so there is nothing to learn: number the issues, "
+            "one on each line",
+            least=_ISSUE[0],
+            most=_ISSUE[1],
         )
     return [_counted(tx, by, issue) for issue in issues]
 
@@ -163,9 +160,7 @@ def prefer(tx: Tx, by: By, wish: str) -> Item:
 def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
     """Note that a project is done. Raises Refused."""
     if len(tech.strip()) > LONGEST_TECH:
-        raise Refused(
-            gettext_lazy("its technologies take at most {longest_tech} characters", longest_tech=LONGEST_TECH)
-        )
+        raise Refused("its technologies take at most {longest_tech} characters", longest_tech=LONGEST_TECH)
     made = {"tech": " ".join(storable(tech).split()), "ratings": {}}
     return _put(tx, by, Kind.PROJECT, _checked(summary, LONGEST), made)
 
@@ -173,10 +168,10 @@ def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
 def rate(tx: Tx, by: By, ratings: Mapping[str, int]) -> Item:
     """Rate the person's newest project, on the axes that are given. Raises Refused."""
     if not ratings or any(axis not in AXES or not 1 <= points <= 5 for axis, points in ratings.items()):
-        raise Refused(gettext_lazy("rate with 1 to 5 on at least one of {names}", names=", ".join(AXES)))
+        raise Refused("rate with 1 to 5 on at least one of {names}", names=", ".join(AXES))
     done = items.find(tx, Kind.PROJECT, person_id=by.person, audience=by.audience)
     if not done:
-        raise Refused(gettext_lazy("there is no finished project to rate here: say first which one is done"))
+        raise Refused("there is no finished project to rate here: say first which one is done")
     detail = {**done[0].detail, "ratings": {**ratings_of(done[0]), **ratings}}
     return items.put_again(tx, done[0], by.said, detail=detail)
 
@@ -186,9 +181,7 @@ def _checked(text: str, longest: int) -> str:
     if longest != LONGEST_REVIEW:
         text = " ".join(text.split())
     if not text or len(text) > longest:
-        raise Refused(
-            gettext_lazy("it takes 1 to {longest:,} characters; this has {text:,}", longest=longest, text=len(text))
-        )
+        raise Refused("it takes 1 to {longest:,} characters; this has {text:,}", longest=longest, text=len(text))
     return text
 
 

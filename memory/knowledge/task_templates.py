@@ -13,7 +13,6 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
-from texts import gettext_lazy
 
 _MOST_TASKS, _MOST_TEMPLATES = 100, 100
 
@@ -60,15 +59,11 @@ def outline(task: Task, every: Sequence[Task]) -> Outline:
 def save(tx: Tx, template: Template, person: PersonId, audience: Audience, trust: Trust, now: datetime) -> None:
     """Keep a template instead of one of the same name. Raises Refused for too many."""
     if template.outline.count >= _MOST_TASKS:
-        raise Refused(gettext_lazy("a template holds at most {most_tasks} tasks", most_tasks=_MOST_TASKS))
+        raise Refused("a template holds at most {most_tasks} tasks", most_tasks=_MOST_TASKS)
     key = template.name.casefold()
     items.remove_of(tx, Kind.TASK_TEMPLATE, key=key, person_id=person, audience=audience)
     if len(items.find(tx, Kind.TASK_TEMPLATE, person_id=person)) >= _MOST_TEMPLATES:
-        raise Refused(
-            gettext_lazy(
-                "there are already {most_templates} templates; remove one first", most_templates=_MOST_TEMPLATES
-            )
-        )
+        raise Refused("there are already {most_templates} templates; remove one first", most_templates=_MOST_TEMPLATES)
     detail = {"outline": template.outline.data()}
     new = NewItem(Kind.TASK_TEMPLATE, audience, trust, template.name, key, detail, person=person)
     items.put(tx, new, now)

@@ -101,9 +101,7 @@ def whole_key(key: str, own: str) -> str:
     parts = key.strip().strip("/").split("/")
     for part in parts:
         if not _SEGMENT.fullmatch(part) or part in (".", ".."):
-            raise Refused(
-                gettext_lazy("{key!r} is not a key: use letters, digits, . _ and -, with / between the parts", key=key)
-            )
+            raise Refused("{key!r} is not a key: use letters, digits, . _ and -, with / between the parts", key=key)
     return "/".join(parts) if parts[0] in _ROOTS else "/".join([own, *parts])
 
 
@@ -116,20 +114,16 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
     namespace = _writable(key, by.namespace)
     content = storable(new.content)
     if not content.strip():
-        raise Refused(gettext_lazy("there is nothing to store: content is empty"))
+        raise Refused("there is nothing to store: content is empty")
     if len(content) > LONGEST:
         raise Refused(
-            gettext_lazy(
-                "an entry has at most {longest:,} characters; this has {content:,}: split it over keys",
-                longest=LONGEST,
-                content=len(content),
-            )
+            "an entry has at most {longest:,} characters; this has {content:,}: split it over keys",
+            longest=LONGEST,
+            content=len(content),
         )
     if not timedelta() < new.ttl <= LONGEST_TTL:
         raise Refused(
-            gettext_lazy(
-                "an entry is kept for up to {days} days; for longer use `recall` or `context`", days=LONGEST_TTL.days
-            )
+            "an entry is kept for up to {days} days; for longer use `recall` or `context`", days=LONGEST_TTL.days
         )
     category, tags = _category(new.category), _tags(new.tags)
     _make_way(tx, namespace, key, by)
@@ -155,17 +149,15 @@ def _writable(key: str, own: str) -> str:
     namespace = "/".join([root, *rest[:1]])
     if namespace != own and root != SHARED:
         raise Refused(
-            gettext_lazy(
-                "you write only to {own} and {shared}/…: give a key without a namespace, {key} is not yours",
-                own=own,
-                shared=SHARED,
-                key=key,
-            )
+            "you write only to {own} and {shared}/…: give a key without a namespace, {key} is not yours",
+            own=own,
+            shared=SHARED,
+            key=key,
         )
     if len(rest) < 2:
-        raise Refused(gettext_lazy("{key} is a namespace: a name has to follow it", key=key))
+        raise Refused("{key} is a namespace: a name has to follow it", key=key)
     if len(key) - len(namespace) > _LONGEST_KEY:
-        raise Refused(gettext_lazy("a key has at most {longest_key} characters", longest_key=_LONGEST_KEY))
+        raise Refused("a key has at most {longest_key} characters", longest_key=_LONGEST_KEY)
     return namespace
 
 
@@ -175,12 +167,10 @@ def _make_way(tx: Tx, namespace: str, key: str, by: By) -> None:
     items.remove(tx, [each.id for each in there if _is_over(each, by.now) or key in (each.key, each.detail["index"])])
     if room(tx, namespace, by) < 1:
         raise Refused(
-            gettext_lazy(
-                "{namespace} is full ({most_live} entries), so nothing was saved: delete what you no longer need, "
-                "reuse a key, or wait until some expire",
-                namespace=namespace,
-                most_live=MOST_LIVE,
-            )
+            "{namespace} is full ({most_live} entries), so nothing was saved: delete what you no longer need, "
+            "reuse a key, or wait until some expire",
+            namespace=namespace,
+            most_live=MOST_LIVE,
         )
 
 
@@ -230,11 +220,7 @@ def drop_oldest_result(tx: Tx, by: By) -> bool:
 def _category(text: str) -> str:
     category = text.strip().strip("/")
     if category and not _CATEGORY.fullmatch(category):
-        raise Refused(
-            gettext_lazy(
-                "{text!r} is not a category: use letters, digits, - and _, with / between the words", text=text
-            )
-        )
+        raise Refused("{text!r} is not a category: use letters, digits, - and _, with / between the words", text=text)
     return category
 
 
@@ -242,11 +228,9 @@ def _tags(tags: Sequence[str]) -> list[str]:
     found = list(dict.fromkeys(" ".join(storable(tag).split()) for tag in tags if tag.strip()))
     if len(found) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in found):
         raise Refused(
-            gettext_lazy(
-                "an entry has at most {most_tags} tags of at most {longest_tag} characters",
-                most_tags=_MOST_TAGS,
-                longest_tag=_LONGEST_TAG,
-            )
+            "an entry has at most {most_tags} tags of at most {longest_tag} characters",
+            most_tags=_MOST_TAGS,
+            longest_tag=_LONGEST_TAG,
         )
     return found
 

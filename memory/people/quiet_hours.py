@@ -7,7 +7,6 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
-from texts import _
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,10 @@ def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str
         return "", ""
     begins, ends = _hour(begin or ""), _hour(end or "")
     if bool(begins) != bool(ends):
-        raise Refused(_("Quiet hours need a start and an end, such as 22:30 and 7:00."))
+        raise Refused("Quiet hours need a start and an end, such as 22:30 and 7:00.")
     if begins and begins == ends:
         raise Refused(
-            _(
-                "Quiet hours cannot start and end at the same time ({ends}). Leave both empty to turn them off.",
-                ends=ends,
-            )
+            "Quiet hours cannot start and end at the same time ({ends}). Leave both empty to turn them off.", ends=ends
         )
     return begins, ends
 
@@ -67,4 +63,4 @@ def _hour(text: str) -> str:
         hour, _colon, minute = text.strip().partition(":")
         return f"{time(int(hour), int(minute or 0)):%H:%M}"
     except ValueError:
-        raise Refused(_('"{text}" is not a time of day. Write it like 22:30.', text=text[:20])) from None
+        raise Refused('"{text}" is not a time of day. Write it like 22:30.', text=text[:20]) from None

@@ -18,7 +18,6 @@ from memory.store import sqlite
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EntryId
-from texts import gettext_lazy
 
 MOST_FAILURES = 3
 """Times that an embedder may refuse a row's text before the row is left alone until it changes."""
@@ -253,11 +252,9 @@ def _replace(tx: Tx, model: int, dimension: int, each: Embedded) -> None:
     for text, (vector, tokens) in zip(of.texts, each.made, strict=True):
         if dimension_of(vector) != dimension:
             raise Refused(
-                gettext_lazy(
-                    "a vector has {found} numbers, and those of its model have {dimension}",
-                    dimension=dimension,
-                    found=dimension_of(vector),
-                )
+                "a vector has {found} numbers, and those of its model have {dimension}",
+                dimension=dimension,
+                found=dimension_of(vector),
             )
         values = {"space_id": _space(tx, model, of, text), "kind": of.kind, "row": of.row, "part": text.part}
         kept = tokens is not None and of.kind == "message" and text.view == "own" and text.part < _TOKEN_PARTS

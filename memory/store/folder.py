@@ -145,11 +145,9 @@ class DataFolder:
                 pid = _written_pid(descriptor)
                 who = gettext_lazy("Process {number}", number=pid) if pid else gettext_lazy("Another process")
                 raise FolderLocked(
-                    gettext_lazy(
-                        "{who} is already using the data folder {path}; stop it, or set CARINA_HOME to another folder",
-                        who=who,
-                        path=self.path,
-                    )
+                    "{who} is already using the data folder {path}; stop it, or set CARINA_HOME to another folder",
+                    who=who,
+                    path=self.path,
                 )
             time.sleep(0.05)
 

@@ -56,11 +56,9 @@ def read_when(text: str, now: datetime, zone: str) -> Trigger:
     found = _whole(text, now, zone) or _whole(f"in {text}", now, zone)  # "20 min" alone is said of a span, too
     if found is None:
         raise Refused(
-            _(
-                'I do not understand the time "{strip}". Write it like {EXAMPLES}.',
-                strip=text.strip()[:80],
-                EXAMPLES=_(_EXAMPLES),
-            )
+            'I do not understand the time "{strip}". Write it like {EXAMPLES}.',
+            strip=text.strip()[:80],
+            EXAMPLES=_(_EXAMPLES),
         )
     require(found.trigger, now)
     return found.trigger
@@ -120,7 +118,7 @@ def _iso(text: str, zone: tzinfo) -> At:
     try:
         moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{_MORNING:02}:00")
     except ValueError:
-        raise Refused(_("The day or time {text} does not exist.", text=text)) from None
+        raise Refused("The day or time {text} does not exist.", text=text) from None
     return At(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
 
 
@@ -192,7 +190,7 @@ class _Reading:
                 continue
             before, behind = self._text[: found.start()], self._text[found.end() :]
             if re.search(_SECOND_TIME, before) or re.search(_FIRST_TIME, behind):
-                raise Refused(_("That names more than one time. Ask for each by itself."))
+                raise Refused("That names more than one time. Ask for each by itself.")
 
     def _span(self, local: datetime, zone: tzinfo) -> datetime | None:
         for pattern in self._table.spans:
@@ -235,7 +233,7 @@ class _Reading:
 
     def _frequency(self, said: str) -> str:
         if (unit := self._table.unit(said)) in _SHORTER:
-            raise Refused(_("The shortest repetition is hourly."))
+            raise Refused("The shortest repetition is hourly.")
         return _FREQUENCIES[unit]
 
     def _day(self, today: date) -> date | None:
@@ -281,7 +279,7 @@ class _Reading:
             if open_half and named and self._table.afternoon and 1 <= hour <= 6:
                 hour += 12
             if hour > 24 or minute > 59 or (hour == 24 and minute):
-                raise Refused(_("The time {hour}:{minute} does not exist.", hour=hour, minute=f"{minute:02}"))
+                raise Refused("The time {hour}:{minute} does not exist.", hour=hour, minute=f"{minute:02}")
             return time(hour % 24, minute), open_half
         for pattern, hours in self._table.parts:
             if self._take(pattern):
@@ -296,7 +294,7 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
         months = (today.replace(day=1) + relativedelta(months=ahead) for ahead in range(3))
         coming = [each for first in months if (each := _existing(first.year, first.month, day)) and each > today]
         if not coming:
-            raise Refused(_("No month has a day {day}.", day=day))
+            raise Refused("No month has a day {day}.", day=day)
         return coming[0]
     month = groups["month"].casefold()
     names = table.months
@@ -308,7 +306,7 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
         if (named := _existing(year, number, day)) and (groups.get("year") or named >= today):
             return named
     raise Refused(
-        _("There is no {found} {groups} in {years}.", found=found["day"], groups=groups["month"], years=years[0])
+        "There is no {found} {groups} in {years}.", found=found["day"], groups=groups["month"], years=years[0]
     )
 
 

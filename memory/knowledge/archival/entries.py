@@ -14,7 +14,6 @@ from memory.store.database import Row, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
-from texts import gettext_lazy
 
 MAX_CONTENT = 30_000
 """Characters in one entry: what an embedder is given at most."""
@@ -115,13 +114,11 @@ def checked(new: NewEntry) -> NewEntry:
     """The entry as it is stored; raises `Refused` with what to change."""
     content = checked_content(new.content)
     if not 0 <= new.importance <= 1:
-        raise Refused(gettext_lazy("importance is 0 to 1, not {importance}", importance=new.importance))
+        raise Refused("importance is 0 to 1, not {importance}", importance=new.importance)
     if new.category and not is_category(new.category):
         raise Refused(
-            gettext_lazy(
-                "{category!r} is not a category: write it as a/b/c, of letters, digits, - and _",
-                category=new.category[:_MAX_CATEGORY],
-            )
+            "{category!r} is not a category: write it as a/b/c, of letters, digits, - and _",
+            category=new.category[:_MAX_CATEGORY],
         )
     label = None if new.label is None else _checked_label(new.label)
     for named, value in new.metadata.items():
@@ -138,14 +135,12 @@ def checked_content(text: str) -> str:
     """Words as an entry holds them; raises `Refused` when there are none or too many."""
     content = _written(text, "the text").strip()
     if not content:
-        raise Refused(gettext_lazy("an entry needs content"))
+        raise Refused("an entry needs content")
     if len(content) > MAX_CONTENT:
         raise Refused(
-            gettext_lazy(
-                "an entry holds {max_content} characters, and this has {content}: split it",
-                max_content=MAX_CONTENT,
-                content=len(content),
-            )
+            "an entry holds {max_content} characters, and this has {content}: split it",
+            max_content=MAX_CONTENT,
+            content=len(content),
         )
     return content
 
@@ -154,11 +149,8 @@ def _written(text: str, what: str) -> str:
     """The text; raises `Refused` for one that could not be stored as it is: nothing is left out without a word."""
     if storable(text) != text:
         raise Refused(
-            gettext_lazy(
-                "{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it "
-                "without",
-                what=what,
-            )
+            "{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it without",
+            what=what,
         )
     return text
 
@@ -167,21 +159,14 @@ def _checked_label(given: str) -> str:
     label = _written(given, "the label").strip()
     if not 0 < len(label) <= _MAX_LABEL:
         raise Refused(
-            gettext_lazy(
-                "a label has 1 to {max_label} characters; this one has {label}", max_label=_MAX_LABEL, label=len(label)
-            )
+            "a label has 1 to {max_label} characters; this one has {label}", max_label=_MAX_LABEL, label=len(label)
         )
     if not _PLAIN.fullmatch(label):
         raise Refused(
-            gettext_lazy(
-                "a label is one line without < > [ ] ` or invisible characters, not {label!r}: use plain words",
-                label=label,
-            )
+            "a label is one line without < > [ ] ` or invisible characters, not {label!r}: use plain words", label=label
         )
     if is_id(label):
-        raise Refused(
-            gettext_lazy("{label!r} looks like the ID of an entry and cannot be a label: use plain words", label=label)
-        )
+        raise Refused("{label!r} looks like the ID of an entry and cannot be a label: use plain words", label=label)
     return label
 
 
@@ -205,18 +190,13 @@ def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
     tags = tuple(dict.fromkeys(_written(tag, "a tag").strip() for tag in given))
     if len(tags) > MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
         raise Refused(
-            gettext_lazy(
-                "an entry has at most {max_tags} tags of 1 to {max_tag} characters each",
-                max_tags=MAX_TAGS,
-                max_tag=_MAX_TAG,
-            )
+            "an entry has at most {max_tags} tags of 1 to {max_tag} characters each",
+            max_tags=MAX_TAGS,
+            max_tag=_MAX_TAG,
         )
     if unfit := next((tag for tag in tags if not is_tag(tag)), None):
         raise Refused(
-            gettext_lazy(
-                "a tag is one line without < > [ ] ` or invisible characters, not {unfit!r}: use plain words",
-                unfit=unfit,
-            )
+            "a tag is one line without < > [ ] ` or invisible characters, not {unfit!r}: use plain words", unfit=unfit
         )
     return tags
 

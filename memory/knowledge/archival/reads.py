@@ -10,7 +10,6 @@ from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.errors import EntryNotFound
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
-from texts import gettext_lazy
 
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"
 WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
@@ -32,7 +31,7 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     if row is None and not is_id(label_or_id):
         row = rows.one(by_label, (agent, label_or_id, *parameters, scope.audience))
     if row is None:
-        raise EntryNotFound(gettext_lazy("there is no entry {label_or_id!r} here", label_or_id=label_or_id))
+        raise EntryNotFound("there is no entry {label_or_id!r} here", label_or_id=label_or_id)
     if row["parent_entry_id"] is not None:
         return read(rows, agent, row["parent_entry_id"], scope)
     return read(rows, agent, row["superseded_by"], scope) if row["superseded_by"] is not None else to_entry(row)

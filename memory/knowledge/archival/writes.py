@@ -27,7 +27,6 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EntryId, TurnId, new_id
-from texts import gettext_lazy
 
 RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
 
@@ -122,15 +121,13 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     entry = read(tx, agent, label_or_id, origin.scope)
     if not may_write_down(origin.scope, entry.audience):
         raise Refused(
-            gettext_lazy(
-                "{label_or_id!r} is read by {audience}, who may not know what is said here: store a new entry",
-                label_or_id=label_or_id,
-                audience=entry.audience,
-            )
+            "{label_or_id!r} is read by {audience}, who may not know what is said here: store a new entry",
+            label_or_id=label_or_id,
+            audience=entry.audience,
         )
     text = text.strip()
     if not text:
-        raise Refused(gettext_lazy("there is nothing to append"))
+        raise Refused("there is nothing to append")
     content = checked_content(f"{entry.content}\n{text}")
     longer = replace(entry, content=content, updated_at=now, last_seen=now)
     return store(tx, with_origin(longer, origin), origin.turn, now)
@@ -162,7 +159,7 @@ def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
         (image["agent_id"], image["label"], audience, identifier),
     )
     if taken is not None:
-        raise Refused(gettext_lazy("there is now another entry {label!r}", label=image["label"]))
+        raise Refused("there is now another entry {label!r}", label=image["label"])
     assignments = ", ".join(f"{column} = :{column}" for column in image)
     if not tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", image):
         tx.insert("archival_entries", dict(image))
@@ -180,9 +177,7 @@ def require_unused_label(rows: Rows, agent: AgentId, label: str, audience: Audie
     )
     if taken is not None:
         raise Refused(
-            gettext_lazy(
-                "there is already an entry {label!r}: append to it, delete it, or choose another label", label=label
-            )
+            "there is already an entry {label!r}: append to it, delete it, or choose another label", label=label
         )
 
 

@@ -15,7 +15,6 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EntryId
-from texts import gettext_lazy
 
 
 @dataclass(frozen=True)
@@ -34,23 +33,19 @@ def undo(tx: Tx, now: datetime) -> Undone:
     """
     run = run_records.newest_done(tx)
     if run is None:
-        raise Refused(
-            gettext_lazy("there is no run to undo: none changed anything in the last 90 days, or all were undone")
-        )
+        raise Refused("there is no run to undo: none changed anything in the last 90 days, or all were undone")
     items = run_records.items_of(tx, run.id)
     found = {item.n: _entry(tx, item.entry) for item in items}
     allowed = {item.n for item in items if item.action == "made" and pending.is_permitted(found[item.n][0])}
     changed = [item for item in items if item.n not in allowed and not _is_as_left(item, *found[item.n])]
     if changed:
         raise Refused(
-            gettext_lazy(
-                "{changed} of the {items} entries of the run at {at} have changed since ({names}), so nothing was "
-                "undone; see the report, and change or forget entries one by one",
-                changed=len(changed),
-                items=len(items),
-                at=run.at,
-                names=", ".join(item.entry for item in changed[:5]),
-            )
+            "{changed} of the {items} entries of the run at {at} have changed since ({names}), so nothing was "
+            "undone; see the report, and change or forget entries one by one",
+            changed=len(changed),
+            items=len(items),
+            at=run.at,
+            names=", ".join(item.entry for item in changed[:5]),
         )
     archival.restore(tx, [item.entry for item in items if item.action in ("merged", "retired")])
     archival.remove(tx, [item.entry for item in items if item.action == "made" and item.n not in allowed])
