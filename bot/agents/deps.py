@@ -94,8 +94,9 @@ class TurnDeps:
     """(source, text) -> what to tell the model of an answer that does not fit there; empty where it does."""
     budgets: Budgets = field(default_factory=Budgets)
     owner: OwnersSide = field(default_factory=OwnersSide)
-    apology: str = ""
-    """What strangers read in public where no language model answers; empty for nothing."""
+    apology: str | None = None
+    """What others than the owner read where no language model answers; empty for nothing. None: nothing in public, and
+    elsewhere what the offline model can say."""
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY

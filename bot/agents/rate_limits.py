@@ -1,7 +1,7 @@
 """How often people are answered: counted before any model is asked, so that what is over the limit costs nothing.
 
-What is over it waits, and is answered together when the limit allows; the person is told so once. Where nobody is
-told, which is in public, it is done with.
+What is over it waits, and is answered together when the limit allows. The person is told so once, except in public,
+where that would be one post more.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,8 +35,6 @@ class Rates:
     everybody: int = 0
     place: int = 0
     """In one place, such as a thread of a public network."""
-    quiet: bool = False
-    """Whether nobody is told: in public that would be one post more."""
     sources: Mapping[str, "Rates"] = field(default_factory=dict)
     """The limits of sources that have their own where everybody reads."""
 
@@ -59,13 +57,10 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, own, now)
     if again is None:
         return False
-    if rates.quiet:
-        inbox.set_aside(tx, rows, inbox.OVER_LIMIT, now)
-        return True
     for each in rows:
         inbox.put_off(tx, each.id, again, inbox.OVER_LIMIT)
-    if any(each.last_error == inbox.OVER_LIMIT for each in rows):
-        return True  # told when the first of them was put off
+    if head.audience == PUBLIC or any(each.last_error == inbox.OVER_LIMIT for each in rows):
+        return True  # nobody is told, or was when the first of them was put off
     words = _(
         "That was a lot at once. I will answer everything together when my limit allows it again: {again}. "
         "You do not need to repeat it.",

@@ -43,13 +43,13 @@ from bot.agents.tools.aliases import unaliased
 from bot.agents.tools.more import Offer, offer
 from bot.agents.turn_control import TurnControl
 from bot.errors import ToolError
-from bot.models.base import Answer, ContextTooLong, Request
+from bot.models.base import Answer, ContextTooLong, Request, Trouble
 from bot.models.catalog import OFFLINE
 from memory import budgets, coordination, groups
 from memory.agents import Agent
 from memory.groups import Status
 from memory.knowledge import facts, items
-from memory.people.audience import PUBLIC, Trust
+from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import agent_messages, attempts, inbox, messages, outbox, turns
 from memory.queue.steps import Answered, Joined, MissingCalls, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn, TurnMoved
@@ -253,8 +253,8 @@ class TurnRunner:
             own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
             used.add(own)
             calls.append(ToolCall(own, call.name, redact(call.arguments)))
-        trouble = "" if calls else _trouble(answer, material)
-        text = "" if failed else self._deps.apology if trouble else _explained(answer)
+        trouble = None if calls or failed else _trouble(answer, material)
+        text = "" if failed else self._said_of(trouble, answer, material)
         shown = prompt.shown_versions(material)
         body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown)
 
@@ -274,7 +274,7 @@ class TurnRunner:
             if allowed.reservation is not None:
                 budgets.release(tx, allowed.reservation)
             if trouble:
-                self._tell_owner(tx, trouble, now)
+                self._tell_owner(tx, trouble, body.text, now)
             seen = self._finished_or_standing(tx, material, step, now)
             if seen is not None and self._control.first:
                 attempts.note_ran(tx, turn.id, now)
@@ -285,14 +285,23 @@ class TurnRunner:
             self._control.first, self._control.ran = False, True
         return self._seen is None
 
-    def _tell_owner(self, tx: Tx, trouble: str, now: datetime) -> None:
-        """In public nobody reads why no model answers: the owner does, once a day."""
-        said = _("In public, people now read “{apology}”: {trouble}.", apology=self._deps.apology, trouble=trouble)
-        silent = _("In public, people now get no answer: {trouble}.", trouble=trouble)
+    def _said_of(self, trouble: tuple[str, str] | None, answer: Answer, material: PromptInputs) -> str:
+        """What is said: the answer, unless people have a model's trouble; they read no more of it than is set."""
+        if trouble is None or any(asked.message.trust is Trust.OWNER for asked in material.asked):
+            return _explained(answer)
+        if self._deps.apology is not None or material.turn.scope.audience == PUBLIC:
+            return self._deps.apology or ""
+        return answer.text or _("Sorry, I cannot answer this.")
+
+    def _tell_owner(self, tx: Tx, trouble: tuple[str, str], said: str, now: datetime) -> None:
+        """Nobody else reads why no model answers: the owner does, once an hour for each kind of trouble."""
+        kind, why = trouble
+        told = _("No language model answers, and people now read “{said}”: {trouble}.", said=said, trouble=why)
+        silent = _("No language model answers, and people now get no answer: {trouble}.", trouble=why)
         more = _("See more with `carina status`.")
-        text = self._deps.redact(f"{said if self._deps.apology else silent} {more}")
+        text = self._deps.redact(f"{told if said else silent} {more}")
         notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
-        notices.tell_owner(tx, f"apology/{now:%Y-%m-%d}", text, now)
+        notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", text, now)
 
     def _finished_or_standing(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> Standing | None:
         """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
@@ -426,17 +435,19 @@ def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowed) -> bo
     return in_group and answer.model == OFFLINE and bool(stands_in)
 
 
-def _trouble(answer: Answer, material: PromptInputs) -> str:
-    """Why an answer would only be an apology in public, to somebody who is not the owner; empty where it is none."""
-    turn = material.turn
-    if turn.scope.audience != PUBLIC or any(asked.message.trust is Trust.OWNER for asked in material.asked):
-        return ""
+def _trouble(answer: Answer, material: PromptInputs) -> tuple[str, str] | None:
+    """Of what kind the trouble is for which no language model answered, and in words; None without any.
+
+    Where the owner alone hears the answer, it says so itself.
+    """
+    if material.turn.scope.audience == OWNER:
+        return None
     if not answer.model:
-        return "what may be spent on language models is used up"
-    if answer.degraded and answer.model == OFFLINE:
-        return answer.degraded
+        return Trouble.BUDGET, "what may be spent on language models is used up"
+    if answer.trouble is not None and answer.model == OFFLINE:
+        return answer.trouble, answer.degraded
     withheld = answer.finish == "filter" and not answer.text
-    return f"the provider of {answer.model} withheld an answer" if withheld else ""
+    return ("withheld", f"the provider of {answer.model} withheld an answer") if withheld else None
 
 
 def _explained(answer: Answer) -> str:

@@ -97,6 +97,8 @@ class ModelSettings(Section):
     stall_seconds: Seconds = 45
     max_steps: int = Field(default=25, ge=1, le=200)
     retries: int = Field(default=2, ge=0, le=10)
+    apology: Annotated[str, Field(max_length=300)] | None = None
+    """What others than the owner read where no language model answers; empty for nothing."""
 
 
 def default_blocks(name: str) -> tuple[Block, ...]:

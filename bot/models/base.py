@@ -148,6 +148,8 @@ class Answer:
     finish: Literal["stop", "length", "filter"] = "stop"
     degraded: str = ""
     """Why a lesser model answered, in words for the operator; empty when the first one did."""
+    trouble: Trouble | None = None
+    """The same as a kind: of the model that was asked last in vain."""
 
 
 @dataclass(frozen=True)

@@ -36,19 +36,19 @@ class FallbackModel:
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         relay = Relay()
-        reasons: list[str] = []
+        failed: list[ModelError] = []
         for link in self._from(request.begun_by):
             try:
                 async with aclosing(relay.listen(link, self._request(link, request))) as events:
                     async for event in events:
                         if isinstance(event, Answer):
                             self._troubles.pop(link.name, None)
-                        yield _explained(event, reasons)
+                        yield _explained(event, failed)
                 return
             except ModelError as error:
                 self._troubles[link.name] = error.trouble
                 _log.warning("model_failed", model=link.name, kind=type(error).__name__, reason=error.reason)
-                reasons.append(error.reason)
+                failed.append(error)
                 if link is self._links[-1] or (request.compactable and isinstance(error, ContextTooLong)):
                     raise
 
@@ -64,7 +64,8 @@ class FallbackModel:
         return self._links[names.index(name) :] if name in names else self._links
 
 
-def _explained(event: Event, reasons: list[str]) -> Event:
-    if reasons and isinstance(event, Answer):
-        return replace(event, degraded="; ".join(filter(None, (*reasons, event.degraded))))
+def _explained(event: Event, failed: list[ModelError]) -> Event:
+    if failed and isinstance(event, Answer):
+        reasons = (*(error.reason for error in failed), event.degraded)
+        return replace(event, degraded="; ".join(filter(None, reasons)), trouble=failed[-1].trouble)
     return event

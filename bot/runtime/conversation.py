@@ -27,7 +27,7 @@ from bot.agents.turn_control import TurnControl
 from bot.runtime.parked import unattended
 from bot.runtime.turn_start import Begun, begin_turn
 from memory import groups
-from memory.people.audience import OWNER, Scope
+from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.display_names import place_named
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue import attempts as tries
@@ -292,8 +292,7 @@ class ConversationWorker:
         if refused:
             return None
         found = team(tx, self._group)
-        quiet = self._deps.rates.of(head.source, head.audience).quiet
-        if unattended(tx, rows, found, self._notices, now, quiet=quiet):
+        if unattended(tx, rows, found, self._notices, now):
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 
@@ -396,9 +395,7 @@ class ConversationWorker:
     def _tell_asker(self, tx: Tx, rows: Sequence[InRow], now: datetime) -> None:
         """Tell who said it that no answer comes. Where the owner is told why, and in public, it is not said twice."""
         row = next((each for each in rows if each.source == place_source(self._place)), None)
-        if row is None or self._place == self._notices.place:
-            return
-        if self._deps.rates.of(row.source, row.audience).quiet:
+        if row is None or self._place == self._notices.place or row.audience == PUBLIC:
             return
         key = f"given_up/{row.id}/"
         key += str(len(outbox.of_prefix(tx, key)))  # it may be given up once more

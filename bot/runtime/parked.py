@@ -6,7 +6,7 @@ from bot.agents.groups.team import Team
 from bot.agents.notices import Notices
 from memory import agents
 from memory.agents import Group
-from memory.people.audience import OWNER
+from memory.people.audience import OWNER, PUBLIC
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow
 from memory.queue.payloads import PatrolDue
@@ -16,11 +16,11 @@ from sources.terminal import SOURCE
 from texts import _
 
 
-def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: datetime, *, quiet: bool) -> bool:
+def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: datetime) -> bool:
     """Whether nobody of the team is there to answer these rows; then they wait until somebody is.
 
-    Who asks is told when the first of a conversation waits, at the terminal each time, and nowhere where it is `quiet`;
-    the owner once a day.
+    Who asks is told when the first of a conversation waits, at the terminal each time, and never in public; the
+    owner once a day.
     """
     if isinstance(patrol := rows[0].payload, PatrolDue):  # nobody goes on another's patrol
         agent = patrol.agent
@@ -32,7 +32,7 @@ def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: da
         return False
     told = inbox.keep_for_an_agent(tx, rows, now)
     _tell_owner(tx, rows[0], found.group, notices, now, told=told)
-    if rows[0].source == place_source(rows[0].place) and not (told or quiet):
+    if rows[0].source == place_source(rows[0].place) and not (told or rows[0].audience == PUBLIC):
         _tell_asker(tx, rows[0], notices, now)
     return True
 

@@ -430,7 +430,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
         broker=broker,
         budgets=budgets,
         owner=OwnersSide(owner_notices(config).place, quiet_hours(people, zone)),
-        apology=config.bluesky.apology,
+        apology=config.model.apology,
         rates=_rates(config),
         watch=events,
         typing=shared.typing,
@@ -442,5 +442,5 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
 def _rates(config: Config) -> Rates:
     """How often people are answered; in public places more seldom."""
     limits, bluesky = config.limits, config.bluesky
-    public = Rates(bluesky.person_per_hour, 0, limits.all_per_hour, bluesky.thread_per_hour, quiet=True)
+    public = Rates(bluesky.person_per_hour, 0, limits.all_per_hour, bluesky.thread_per_hour)
     return Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour, sources={"bluesky": public})

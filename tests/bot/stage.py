@@ -105,6 +105,7 @@ class Setting:
     redact: Callable[[str], str] = Redactor().text
     toml: str = ""
     rates: Rates = NO_LIMITS
+    apology: str | None = None
     budgets: Budgets = field(default_factory=Budgets)
     asked: list[Agent] = field(default_factory=list)
     """With whose settings the model was asked, each time."""
@@ -391,6 +392,7 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
         clock=setting.clock,
         limits=setting.limits,
         rates=setting.rates,
+        apology=setting.apology,
         budgets=setting.budgets,
         broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
         owner=OwnersSide(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),

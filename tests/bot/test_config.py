@@ -420,6 +420,7 @@ def test_the_example_file_shows_every_setting_with_its_default(tmp_path: Path) -
     data = tomllib.loads(uncommented("carina.example.toml"))
     assert sorted(set(flat(data))) == sorted(keys_of(FileSettings))
     assert data["constellation"].pop("blocks")
+    assert data["model"].pop("apology")
     settings, default = FileSettings.model_validate(data), FileSettings()
     for section in ("constellation", "model", "discord", "approvals", "terminal", "memory", "activity", "limits"):
         assert getattr(settings, section) == getattr(default, section)

@@ -378,7 +378,7 @@ async def test_a_public_thread_is_told_nothing_of_approvals(tmp_path: Path) -> N
 
 
 async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once(tmp_path: Path) -> None:
-    for apology, said in (("", []), ("apology = 'Sorry, not now.'", ["Sorry, not now."] * 2)):
+    for apology, said in (("", []), ("[model]\napology = 'Sorry, not now.'", ["Sorry, not now."] * 2)):
         folder = tmp_path / str(len(said))
         folder.mkdir()
         async with skies(folder) as sky:
@@ -391,7 +391,7 @@ async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once
                 await sky.server.wait_for_post(sky.bot, 1)
             await sky.until(
                 lambda: found(
-                    sky, "SELECT 1 FROM outbox WHERE key GLOB 'notice/apology/*' AND instr(content, ?)", "public"
+                    sky, "SELECT 1 FROM outbox WHERE key GLOB 'notice/trouble/*' AND instr(content, ?)", "people now"
                 )
             )
             await sky.looked(10)

@@ -149,7 +149,7 @@ async def test_an_edit_that_an_agent_is_asked_about_counts(tmp_path: Path) -> No
 async def test_what_a_source_limits_in_public_it_does_not_limit_alone(
     tmp_path: Path, audience: Audience, answers: int, told: int
 ) -> None:
-    rates = Rates(person=2, sources={SOURCE: Rates(person=1, quiet=True)})
+    rates = Rates(person=2, sources={SOURCE: Rates(person=1)})
     place = replace(HALL, audience=audience, within=())
     async with running(tmp_path, Setting(model=ScriptedModel(), rates=rates)) as service:
         service.model.replies.extend([says("yes")] * 3)
@@ -158,3 +158,6 @@ async def test_what_a_source_limits_in_public_it_does_not_limit_alone(
         said_there = service.platform.texts()
         assert said_there.count("yes") == answers
         assert sum("That was a lot" in text for text in said_there) == told
+        service.clock.forward(3_601)
+        await service.heard(said("later", 4, place))
+        assert len(await service.rows("SELECT 1 FROM inbox WHERE turn_id IS NOT NULL")) == 4, "none is passed over"

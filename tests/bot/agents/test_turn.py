@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,23 +11,30 @@ from bot.agents.context.quotes import say
 from bot.agents.deps import Limits
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
-from bot.models.base import Request, UserMessage
+from bot.models.base import Answer, Request, Trouble, UserMessage
+from bot.models.catalog import OFFLINE
 from bot.runtime.conversation import GIVEN_UP
 from memory.queue.inbox import Status
 from memory.store.database import Tx
+from sources.base import Place
 from tests.bot.agents.test_context import newest
 from tests.bot.parts import (
+    ANN,
+    HALL,
+    OLGA,
     HeldReply,
     MovableClock,
     Platform,
     ScriptedModel,
     call,
     deleted,
+    direct,
     edited,
     results,
     said,
     says,
     texts,
+    thread_in_public,
 )
 from tests.bot.runtime.test_conversation import Bell, states, steps
 from tests.bot.stage import Service, Setting, running, until
@@ -295,3 +303,44 @@ async def test_a_result_that_comes_in_the_moment_its_call_is_given_up_is_the_onl
     async with running(tmp_path, Setting(model, tools=[Sluggish()], limits=limits)) as service:
         await service.heard(said("write", 1))
     assert results(model.requests[1]) == [("written", True)]
+
+
+# ------------------------------------------------------------------------------- when no language model answers
+
+REFUSED = replace(
+    says("Noted. Sorry, only simple answers now."), model=OFFLINE, degraded="a:b: 401", trouble=Trouble.KEY
+)
+WITHHELD = replace(says(""), finish="filter")
+
+
+@pytest.mark.parametrize(
+    ("answer", "apology", "place", "read"),
+    [
+        (REFUSED, None, HALL, [REFUSED.text]),
+        (REFUSED, None, thread_in_public("square"), []),
+        (REFUSED, "", HALL, []),
+        (REFUSED, "Not now.", HALL, ["Not now."]),
+        (REFUSED, "Not now.", thread_in_public("square"), ["Not now."]),
+        (REFUSED, "Not now.", direct(ANN), ["Not now."]),
+        (WITHHELD, None, HALL, ["Sorry, I cannot answer this."]),
+        (WITHHELD, "", HALL, []),
+    ],
+)
+async def test_others_read_no_more_than_an_apology_and_the_owner_the_reason_once_an_hour(
+    tmp_path: Path, answer: Answer, apology: str | None, place: Place, read: list[str]
+) -> None:
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=answer), apology=apology)) as service:
+        for number in range(1, 4):
+            await service.heard(said("hello", number, place))
+        assert service.platform.texts(place.id) == read * 3
+        service.clock.forward(3_600)
+        await service.heard(said("hello", 4, place))
+        told = await service.column("SELECT content FROM outbox WHERE key LIKE 'notice/trouble/%'")
+        assert len(told) == 2
+        assert all((answer.degraded or "withheld") in each for each in told)
+
+
+async def test_the_owner_alone_reads_the_answer_itself_and_no_notice_of_it(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=REFUSED), apology="")) as service:
+        await service.heard(said("hello", 1, direct(OLGA), OLGA))
+        assert service.platform.texts(direct(OLGA).id) == [REFUSED.text]
