@@ -19,7 +19,6 @@ BENCHMARKS = {
     "past": "pasts",
     "flow": "flow",
     "pages": "pages",
-    "start": "starting",
     "constellations": "constellations",
     "search": "searching",
     "locomo": "recalls",
@@ -28,9 +27,6 @@ BENCHMARKS = {
     "group_chat": "group_chat",
     "embedding": "embedding",
     "prompt": "prompts",
-    "jobs": "jobs",
-    "dreams": "dreaming",
-    "bluesky": "answering",
 }
 
 

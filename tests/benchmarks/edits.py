@@ -2,15 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memory import blocks
 from memory.agents import Agent, seed_agent
-from memory.blocks import Author, Block, BlockType, NewBlock, edits, guard, store
-from memory.blocks.document import SYSTEM, BlockDocument, agent_writer
+from memory.blocks import Author, Block, BlockType, NewBlock
+from memory.blocks.document import SYSTEM, agent_writer
 from memory.blocks.rows import load_block
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import PUBLIC, Scope, Trust
@@ -20,8 +19,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, TurnId, snowflakes
 from memory.store.migrations import Kind, prepare
 from tests.benchmarks.options import Options
-from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
-from tests.benchmarks.spans import Spans, timed, timed_writes
+from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.words import Words
 
 _FILL = commit_point("bench.fill_edits")
@@ -52,23 +50,7 @@ def _make(tx: Tx, label: str, content: str, limit: int = 5_000) -> None:
     blocks.create_block(tx, new, SYSTEM, utc_now())
 
 
-@contextmanager
-def _watched(spans: Spans) -> Iterator[None]:
-    places = [
-        (guard, "find_block", "find"),
-        (edits, "open_block", "open"),
-        (BlockDocument, "load", "load"),
-        (BlockDocument, "change", "edit"),
-        (BlockDocument, "commit", "export"),
-        (edits, "save_change", "save"),
-        (store, "insert_update", "insert"),
-        (store, "insert_checkpoint", "checkpoint"),
-    ]
-    with timed_writes(spans), timed(spans, places):
-        yield
-
-
-async def _edits(database: Database, spans: Spans, size: int, count: int) -> dict[str, list[float]]:
+async def _edits(database: Database, size: int, count: int) -> dict[str, list[float]]:
     """Append a line, replace words of it, take it away again; the block keeps its size."""
     label, found = f"notes_{size}", dict[str, list[float]]({"append": [], "replace": [], "busy": []})
     for number in range(count):
@@ -80,7 +62,6 @@ async def _edits(database: Database, spans: Spans, size: int, count: int) -> dic
             await database.write(_EDIT, work)
             found[kind].append(1000 * (time.perf_counter() - begin))
             found["busy"].append(1000 * (time.process_time() - busy))
-            spans.close()
     return found
 
 
@@ -92,20 +73,15 @@ def _edit(label: str, old: str, new: str, policy: CheckpointPolicy = DEFAULT_POL
     return lambda tx: blocks.append_block(tx, author, label, new)
 
 
-async def _round(folder: Path, options: Options) -> dict[int, tuple[dict[str, list[float]], Spans]]:
+async def _round(folder: Path, options: Options) -> dict[int, dict[str, list[float]]]:
     path = folder / "carina.db"
     prepare(path, Kind.CONSTELLATION)
     found = {}
     async with Database.open(path) as database:
         await database.write(_FILL, lambda tx: _fill(tx, Words(3)))
         for size in SIZES:
-            spans = Spans()
-            await _edits(database, spans, size, _WARM)
-            plain = await _edits(database, spans, size, options.scaled(300))
-            spans.forget()
-            with _watched(spans):
-                await _edits(database, spans, size, options.scaled(300))
-            found[size] = (plain, spans)
+            await _edits(database, size, _WARM)
+            found[size] = await _edits(database, size, options.scaled(300))
     return found
 
 
@@ -141,38 +117,15 @@ def run(options: Options) -> Report:
     for size in SIZES:
         for kind in ("append", "replace"):
             for share in (0.5, 0.99):
-                found = tuple(percentile(one[size][0][kind], share) for one in rounds)
+                found = tuple(percentile(one[size][kind], share) for one in rounds)
                 target = at_most(_TARGETS[size]) if share == 0.5 else None
                 what = f"{kind}, {size:,} characters, p{share * 100:.0f}"
                 report.measures.append(Measure(what, "ms", found, target))
-        found = tuple(percentile(one[size][0]["busy"], 0.5) for one in rounds)
+        found = tuple(percentile(one[size]["busy"], 0.5) for one in rounds)
         report.measures.append(Measure(f"any edit, {size:,} characters: processor time, p50", "ms", found))
     for share in (0.5, 0.99):
         target = at_most(2.0) if share == 0.5 else None
         what = f"load of a block with {UPDATES} updates, p{share * 100:.0f}"
         report.measures.append(Measure(what, "ms", (percentile(loads, share),), target))
-    for size in SIZES:
-        title = f"Where it goes, {size:,} characters, all edits (last round)"
-        report.details.append(Detail(title, ("step", "p50 ms", "p99 ms"), _breakdown(rounds[-1][size][1])))
     report.notes.append("As awaited by the caller; commits are not fsynced (durable against SIGKILL, not a power cut).")
     return report
-
-
-def _breakdown(spans: Spans) -> tuple[tuple[str, float, float], ...]:
-    unit = ("find", "open", "edit", "save")
-    return (
-        spans.row("whole write, as awaited", "bench.edit"),
-        spans.row("find the block", "find"),
-        spans.row("open", "open"),
-        spans.row("  · Loro: load checkpoint and updates", "load"),
-        spans.rest("  · SQL", "open", "load"),
-        spans.row("change the text", "edit"),
-        spans.row("save", "save"),
-        spans.row("  · Loro: commit and export", "export"),
-        spans.row("  · SQL: insert the update", "insert"),
-        spans.row("  · SQL: checkpoint, now and then", "checkpoint"),
-        spans.rest("  · SQL: the block's row, the rest", "save", "export", "insert", "checkpoint"),
-        spans.rest("rest of the unit", "bench.edit:units", *unit),
-        spans.rest("BEGIN and COMMIT", "bench.edit:commit", "bench.edit:units"),
-        spans.rest("to the thread and back", "bench.edit", "bench.edit:commit"),
-    )

@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[2]
 _READY_SECONDS = 60.0
 
 
-async def until_ready(process: asyncio.subprocess.Process, front_end: str, kept: list[str] | None = None) -> None:
-    """Until the service logs that a front end is connected; the lines so far are `kept`. Raises when it ends."""
-    lines = [] if kept is None else kept
+async def until_ready(process: asyncio.subprocess.Process, front_end: str) -> None:
+    """Until the service logs that a front end is connected. Raises when it ends."""
+    lines = list[str]()
     async with asyncio.timeout(_READY_SECONDS):
         async for line in _lines(process):
             lines.append(line)

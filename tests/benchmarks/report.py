@@ -4,7 +4,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -172,7 +172,3 @@ def fsync_ms(tries: int = 50) -> float:
             os.fsync(file.fileno())
             found.append(1000 * (time.perf_counter() - begin))
     return statistics.median(found)
-
-
-def milliseconds(seconds: Iterable[float]) -> list[float]:
-    return [1000 * each for each in seconds]
