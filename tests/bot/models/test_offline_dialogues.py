@@ -87,27 +87,6 @@ def test_another_reason_on_the_same_day_is_told_as_well() -> None:
     assert "can't be reached" in talk.say("who am I?")
 
 
-# ------------------------------------------------------------------------------------------ what is said stays said
-
-
-@pytest.mark.parametrize(
-    ("told", "question", "found"),
-    [
-        ("I parked the car on level 3", "where did I park the car?", "you parked the car on level 3"),
-        ("Tom wohnt in Graz", "wo wohnt Tom?", "Tom wohnt in Graz"),
-        ("トムはグラーツに住んでいます", "トムはどこに住んでいますか", "トムはグラーツに住んでいます"),
-    ],
-)
-def test_what_is_no_fact_of_its_own_is_kept_as_said_and_that_is_what_is_said_of_it(
-    told: str, question: str, found: str
-) -> None:
-    talk = Talk()
-    said = talk.say(told)
-    assert talk.stored == []
-    assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
-    assert found in talk.say(question)
-
-
 # ------------------------------------------------------------------------------------------ clock, sums, the calendar
 
 
@@ -172,14 +151,113 @@ def test_a_reminder_is_corrected_by_what_is_said_next() -> None:
 # -------------------------------------------------------------------------------------------------------- dialogues
 
 
-@pytest.mark.parametrize("text", ["who is Anna?", "who are you talking about?", "what can you do about my dentist?"])
-def test_a_question_about_something_else_is_still_looked_up(text: str) -> None:
-    assert Talk().say(text).startswith("I don't know that.")
+DENTIST = ("remember that my dentist is on Elm Street", "")
 
 
-def test_a_greeting_for_all_is_none_of_the_fact() -> None:
-    assert "your dentist is on Elm Street" in Talk().say("hi everyone, remember that my dentist is on Elm Street")
-    assert Talk().say("so all my friends are in Graz").startswith("Got it.")
+@pytest.mark.parametrize(
+    ("turns", "stored"),
+    [
+        ([("who is Anna?", "I don't know that.")], []),
+        ([("who are you talking about?", "I don't know that.")], []),
+        ([("what can you do about my dentist?", "I don't know that.")], []),
+        ([("hi everyone, remember that my dentist is on Elm Street", "your dentist is on Elm Street")], None),
+        ([("so all my friends are in Graz", "Got it.")], []),
+        ([("I parked the car on level 3", ""), ("where did I park the car?", "you parked the car on level 3")], []),
+        ([("Tom wohnt in Graz", ""), ("wo wohnt Tom?", "Tom wohnt in Graz")], []),
+        (
+            [
+                ("トムはグラーツに住んでいます", "会話に残る"),
+                ("トムはどこに住んでいますか", "トムはグラーツに住んでいます"),
+            ],
+            [],
+        ),
+        ([("トムはグラーツに住んでいると覚えて", "")], ["トムはグラーツに住んでいる"]),
+        (
+            [
+                ("I'm allergic to peanuts. I'm a vegetarian.", ""),
+                ("what should I not eat?", "- you're allergic to peanuts ( … - you're a vegetarian ("),
+            ],
+            None,
+        ),
+        ([DENTIST, ("when is my dentist?", "I don't know exactly that. The nearest I remember:\n")], None),
+        (
+            [
+                DENTIST,
+                ("remember that my bank is on Oak Street", ""),
+                ("Ben: forget my dentist", "told by Ana"),
+                ("forget my bank on Elm Street", "nothing about"),
+            ],
+            ["my dentist is on Elm Street", "my bank is on Oak Street"],
+        ),
+        (
+            [
+                DENTIST,
+                ("Ben: where is my dentist?", "Ana told me: “my dentist is on Elm Street”"),
+                ("Ben: what do you know about me?", "(1 more here from other people.)"),
+            ],
+            None,
+        ),
+        (
+            [
+                ("I'm allergic to peanuts", ""),
+                ("remember that I'm allergic to peanuts", "I already knew that: you're allergic"),
+            ],
+            None,
+        ),
+        ([("Ich wohne in Lissabon", ""), ("ok", "Alles klar.")], None),
+        ([("Ich wohne in Lissabon", ""), ("@Carina", "Ich bin da. Was kann ich für dich tun?")], None),
+        ([("My name is Carl", ""), ("私の名前は田中です", ""), ("私の名前は？", "田中")], None),
+        (
+            [("hey Carina, could you please remember that my locker is number 12?", "")],
+            ["my locker is number 12"],
+        ),
+        ([("@Carina remember that my cat is Bolt", ""), ("hey Carina", "Hello!")], ["my cat is Bolt"]),
+        (
+            [
+                ("my sister's name is Mia", ""),
+                ("forget Mia", "Forgotten"),
+                ("forget", "What should I forget?"),
+            ],
+            [],
+        ),
+        (
+            [
+                ("the key is under the mat", ""),
+                ("remember that the key is under the old mat", ""),
+                ("forget the key", "1 message of yours"),
+                ("where is the key?", "I don't know that."),
+            ],
+            [],
+        ),
+        (
+            [
+                ("Tom lives in Graz", ""),
+                ("Ben: forget Tom", ""),
+                ("where does Tom live?", "Tom lives in Graz"),
+            ],
+            [],
+        ),
+        (
+            [
+                ("my cat is 3 and my dog is 5", ""),
+                ("how old is my dog?", "You told me your dog is 5 ("),
+                ("how old is my cat?", "You told me your cat is 3 ("),
+            ],
+            ["my cat is 3 and my dog is 5"],
+        ),
+        ([("remember that " + "x" * 9000, "9014 characters; at most 4000")], []),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_each_answer_says_what_belongs_to_it(turns: list[tuple[str, str]], stored: list[str] | None) -> None:
+    """Who speaks is named where it is not Ana; what an answer holds has its parts between "…"."""
+    talk = Talk()
+    for words, held in turns:
+        text = words.removeprefix("Ben: ")
+        said = talk.say(text, speaker="Ana" if text == words else "Ben")
+        assert all(part in said for part in held.split(" … ")), said
+        assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
+    assert stored is None or talk.stored == stored
 
 
 def test_the_newest_statement_wins_and_the_older_one_is_named() -> None:
@@ -190,14 +268,6 @@ def test_the_newest_statement_wins_and_the_older_one_is_named() -> None:
     said = talk.say("where do I live?")
     assert said.startswith("You told me you live in Rome (on 24 November 2026 at 14:03 UTC, in #general).")
     assert "Before that it was: you live in Lisbon (on 22 November" in said
-
-
-def test_several_statements_answer_together() -> None:
-    talk = Talk()
-    talk.say("I'm allergic to peanuts. I'm a vegetarian.")
-    said = talk.say("what should I not eat?")
-    assert "- you're allergic to peanuts (" in said
-    assert "- you're a vegetarian (" in said
 
 
 @pytest.mark.parametrize(
@@ -217,12 +287,6 @@ def test_what_is_asked_for_reaches_its_tool_whole_which_refuses_what_is_too_long
     _, answer = complete(OfflineModel(lambda: NOW), request)
     (call,) = answer.calls
     assert any("word249" in str(value) for value in json.loads(call.arguments).values())
-
-
-def test_an_answer_of_another_kind_is_called_the_nearest() -> None:
-    talk = Talk()
-    talk.say("remember that my dentist is on Elm Street")
-    assert talk.say("when is my dentist?").startswith("I don't know exactly that. The nearest I remember:\n")
 
 
 @pytest.mark.parametrize(
@@ -256,23 +320,6 @@ def test_forgetting_says_what_is_gone_and_it_is_gone(told: str, asked: str, answ
     assert answer in talk.say(asked)
     assert talk.stored == []
     assert "Elm" not in talk.say("where is my dentist?")
-
-
-def test_forgetting_takes_only_what_matches_every_word_and_is_ones_own() -> None:
-    talk = Talk()
-    talk.say("remember that my dentist is on Elm Street")
-    talk.say("remember that my bank is on Oak Street")
-    assert "told by Ana" in talk.say("forget my dentist", speaker="Ben")
-    assert "nothing about" in talk.say("forget my bank on Elm Street")
-    assert len(talk.stored) == 2
-
-
-def test_another_persons_fact_is_given_with_the_name() -> None:
-    talk = Talk()
-    talk.say("remember that my dentist is on Elm Street")
-    said = talk.say("where is my dentist?", speaker="Ben")
-    assert "Ana told me: “my dentist is on Elm Street”" in said
-    assert "(1 more here from other people.)" in talk.say("what do you know about me?", speaker="Ben")
 
 
 @pytest.mark.parametrize(
@@ -342,18 +389,6 @@ def test_failures_and_missing_tools_are_said_plainly(text: str) -> None:
     assert "is not available to me" in Talk(tools=()).say(text)
 
 
-def test_an_entry_known_already_is_said_to_be() -> None:
-    talk = Talk()
-    talk.say("I'm allergic to peanuts")
-    assert talk.say("remember that I'm allergic to peanuts").startswith("I already knew that: you're allergic")
-
-
-def test_the_language_of_a_neutral_message_is_the_one_before() -> None:
-    talk = Talk()
-    talk.say("Ich wohne in Lissabon")
-    assert talk.say("ok").startswith("Alles klar.")
-
-
 def test_a_forced_tool_is_called_once() -> None:
     heard = UserMessage("hi", said="hi", speaker="Ana", at=NOW)
     model = OfflineModel(lambda: NOW)
@@ -379,12 +414,6 @@ def test_nobody_speaking_is_answered_with_silence() -> None:
     assert complete(OfflineModel(lambda: NOW), Request("", (UserMessage("the hourly job"),), TOOLS))[0] == ""
 
 
-def test_a_fact_too_long_to_keep_is_refused_with_the_numbers() -> None:
-    talk = Talk()
-    assert "9014 characters; at most 4000" in talk.say("remember that " + "x" * 9000)
-    assert talk.stored == []
-
-
 def test_what_was_only_overheard_is_not_done() -> None:
     set_aside = UserMessage("remind me", said="remember that my cat is Bolt", at=NOW, speaker="Ana", overheard=True)
     hello = UserMessage("hello", said="hello", at=NOW, speaker="Ana")
@@ -400,20 +429,6 @@ def test_a_misspelt_word_finds_the_nearest_only() -> None:
     assert said.startswith(NEAREST)
     assert "your wifi password is hunter2" in said
     assert asked("my horse is in the stable", "where is my purse?").startswith(UNKNOWN)
-
-
-def test_an_order_behind_a_greeting_is_obeyed() -> None:
-    talk = Talk()
-    talk.say("hey Carina, could you please remember that my locker is number 12?")
-    assert talk.stored == ["my locker is number 12"]
-
-
-def test_forgetting_by_the_name_of_somebody_finds_what_names_them() -> None:
-    talk = Talk()
-    talk.say("my sister's name is Mia")
-    assert talk.say("forget Mia").startswith("Forgotten")
-    assert talk.stored == []
-    assert talk.say("forget").startswith("What should I forget?")
 
 
 @pytest.mark.parametrize(
@@ -451,22 +466,6 @@ def test_what_was_only_said_is_not_told_after_it_was_to_be_forgotten(
     assert told in talk.say(question), "said anew it counts again"
 
 
-def test_forgetting_an_entry_covers_what_was_said_before_it_was_stored() -> None:
-    talk = Talk()
-    talk.say("the key is under the mat")
-    talk.say("remember that the key is under the old mat")
-    assert "1 message of yours" in talk.say("forget the key")
-    assert talk.stored == []
-    assert talk.say("where is the key?").startswith(UNKNOWN)
-
-
-def test_somebody_else_cannot_make_what_one_said_forgotten() -> None:
-    talk = Talk()
-    talk.say("Tom lives in Graz")
-    talk.say("forget Tom", speaker="Ben")
-    assert "Tom lives in Graz" in talk.say("where does Tom live?")
-
-
 def test_a_long_list_says_what_it_leaves_out() -> None:
     talk = Talk()
     for number in range(55):
@@ -487,14 +486,6 @@ async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> No
     said = [each async for each in OfflineModel(lambda: NOON).complete(request) if isinstance(each, Answer)][-1].text
     assert answer in said
     assert bool(said) is bool(answer)
-
-
-def test_what_is_said_of_others_in_japanese_is_kept_only_when_asked() -> None:
-    talk = Talk()
-    assert "会話に残る" in talk.say("トムはグラーツに住んでいます")
-    assert talk.stored == []
-    talk.say("トムはグラーツに住んでいると覚えて")
-    assert talk.stored == ["トムはグラーツに住んでいる"]
 
 
 @pytest.mark.parametrize(
@@ -521,13 +512,6 @@ def test_what_was_told_in_several_languages_is_listed_together(question: str, ow
     assert sum(f"{mark}{text}" in said for mark in "“„「" for text in told) == 2, "other languages are quoted"
 
 
-def test_a_name_told_in_japanese_is_not_taken_for_one_of_the_past() -> None:
-    talk = Talk()
-    talk.say("My name is Carl")
-    talk.say("私の名前は田中です")
-    assert "田中" in talk.say("私の名前は？")
-
-
 @pytest.mark.parametrize(
     ("said", "taken_back", "question"),
     [
@@ -545,31 +529,10 @@ def test_what_was_so_once_stands_behind_what_is_so() -> None:
     assert "Paris" not in said
 
 
-def test_two_statements_of_one_sentence_answer_each_for_itself() -> None:
-    talk = Talk()
-    talk.say("my cat is 3 and my dog is 5")
-    assert talk.stored == ["my cat is 3 and my dog is 5"]
-    assert "You told me your dog is 5 (" in talk.say("how old is my dog?")
-    assert "You told me your cat is 3 (" in talk.say("how old is my cat?")
-
-
 def test_two_questions_of_one_sentence_are_both_answered() -> None:
     said = asked(("my dog is called Rex", "I live in Lisbon"), "what's my dog called and where do I live?")
     assert "your dog is called Rex (" in said
     assert "you live in Lisbon (" in said
-
-
-def test_who_calls_in_a_german_talk_is_asked_in_german() -> None:
-    talk = Talk()
-    talk.say("Ich wohne in Lissabon")
-    assert talk.say("@Carina").startswith("Ich bin da. Was kann ich für dich tun?")
-
-
-def test_a_name_before_a_request_is_no_call() -> None:
-    talk = Talk()
-    talk.say("@Carina remember that my dentist is on Elm Street")
-    assert talk.stored == ["my dentist is on Elm Street"]
-    assert talk.say("hey Carina").startswith("Hello!")
 
 
 @pytest.mark.parametrize(
