@@ -2,13 +2,11 @@
 
 import copy
 import dataclasses
-import sqlite3
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.service.approvals import change, rows
 from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, live_service
 from tests.wire.discord import Answered, Channel, Message, Person
 from tests.wire.discord.messages import parts
@@ -16,13 +14,6 @@ from tests.wire.model import Answer, Call, Calls
 
 MENU, PICK = "Why did you say this?", "Choose a memory to change"
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-def rows(t: Live, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Read beside the running service."""
-    path = next(t.service.home.glob("constellations/*/carina.db"))
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        return connection.execute(sql, values).fetchall()
 
 
 def entry_with(t: Live, content: str) -> str:
@@ -93,6 +84,27 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     assert "It may already be forgotten." in (await t.ana.press(shown, "Forget")).text
     assert "1 memory that is forgotten now." in (await t.ana.menu(MENU, answer)).text
     assert rows(t, "SELECT id FROM archival_entries WHERE id = ?", entry) == []
+
+
+async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(scripted: Live) -> None:
+    t, channel = scripted, scripted.guild.text_channel("okapi")
+    kept = ("Ana keeps an okapi.", "okapi " * 650)
+    t.model.script(
+        Calls(*(Call("recall", {"operation": "insert", "content": content}) for content in kept)),
+        Answer("Kept."),
+        Calls(Call("search", {"query": "okapi", "domain": "archival_memory"})),
+        Answer("Two."),
+    )
+    await t.ask(t.ana, channel, "<@bot> do keep that")
+    answer = await t.ask(t.ana, channel, "<@bot> what of it?")
+    shown = shown_in(await t.ana.menu(MENU, answer))
+    long = entry_with(t, kept[1].strip())
+    change(t, "UPDATE archival_entries SET content = ? WHERE id = ?", "okapi " * 700, long)
+    refused = await t.ana.press(shown_in(await t.ana.select(shown, PICK, f"entry:{long}")), "Correct")
+    assert (refused.modal, "a form can hold 4,000" in refused.text) == (None, True)
+    chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, kept[0])}")
+    assert "only in our direct messages" in (await t.ana.press(shown_in(chosen), "Only in DM")).text
+    assert kept[0] not in (await t.olga.menu(MENU, answer)).text
 
 
 @pytest.mark.parametrize(
