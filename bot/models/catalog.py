@@ -10,15 +10,9 @@ from contextlib import aclosing, suppress
 from urllib.parse import urlsplit
 
 from bot.errors import ConfigError
-from bot.models.access import Access, Limits
-from bot.models.base import Model, ModelError, ModelRefused, Request
-from bot.models.breaker import BreakerModel
-from bot.models.fallback import FallbackModel
+from bot.models.base import Access, Limits, Model, ModelError, ModelRefused, Request
+from bot.models.chain import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
 from bot.models.health import ModelHealth, State
-from bot.models.lazy import LazyModel
-from bot.models.retry import RetryingModel
-from bot.models.shorten import ShorteningModel
-from bot.models.text_tool_calls import LenientModel
 
 OFFLINE = "offline"
 LIBRARIES = {
@@ -100,7 +94,7 @@ class ModelCatalog:
             asked: Model = LenientModel(lazy) if access.base_url else lazy
             share = self._limits.chain / (1 + len(self._fallback))
             tried = RetryingModel(asked, tries=self._limits.tries, seconds=share)
-            self._links[name] = BreakerModel(ShorteningModel(tried))
+            self._links[name] = BreakerModel(tried)
         return self._links[name]
 
     def _access(self, name: str) -> Access:

@@ -6,11 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from bot.models import normalize
-from bot.models.access import Access
-from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec
-from bot.models.event_stream import DONE, Ready, as_json
-from bot.models.http_model import Assembly, Finish, HttpModel, PartialCall
-from bot.models.shorten import in_words
+from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec
+from bot.models.http_model import DONE, Assembly, Finish, HttpModel, PartialCall, Ready, as_json
 
 _OFFICIAL = "https://api.openai.com/v1"
 _KEPT_MESSAGES, _KEPT_LISTS = 1_000, 32
@@ -160,7 +157,7 @@ def _message(message: Message, *, images: bool) -> Ready:
             said = text if text.strip() else None
             return Ready(as_json({"role": "assistant", "content": said, "tool_calls": [*map(_call, calls)]}))
     if not (message.images and images):
-        return _said("user", normalize.shown(in_words(message).text))
+        return _said("user", normalize.shown(normalize.in_words(message).text))
     pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
     content = [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
     return Ready(as_json({"role": "user", "content": content}))

@@ -5,8 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from bot.models import normalize
-from bot.models.access import Access
-from bot.models.base import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from bot.models.base import Access, AssistantMessage, Message, Request, ToolMessage, UserMessage
 from bot.models.http_model import Assembly, Finish, HttpModel, PartialCall
 
 _OFFICIAL = "https://api.anthropic.com"

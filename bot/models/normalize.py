@@ -10,9 +10,32 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
-from bot.models.text import clean
+from sources.text import flatten
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Surrogate pairs joined, lone surrogates replaced."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class Pieces:
+    """Cleans a text that comes in pieces; one that ends within a character waits for its other half."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def add(self, piece: str) -> str:
+        text = self._half + piece
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return clean(text.removesuffix(self._half) if self._half else text)
+
 
 EMPTY = "(empty)"  # some providers refuse blank text
 _UNKNOWN_RESULT = "The result of this call was lost; whether it took effect is not known."
@@ -67,3 +90,12 @@ def arguments(given: str) -> str:
 def shown(text: str) -> str:
     """Text that can be sent: never blank, no half characters."""
     return clean(text) if text.strip() else EMPTY
+
+
+def in_words(message: UserMessage) -> UserMessage:
+    """The message naming its images instead of showing them."""
+    if not message.images:
+        return message
+    names = (urlsplit(url).path.rpartition("/")[2] for url in message.images)
+    lines = (f"[image that you cannot see: {flatten(unquote(name)) or 'unnamed'}]" for name in names)
+    return message._replace(text="\n".join((message.text, *lines)), images=())

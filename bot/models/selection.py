@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from bot.config import Config
 from bot.errors import ConfigError
-from bot.models.access import Limits
-from bot.models.base import Model
+from bot.models.base import Limits, Model
 from bot.models.catalog import ModelCatalog
 from bot.models.health import ModelHealth
 from bot.models.offline import OfflineModel

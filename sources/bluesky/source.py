@@ -21,21 +21,65 @@ from sources.bluesky.answered_posts import Watched
 from sources.bluesky.decisions import Decisions
 from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.endpoint import BlueskyEndpoint
-from sources.bluesky.exchange import machine
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
-from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
+from sources.bluesky.filters import Us, Why, answers, involved, machine, opting, passed_over, vacates
 from sources.bluesky.keys import person_id, thread_place
+from sources.bluesky.lookups import read_thread
 from sources.bluesky.notifications import notifications
-from sources.bluesky.polling import Pace
 from sources.bluesky.records import Notified, items, notified
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
-from sources.bluesky.thread_reader import read_thread
 from sources.bluesky.threads import Thread
 from sources.bluesky.wiring import RememberedPost, Wiring
 from sources.recent import Recent
 from texts import _, gettext_lazy
+
+_BUSY_SECONDS = 120.0
+"""How long after something was heard it is looked for more often."""
+_BUSY_SHARE = 5
+_LEAST = 1.0
+_FEW_LEFT = 0.1
+"""Of the requests that the server allows, when it is looked seldom."""
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
+
+
+class Pace:
+    """Says how many seconds to wait before the next look."""
+
+    def __init__(self, usual: float) -> None:
+        self._usual = usual
+        self._heard = -_BUSY_SECONDS
+        self._failures = 0
+
+    def heard(self, now: float) -> None:
+        """Something was addressed to us."""
+        self._heard = now
+
+    def failed(self, asked: float | None = None) -> float:
+        """The look failed: the wait before the next one, or what the server asks for."""
+        self._failures += 1
+        grown = min(_FIRST_WAIT * 2.0 ** min(self._failures - 1, 10), _LONGEST_WAIT)
+        return max(asked, 1.0) if asked is not None else min(grown, max(self._usual, _FIRST_WAIT) * 4)
+
+    def next(self, now: float, headers: Mapping[str, str], clock: float | None = None) -> float:
+        """The wait after a look that succeeded; `clock` is the time in seconds since 1970."""
+        self._failures = 0
+        least = min(_LEAST, self._usual)
+        busy = now - self._heard < _BUSY_SECONDS
+        wait = max(self._usual / _BUSY_SHARE, least) if busy else self._usual
+        return max(wait, _until_reset(headers, time.time() if clock is None else clock))
+
+
+def _until_reset(headers: Mapping[str, str], clock: float) -> float:
+    """Seconds until the server's count begins anew, when little of it is left; else 0."""
+    try:
+        limit, left = int(headers.get("ratelimit-limit", "")), int(headers.get("ratelimit-remaining", ""))
+        reset = float(headers.get("ratelimit-reset", ""))
+    except ValueError:
+        return 0.0
+    return min(max(reset - clock, 0.0), 300.0) if left < limit * _FEW_LEFT else 0.0
+
 
 log = Log(__name__)
 

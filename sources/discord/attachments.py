@@ -7,12 +7,42 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+import aiohttp
 import discord
 
 from memory.store.faults import call_point, outside
 from sources.base import Attachment
-from sources.fetch import Fetcher, FetchFailed
 from sources.text import flatten
+
+
+class FetchFailed(Exception):
+    """The file could not be had; the text says why, in words for the model."""
+
+
+class Fetcher:
+    """One HTTP session, closed at the end; follows no redirect and sends no cookie or credential."""
+
+    def __init__(self) -> None:
+        self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def get(self, url: str, limit: int) -> bytes:
+        """The body, which must not be longer than `limit` bytes, whatever was announced."""
+        try:
+            async with self._session.get(url, allow_redirects=False) as answer:
+                if answer.status != 200:
+                    raise FetchFailed(f"the file server answered {answer.status}")
+                body = bytearray()
+                async for chunk in answer.content.iter_chunked(8192):
+                    body += chunk
+                    if len(body) > limit:
+                        raise FetchFailed(f"larger than {limit // 1024} KB")
+                return bytes(body)
+        except (aiohttp.ClientError, OSError) as why:
+            raise FetchFailed("the download failed") from why
+
 
 ATTACHMENT = call_point("discord.attachment")
 

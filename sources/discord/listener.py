@@ -16,6 +16,7 @@ from memory.store.clock import Clock
 from memory.store.logs import Log
 from sources.base import Deliver, Knock, Notification, PlaceKind
 from sources.discord import attachments, notifications
+from sources.discord.attachments import Fetcher
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup, Earlier
 from sources.discord.channel_queues import ChannelQueues
 from sources.discord.notifications import Author, Heard, Reaction, Surroundings
@@ -23,7 +24,6 @@ from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_
 from sources.discord.places import Spot, direct_place, person_id, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import Link
-from sources.fetch import Fetcher
 from sources.recent import Recent
 from sources.text import flatten
 

@@ -19,6 +19,7 @@ from discord.gateway import ReconnectWebSocket
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import Deliver, Notification, Readiness
+from sources.discord.attachments import Fetcher
 from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.channel_queues import ChannelQueues
@@ -27,22 +28,23 @@ from sources.discord.connection import (
     ALL_HERE,
     AllHere,
     Connection,
+    GatewayRefused,
+    MissingIntent,
     Stage,
     StartsUsedUp,
     State,
+    Watch,
+    WrongToken,
     check_starts,
     reason_of,
     waits,
 )
 from sources.discord.endpoint import DiscordEndpoint
-from sources.discord.errors import GatewayRefused, MissingIntent, WrongToken
 from sources.discord.listener import Equipment, GatewayListener
 from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
-from sources.discord.watchdog import Watch
 from sources.discord.wiring import Wiring
-from sources.fetch import Fetcher
 from texts import gettext_lazy
 
 log = Log(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory.store.database import Row, as_dict
 from memory.store.sqlite import connect
-from sources.discord.history_match import PREFIX_ROOM
+from sources.discord.endpoint import PREFIX_ROOM
 from sources.text import sendable, split_text
 from tests.kill.ground import Case
 from tests.kill.scenarios import Question, Scenario

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from memory.store.ids import PersonId, PlaceId, TurnId
 from sources.base import DeliveryFailed, DeliveryUnclear, OutImage
-from sources.bluesky.write_budget import Budget
+from sources.bluesky.endpoint import Budget
 from tests.sources.bluesky_stage import Ground, delivery, ground
 from tests.wire.bluesky import Post
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sources.bluesky.exchange import ROUNDS, SLOW_ROUNDS, machine
+from sources.bluesky.filters import ROUNDS, SLOW_ROUNDS, machine
 from sources.bluesky.records import Account, Post, Reference
 
 US, THEM, OTHER = "did:plc:us", "did:plc:them", "did:plc:other"

@@ -18,8 +18,8 @@ from memory.store.clock import to_text
 from memory.store.ids import PersonId
 from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
-from sources.bluesky.polling import Pace
 from sources.bluesky.session import LOGIN_PAUSE
+from sources.bluesky.source import Pace
 from tests.sources.bluesky_stage import Ground, delivery, ground
 
 LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"

@@ -16,8 +16,7 @@ from memory.people.audience import OWNER, Audience, Trust, channel_audience, gui
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Kind, OutFile, PlaceKind, Quoted
 from sources.discord.attachments import Offered, decode, from_discord, looks_like_text
-from sources.discord.endpoint import allowed_mentions
-from sources.discord.history_match import Said, matched, prefixed
+from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
     Author,
     Heard,

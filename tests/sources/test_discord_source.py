@@ -15,11 +15,10 @@ from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source
 from sources.discord.client import Commands, Tree, intents
-from sources.discord.errors import GatewayRefused, WrongToken
+from sources.discord.connection import GatewayRefused, Watch, WrongToken
 from sources.discord.invite import application_of, invite_url, permissions
 from sources.discord.places import direct_place, guild_id, place_id
 from sources.discord.settings import Mode
-from sources.discord.watchdog import Watch
 from tests.sources.running import Ear, as_given, connected, nobody_barred
 from tests.wire.discord.server import DiscordServer
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.models.access import Access, Limits
 from bot.models.base import (
+    Access,
     Answer,
     AssistantMessage,
     Call,
     ContextTooLong,
+    Limits,
     ModelBusy,
     ModelError,
     ModelGarbage,

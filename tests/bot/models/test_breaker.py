@@ -17,7 +17,7 @@ from bot.models.base import (
     TextDelta,
     Trouble,
 )
-from bot.models.breaker import PAUSE, BreakerModel
+from bot.models.chain import PAUSE, BreakerModel
 from bot.models.health import State
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, events, last, says
 

@@ -9,11 +9,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bot.errors import ConfigError
-from bot.models.access import Limits
-from bot.models.base import Restarted, TextDelta, ToolSpec, Trouble, Unanswered
+from bot.models.base import Limits, Restarted, TextDelta, ToolSpec, Trouble, Unanswered
 from bot.models.catalog import ModelCatalog
+from bot.models.chain import ADAPTERS
 from bot.models.health import State
-from bot.models.lazy import ADAPTERS
 from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
 from tests.wire import model as wire
 from tests.wire.model import ModelServer
@@ -219,7 +218,7 @@ async def test_a_library_that_cannot_be_loaded_is_told(
 UNLOADED = """
 import sys
 from bot.models.catalog import ModelCatalog
-from bot.models.access import Limits
+from bot.models.base import Limits
 models = ModelCatalog(keys={"openai": "k"}, base_urls={}, offline=None, limits=Limits())
 models.model("openai:gpt-5")
 print([name for name in ("pydantic_ai", "openai", "anthropic", "httpx2") if name in sys.modules])

@@ -17,7 +17,7 @@ from bot.models.base import (
     Trouble,
     Unanswered,
 )
-from bot.models.fallback import FallbackModel
+from bot.models.chain import FallbackModel
 from tests.bot.models.scripted import HELLO, ScriptedModel, answer, events, last, says
 
 OFFLINE = ScriptedModel(says("No model is there.", "offline"), name="offline")

@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from bot.models.access import Access, Limits
-from bot.models.base import Answer, Event, ModelBusy, ModelError, ModelGarbage
+from bot.models.base import Access, Answer, Event, Limits, ModelBusy, ModelError, ModelGarbage
 from bot.models.chat_completions import connect
 from tests.bot.models.scripted import events
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bot.models.base import Call, Restarted, TextDelta, ToolSpec
-from bot.models.text_tool_calls import LenientModel
+from bot.models.chain import LenientModel
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, answer, events, last
 
 TOOLS = (ToolSpec("recall", "Search.", {"type": "object"}),)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bot.models import other_providers
-from bot.models.access import Access, Limits
+from bot.models import provider
 from bot.models.base import (
+    Access,
     Answer,
     AssistantMessage,
     Call,
     ContextTooLong,
+    Limits,
     Message,
     ModelBusy,
     ModelError,
@@ -332,7 +333,7 @@ async def test_many_calls_run_at_the_same_time(server: ModelServer, model: HttpM
 
 async def test_any_provider_that_the_library_knows_can_be_asked(server: ModelServer) -> None:
     server.script(wire.Answer("hi"))
-    model = other_providers.connect(Access("ollama:llama3.2", LIMITS, server.api_key, server.base_url))
+    model = provider.connect(Access("ollama:llama3.2", LIMITS, server.api_key, server.base_url))
     async with model.provider:
         answer = await last(model)
     assert (answer.text, answer.model, server.requests[0].model) == ("hi", "ollama:llama3.2", "llama3.2")

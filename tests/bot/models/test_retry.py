@@ -17,7 +17,7 @@ from bot.models.base import (
     Restarted,
     TextDelta,
 )
-from bot.models.retry import LONGEST_WAIT, RetryingModel, wait_before_retry
+from bot.models.chain import LONGEST_WAIT, RetryingModel, wait_before_retry
 from tests.bot.models.scripted import ScriptedModel, Step, answer, events, last, says
 
 BUSY = ModelBusy("busy")

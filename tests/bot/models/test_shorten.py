@@ -17,7 +17,7 @@ from bot.models.base import (
     ToolMessage,
     UserMessage,
 )
-from bot.models.shorten import ShorteningModel, without_older_half
+from bot.models.chain import RetryingModel, without_older_half
 from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
 
 
@@ -40,7 +40,7 @@ LONG = conversation(*EXCHANGE, *EXCHANGE, *EXCHANGE, said("and now?"))
 
 async def test_too_long_is_asked_again_with_the_newer_half() -> None:
     inner = ScriptedModel([ContextTooLong("long")], says("hello"))
-    assert (await last(ShorteningModel(inner), LONG)).text == "hello"
+    assert (await last(RetryingModel(inner), LONG)).text == "hello"
     assert [len(request.messages) for request in inner.requests] == [13, 5]
     assert inner.requests[1].messages == (*EXCHANGE, said("and now?"))
     assert inner.requests[1].system == LONG.system
@@ -49,14 +49,14 @@ async def test_too_long_is_asked_again_with_the_newer_half() -> None:
 async def test_still_too_long_is_passed_up() -> None:
     inner = ScriptedModel([ContextTooLong("long")])
     with pytest.raises(ContextTooLong):
-        await events(ShorteningModel(inner), LONG)
+        await events(RetryingModel(inner), LONG)
     assert len(inner.requests) == 2
 
 
 async def test_a_single_question_cannot_be_shortened() -> None:
     inner = ScriptedModel([ContextTooLong("long")])
     with pytest.raises(ContextTooLong):
-        await events(ShorteningModel(inner))
+        await events(RetryingModel(inner))
     assert len(inner.requests) == 1
 
 
@@ -81,7 +81,7 @@ def test_the_question_and_its_calls_stay_together(messages: Sequence[Message]) -
 async def test_images_that_are_not_taken_are_named_instead() -> None:
     shown = UserMessage("look", said="look", images=("https://cdn.example/a/cat.png?ex=1", "https://cdn.example/"))
     inner = ScriptedModel([TextDelta("I"), ModelRejected("400")], says("a cat"))
-    found = await events(ShorteningModel(inner), conversation(shown))
+    found = await events(RetryingModel(inner), conversation(shown))
     assert found[:2] == [TextDelta("I"), Restarted()]
     [again] = inner.requests[1].messages
     assert isinstance(again, UserMessage)
@@ -92,7 +92,7 @@ async def test_images_that_are_not_taken_are_named_instead() -> None:
 async def test_a_rejected_request_without_images_is_not_repeated() -> None:
     inner = ScriptedModel([ModelRejected("400")])
     with pytest.raises(ModelRejected):
-        await events(ShorteningModel(inner), HELLO)
+        await events(RetryingModel(inner), HELLO)
     assert len(inner.requests) == 1
 
 
@@ -100,5 +100,5 @@ async def test_what_can_be_compacted_by_who_asks_is_given_back_when_it_is_too_lo
     inner = ScriptedModel([ContextTooLong("long")])
     request = replace(conversation(said("one"), said("two"), said("three")), compactable=True)
     with pytest.raises(ContextTooLong):
-        await events(ShorteningModel(inner), request)
+        await events(RetryingModel(inner), request)
     assert len(inner.requests) == 1

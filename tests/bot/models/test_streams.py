@@ -8,8 +8,17 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
-from bot.models.access import Access, Limits
-from bot.models.base import Call, ContextTooLong, ModelBusy, ModelError, ModelGarbage, ModelRejected, ToolSpec
+from bot.models.base import (
+    Access,
+    Call,
+    ContextTooLong,
+    Limits,
+    ModelBusy,
+    ModelError,
+    ModelGarbage,
+    ModelRejected,
+    ToolSpec,
+)
 from bot.models.chat_completions import connect
 from bot.models.http_model import HttpModel
 from tests.bot.models.scripted import HELLO, events, last
@@ -159,7 +168,7 @@ async def test_it_is_no_answer(server: Server, model: HttpModel, body: bytes, ki
 async def test_an_event_that_never_ends_is_not_read_to_its_end(
     server: Server, model: HttpModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.models.event_stream._LARGEST", 1_000_000)
+    monkeypatch.setattr("bot.models.http_model._LARGEST", 1_000_000)
     server.answer(b"data: " + b"x" * 3_000_000)
     with pytest.raises(ModelGarbage):
         await events(model)

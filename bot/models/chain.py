@@ -1,0 +1,429 @@
+"""From a provider's model to a chain that always answers: loaded late, asked again, left alone, replaced.
+
+Each wrapper passes on the events of the model that it asks.
+"""
+
+import asyncio
+import importlib
+import json
+import random
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from dataclasses import replace
+from typing import Any, Protocol, cast
+
+import structlog
+
+from bot.models import normalize, prices
+from bot.models.base import (
+    Access,
+    Answer,
+    AssistantMessage,
+    Call,
+    ContextTooLong,
+    Event,
+    Message,
+    Model,
+    ModelBusy,
+    ModelError,
+    ModelGarbage,
+    ModelRefused,
+    ModelRejected,
+    Request,
+    Restarted,
+    TextDelta,
+    Trouble,
+    Unanswered,
+    UserMessage,
+)
+from bot.models.health import ModelHealth, State
+from memory.store.clock import Clock, utc_now
+
+_log = structlog.get_logger("bot.models")
+
+
+class ModelWrapper:
+    """A model that asks another one, under whose name it stands."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def context_window(self) -> int:
+        return self._model.context_window
+
+
+class Relay:
+    """Remembers whether listeners hold text; the next attempt then begins by saying that it is void."""
+
+    def __init__(self) -> None:
+        self._spoken = False
+
+    async def listen(self, model: Model, request: Request, until: float | None = None) -> AsyncGenerator[Event, None]:
+        """The events of one attempt, at most until this time of the event loop."""
+        if self._spoken:
+            self._spoken = False
+            yield Restarted()
+        stream = model.complete(request)
+        try:
+            while (event := await _next(stream, model, until)) is not None:
+                if isinstance(event, TextDelta | Restarted):
+                    self._spoken = isinstance(event, TextDelta)
+                yield event
+        finally:
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
+
+
+async def _next(stream: AsyncIterator[Event], model: Model, until: float | None) -> Event | None:
+    try:
+        async with asyncio.timeout_at(until):
+            return await anext(stream, None)
+    except TimeoutError:
+        reason = f"{model.name} did not answer in the time it was given"
+        raise ModelBusy(reason, trouble=Trouble.UNREACHABLE) from None
+
+
+LONGEST_WAIT = 30.0
+"""A provider that asks for a longer wait is left alone: another model answers sooner."""
+
+
+class RetryingModel(ModelWrapper):
+    """At most `tries` attempts in `seconds`, and as many with a smaller request where that is what is wanted.
+
+    A refusal is not tried again.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        tries: int = 3,
+        seconds: float = 150,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        super().__init__(model)
+        self._tries = tries
+        self._seconds = seconds
+        self._sleep = sleep
+        self._chance = chance
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        loop, relay, asked, attempt = asyncio.get_running_loop(), Relay(), request, 1
+        end = loop.time() + self._seconds
+        while True:
+            try:
+                async with aclosing(relay.listen(self._model, asked, end)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except (ContextTooLong, ModelRejected) as error:
+                smaller = smaller_request(request, error) if asked is request else None
+                if smaller is None:
+                    raise
+                asked, attempt, end = smaller, 1, loop.time() + self._seconds
+            except (ModelBusy, ModelGarbage) as error:
+                wait = wait_before_retry(error, attempt, self._chance())
+                if attempt == self._tries or wait is None or loop.time() + wait >= end:
+                    raise
+                attempt += 1
+                await self._sleep(wait)
+
+
+def wait_before_retry(error: ModelBusy | ModelGarbage, attempt: int, chance: float) -> float | None:
+    """Seconds, spread by `chance` (0 to 1) so that callers do not come back together; None for not at all."""
+    asked = error.retry_after if isinstance(error, ModelBusy) else None
+    if asked is None:
+        return float(min(2 ** (attempt - 1), LONGEST_WAIT)) * (0.5 + chance / 2)
+    return asked + chance * min(asked, 1) / 4 if asked <= LONGEST_WAIT else None
+
+
+def smaller_request(request: Request, error: ModelError) -> Request | None:
+    """What to ask instead, or None when nothing can be left out."""
+    if isinstance(error, ModelRejected):
+        return without_images(request)
+    return None if request.compactable else without_older_half(request)
+
+
+def without_older_half(request: Request) -> Request | None:
+    """Cut before a person's message, so that no call loses its result; the newest message of a person stays."""
+    starts = [i for i, message in enumerate(request.messages) if isinstance(message, UserMessage)]
+    spoken = [i for i in starts if _said(request.messages[i])]
+    newest = (spoken or starts or [0])[-1]
+    half = sum(map(_size, request.messages)) / 2
+    fitting = (i for i in starts if 0 < i < newest and sum(map(_size, request.messages[i:])) <= half)
+    cut = next(fitting, newest)
+    return replace(request, messages=request.messages[cut:]) if cut else None
+
+
+def _said(message: Message) -> bool:
+    return isinstance(message, UserMessage) and bool(message.said or message.images)
+
+
+def _size(message: Message) -> int:
+    calls: Sequence[str] = [c.arguments for c in message.calls] if isinstance(message, AssistantMessage) else ()
+    return len(message.text) + sum(map(len, calls))
+
+
+def without_images(request: Request) -> Request | None:
+    """The same with the images named in words."""
+    if not any(isinstance(message, UserMessage) and message.images for message in request.messages):
+        return None
+    messages = (
+        normalize.in_words(message) if isinstance(message, UserMessage) else message for message in request.messages
+    )
+    return replace(request, messages=tuple(messages))
+
+
+class LenientModel(ModelWrapper):
+    """Takes an answer that is nothing but `{"name": ..., "arguments": {...}}` of an offered tool for a call.
+
+    Text that may still become such an object is held back, all other text is passed on as it comes.
+    """
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        reader = _Reader({tool.name for tool in (*request.tools, *request.named_tools)})
+        async with aclosing(Relay().listen(self._model, request)) as events:
+            async for event in events:
+                for read in reader.read(event):
+                    yield read
+
+
+class _Reader:
+    def __init__(self, offered: set[str]) -> None:
+        self._offered = offered
+        self._holding = bool(offered)
+        self._held = ""
+
+    def read(self, event: Event) -> Iterator[Event]:
+        match event:
+            case TextDelta(text) if self._holding:
+                self._held += text
+                self._holding = self._held.strip()[:1] in ("", "{")
+                if not self._holding:
+                    yield TextDelta(self._held)
+            case Answer() if self._holding:
+                answer = _read_call(event, self._offered)
+                if self._held and answer.text:
+                    yield TextDelta(self._held)
+                yield answer
+            case Restarted():
+                self._holding, self._held = bool(self._offered), ""
+                yield event
+            case _:
+                yield event
+
+
+def _read_call(answer: Answer, offered: set[str]) -> Answer:
+    """The answer with its text read as a call of an offered tool, where the whole text is one; else as it was."""
+    try:
+        written = None if answer.calls else json.loads(answer.text)
+    except ValueError:
+        return answer
+    match written:
+        case {"name": str() as name, "arguments": dict() as values, **others} | {
+            "name": str() as name,
+            "parameters": dict() as values,
+            **others,
+        } if name in offered and not others:
+            call = Call(f"call_{uuid.uuid4().hex[:24]}", name, json.dumps(values, ensure_ascii=False))
+            return replace(answer, text="", calls=(call,))
+    return answer
+
+
+ADAPTERS = {"openai": "bot.models.chat_completions", "anthropic": "bot.models.messages"}
+ANY_OTHER = "bot.models.provider"
+
+
+class Connected(Model, Protocol):
+    """A model that can be asked; `provider` closes its connections."""
+
+    @property
+    def provider(self) -> AbstractAsyncContextManager[Any]: ...
+
+
+class Adapter(Protocol):
+    """What each adapter module is."""
+
+    def connect(self, access: Access) -> Connected: ...
+
+
+class LazyModel:
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._model: Connected | None = None
+        self._open = asyncio.Lock()
+        self._stack = AsyncExitStack()
+
+    @property
+    def name(self) -> str:
+        return self._access.name
+
+    @property
+    def context_window(self) -> int:
+        return (self._model or self._access).context_window
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        model = await self.open()
+        async with aclosing(Relay().listen(model, request)) as events:
+            async for event in events:
+                yield event
+
+    async def open(self) -> Model:
+        """Load and connect, once."""
+        async with self._open:
+            if self._model is None:
+                try:
+                    model = await asyncio.to_thread(_connect, self._access)
+                except ImportError as error:
+                    raise ModelRefused(f"{self.name} cannot be loaded: {error}") from error
+                await self._stack.enter_async_context(model.provider)
+                self._model = model
+            return self._model
+
+    async def aclose(self) -> None:
+        await self._stack.aclose()
+
+
+def _connect(access: Access) -> Connected:
+    adapter = cast("Adapter", importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)))
+    model = adapter.connect(access)
+    prices.price(access.name, 0, 0)  # its library is loaded at the first question of a price, which takes as long
+    return model
+
+
+FAILURES = 3
+PAUSE = 60.0
+
+
+class BreakerModel(ModelWrapper):
+    """After a refusal or three failures in a row nobody is let through for a minute, then one call to try it out.
+
+    One object per model, whatever number of chains it stands in. A request that is too long or rejected says
+    nothing about whether the model is to be left alone. Every outcome shows in `health`.
+    """
+
+    def __init__(self, model: Model, *, clock: Callable[[], float] = time.monotonic, calendar: Clock = utc_now) -> None:
+        super().__init__(model)
+        self._clock = clock
+        self._calendar = calendar
+        self._failures = 0
+        self._closed_until = 0.0
+        self._error: ModelError = ModelBusy("")
+        self._health = ModelHealth(model.name)
+
+    @property
+    def health(self) -> ModelHealth:
+        """How the model stands at this moment."""
+        return replace(self._health, rests=max(self._closed_until - self._clock(), 0.0))
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        self._pass()
+        try:
+            async with aclosing(Relay().listen(self._model, request)) as events:
+                async for event in events:
+                    if isinstance(event, Answer):
+                        self._failures, self._closed_until = 0, 0.0
+                        self._note(State.WORKING)
+                    yield event
+        except (asyncio.CancelledError, GeneratorExit):
+            self._closed_until = min(self._closed_until, self._clock())  # nothing learned: the next call tries it out
+            raise
+        except ModelError as error:
+            self._failed(error)
+            raise
+
+    def _failed(self, error: ModelError) -> None:
+        self._note(State.of(error.trouble), error)
+        match error:
+            case ModelRefused():
+                self._shut(error)
+            case ModelBusy() | ModelGarbage():
+                self._failures += 1
+                if self._failures >= FAILURES:
+                    self._shut(error)
+
+    def _note(self, state: State, error: ModelError | None = None) -> None:
+        since = self._health.since if state == self._health.state else None
+        trouble, reason = (error.trouble, error.reason) if error else (None, "")
+        self._health = ModelHealth(self.name, state, since or self._calendar(), trouble, reason)
+
+    def _pass(self) -> None:
+        if not self._closed_until:
+            return
+        now = self._clock()
+        if now < self._closed_until:
+            reason = f"{self._error.reason} (not asked again for {self._closed_until - now:.0f} s)"
+            raise replace(self._error, reason=reason)  # of the same kind: who hears it must know why
+        self._closed_until = now + PAUSE  # the others wait while this call tries it out
+
+    def _shut(self, error: ModelError) -> None:
+        self._closed_until = self._clock() + PAUSE
+        self._failures = FAILURES - 1
+        self._error = error
+
+
+class FallbackModel:
+    """Asks each link in order; the answer of a later one says in `degraded` why it was asked.
+
+    A link is told in `Request.failed` which ones before it gave no answer, also at the later steps of a turn, which
+    begin with it: so the offline model can say the reason.
+    """
+
+    def __init__(self, links: Sequence[Model]) -> None:
+        if not links:
+            raise ValueError("a chain of models needs a link")
+        self._links = tuple(links)
+        self._troubles: dict[str, Trouble] = {}
+        """Why each link gave no answer the last time it was asked."""
+
+    @property
+    def name(self) -> str:
+        return self._links[0].name
+
+    @property
+    def context_window(self) -> int:
+        return self._links[0].context_window
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        relay = Relay()
+        failed: list[ModelError] = []
+        for link in self._from(request.begun_by):
+            try:
+                async with aclosing(relay.listen(link, self._request(link, request))) as events:
+                    async for event in events:
+                        if isinstance(event, Answer):
+                            self._troubles.pop(link.name, None)
+                        yield _explained(event, failed)
+                return
+            except ModelError as error:
+                self._troubles[link.name] = error.trouble
+                _log.warning("model_failed", model=link.name, kind=type(error).__name__, reason=error.reason)
+                failed.append(error)
+                if link is self._links[-1] or (request.compactable and isinstance(error, ContextTooLong)):
+                    raise
+
+    def _request(self, link: Model, request: Request) -> Request:
+        before = self._links[: self._links.index(link)]
+        # After a restart of the process nothing is remembered of a link that a turn has left behind.
+        troubles = ((each.name, self._troubles.get(each.name, Trouble.FAILING)) for each in before)
+        return replace(request, failed=tuple(Unanswered(*each) for each in troubles)) if before else request
+
+    def _from(self, name: str) -> tuple[Model, ...]:
+        """The links from the one of that name on: what is down is not waited for at every step of a turn."""
+        names = [link.name for link in self._links]
+        return self._links[names.index(name) :] if name in names else self._links
+
+
+def _explained(event: Event, failed: list[ModelError]) -> Event:
+    if failed and isinstance(event, Answer):
+        reasons = (*(error.reason for error in failed), event.degraded)
+        return replace(event, degraded="; ".join(filter(None, reasons)), trouble=failed[-1].trouble)
+    return event
