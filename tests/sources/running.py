@@ -17,7 +17,7 @@ from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.source import DiscordSource
 from sources.discord.wiring import Known, Wiring
-from tests.wire.discord.server import DiscordServer
+from tests.wire.discord import DiscordServer, GuildChannel, Person
 
 
 @dataclass
@@ -140,6 +140,14 @@ def nobody_barred(_interaction: object) -> str:
 def as_given(data: Any) -> Any:
     """Nothing has to be taken out of what is written."""
     return data
+
+
+def home(server: DiscordServer) -> tuple[GuildChannel, Person]:
+    """A channel of a server, and somebody who is in it."""
+    guild = server.guild("Home")
+    ana = server.person("ana")
+    guild.add(ana)
+    return guild.text_channel("general"), ana
 
 
 def settings_for(server: DiscordServer, **changes: Any) -> DiscordSettings:

@@ -12,7 +12,7 @@ from sources.discord.notifications import text_mark
 from sources.discord.places import guild_id, person_id, place_id
 from sources.discord.settings import Mode, People
 from sources.discord.wiring import Known
-from tests.sources.running import Ear, connected
+from tests.sources.running import Ear, connected, home
 from tests.wire.discord.messages import Upload
 from tests.wire.discord.server import DiscordServer
 
@@ -77,10 +77,7 @@ async def test_the_audience_follows_the_table(server: DiscordServer) -> None:
 
 
 async def test_create_edit_and_delete_in_one_burst_keep_their_order(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     async with connected(server, modes={general.id: Mode.OPEN}, earlier_lines=10) as running:
         slow = await ana.say(general, "look", attachments=[Upload("a.txt", b"words", "text/plain", delay=0.2)])
         said = [await ana.say(general, f"number {n}") for n in range(20)]
@@ -154,10 +151,7 @@ async def test_modes_decide_what_is_heard_and_answered(server: DiscordServer) ->
 
 
 async def test_a_thread_the_bot_takes_part_in_needs_no_mention(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     async with connected(server, auto_thread=True) as running:
         said = await ana.say(general, "<@bot> let us plan the garden")
         first = await running.ear.next()
@@ -186,10 +180,7 @@ async def test_a_name_cannot_forge_structure(server: DiscordServer) -> None:
 
 
 async def test_fifty_files_and_a_huge_one(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     files = [
         Upload("notes.txt", b"buy milk", "text/plain"),
         Upload("huge.txt", b"x", "text/plain", size=10 * 1024 * 1024),
@@ -253,10 +244,7 @@ async def test_what_was_passed_over_is_heard_when_the_bot_is_addressed_once_and_
 
 
 async def test_what_is_said_while_a_channel_is_off_is_not_heard_later(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     modes = {general.id: Mode.OFF}
     async with connected(server, modes=modes, earlier_lines=10) as running:
         first = await ana.say(general, "between us")
@@ -272,10 +260,7 @@ async def test_what_is_said_while_a_channel_is_off_is_not_heard_later(server: Di
 
 
 async def test_of_earlier_lines_that_cannot_be_had_the_agents_are_told(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     server.faults.fail("GET", "/channels/*/messages", 403, code=50001)
     async with connected(server, earlier_lines=10) as running:
         await ana.say(general, "<@bot> hi")
@@ -283,10 +268,7 @@ async def test_of_earlier_lines_that_cannot_be_had_the_agents_are_told(server: D
 
 
 async def test_reactions_to_our_messages_are_heard(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     async with connected(server) as running:
         ours = await running_says(running, general.id)
         hers = await ana.say(general, "mine")
@@ -332,10 +314,7 @@ async def test_direct_messages_of_strangers_are_not_taken(server: DiscordServer)
 
 
 async def test_resume_brings_what_was_missed_once(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     async with connected(server) as running:
         await ana.say(general, "<@bot> one")
         await running.ear.wait(1)
@@ -383,10 +362,7 @@ async def test_after_an_invalid_session_history_fills_the_gap_in_order(
 
 
 async def test_a_restart_reads_back_messages_edits_and_deletions(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     ear = Ear()
     async with connected(server, ear, modes={general.id: Mode.OPEN}):
         said = [await ana.say(general, f"line {n}") for n in range(4)]
@@ -419,10 +395,7 @@ async def test_a_restart_reads_back_messages_edits_and_deletions(server: Discord
 
 
 async def test_history_that_may_not_be_read_is_no_proof_of_deletion(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     ear = Ear()
     said = await ana.say(general, "line")
     ear.cursors[place_id(general.id)] = str(said.id)
@@ -458,10 +431,7 @@ async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordS
 
 
 async def test_read_back_is_bounded_and_keeps_the_newest(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     ear = Ear()
     first = await ana.say(general, "before")
     ear.cursors[place_id(general.id)] = str(first.id)

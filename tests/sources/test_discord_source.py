@@ -19,7 +19,7 @@ from sources.discord.connection import GatewayRefused, Watch, WrongToken
 from sources.discord.invite import application_of, invite_url, permissions
 from sources.discord.places import direct_place, guild_id, place_id
 from sources.discord.settings import Mode
-from tests.sources.running import Ear, as_given, connected, nobody_barred
+from tests.sources.running import Ear, as_given, connected, home, nobody_barred
 from tests.wire.discord.server import DiscordServer
 
 
@@ -48,10 +48,7 @@ async def test_a_fatal_close_is_told(server: DiscordServer) -> None:
 
 async def test_without_a_privileged_intent_mentions_and_direct_messages_work(server: DiscordServer) -> None:
     server.granted_privileged = {"members"}
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     async with connected(server, modes={general.id: Mode.OPEN}) as running:
         assert running.ear.missing == {"message_content"}
         assert running.source.status.missing_intents == {"message_content"}
@@ -107,10 +104,7 @@ async def test_shards_are_used_when_discord_demands_them(
 
 
 async def test_a_paused_source_speaks_but_does_not_hear(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     ear = Ear()
     async with connected(server, ear) as running:
         await ana.say(general, "<@bot> one")
@@ -167,10 +161,7 @@ async def test_commands_are_synced_only_when_they_changed(server: DiscordServer)
     async def note(mark: str) -> None:
         marks.append(mark)
 
-    guild = server.guild("Home")
-    general = guild.text_channel("general")
-    ana = server.person("ana")
-    guild.add(ana)
+    general, ana = home(server)
     for _ in range(2):
         async with connected(server, Ear(commands=Commands(install, synced, note, nobody_barred, as_given))):
             shown = await ana.command("help", channel=general)

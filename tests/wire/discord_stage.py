@@ -22,7 +22,6 @@ class Bot(discord.Client):
         self.tree = app_commands.CommandTree(self)
         self.heard: list[discord.Message] = []
         self.events: list[tuple[str, int]] = []
-        self.raw_edits: list[discord.RawMessageUpdateEvent] = []
         self.resumed = 0
         self.readies = 0
         self.changed = asyncio.Condition()
@@ -51,43 +50,6 @@ class Bot(discord.Client):
     async def on_message(self, message: discord.Message) -> None:
         self.heard.append(message)
         await self.note("message", message.id)
-
-    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
-        self.raw_edits.append(payload)
-        await self.note("edit", payload.message_id)
-
-    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
-        await self.note("delete", payload.message_id)
-
-    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
-        await self.note("bulk_delete", min(payload.message_ids))
-
-    async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
-        await self.note("react", payload.message_id)
-
-    async def on_raw_reaction_remove(self, payload: discord.RawReactionActionEvent) -> None:
-        await self.note("unreact", payload.message_id)
-
-    async def on_typing(self, channel: Any, user: Any, when: Any) -> None:
-        await self.note("typing", user.id)
-
-    async def on_thread_create(self, thread: discord.Thread) -> None:
-        await self.note("thread", thread.id)
-
-    async def on_thread_join(self, thread: discord.Thread) -> None:
-        await self.note("thread_join", thread.id)
-
-    async def on_member_join(self, member: discord.Member) -> None:
-        await self.note("join", member.id)
-
-    async def on_member_remove(self, member: discord.Member) -> None:
-        await self.note("leave", member.id)
-
-    async def on_member_update(self, before: discord.Member, after: discord.Member) -> None:
-        await self.note("member", after.id)
-
-    async def on_guild_channel_update(self, before: Any, after: Any) -> None:
-        await self.note("channel", after.id)
 
 
 class Stage:

@@ -31,9 +31,6 @@ class Call:
         return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
 
 
-RawCall: TypeAlias = Call  # says at the call site that the arguments are text
-
-
 @dataclass(frozen=True)
 class Answer:
     """Text, tool calls, or both; streamed in `chunks` pieces with `pace` seconds between events."""

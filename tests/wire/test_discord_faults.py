@@ -9,7 +9,7 @@ import aiohttp
 import discord
 import pytest
 
-from tests.wire.discord import DiscordServer, Message
+from tests.wire.discord import Message
 from tests.wire.discord_stage import Bot, Stage
 
 MESSAGES = "/channels/*/messages"
@@ -45,29 +45,6 @@ async def test_what_is_missed_in_a_tcp_cut_comes_once_on_resume(stage: Stage) ->
     assert (stage.server.gateway.identifies, stage.server.gateway.resumes) == (1, 1)
 
 
-@pytest.mark.parametrize("code", [4000, 1001])
-async def test_a_close_is_resumed(stage: Stage, code: int) -> None:
-    await stage.server.faults.refuse_gateway()
-    stage.server.faults.close(code)
-    said = await away(stage)
-    await stage.bot.until(("resumed", 1), ("message", said[-1].id))
-    assert heard_once(stage, said)
-
-
-async def test_op_7_is_resumed(stage: Stage) -> None:
-    stage.server.faults.reconnect()
-    await stage.bot.until(("resumed", 1))
-    said = await stage.ana.say(stage.general, "still there?")
-    await stage.bot.until(("message", said.id))
-    assert heard_once(stage, [said])
-
-
-async def test_op_9_resumable_is_resumed(stage: Stage) -> None:
-    stage.server.faults.invalidate(resumable=True)
-    await stage.bot.until(("resumed", 1))
-    assert stage.server.gateway.identifies == 1
-
-
 async def test_op_9_for_good_starts_anew(stage: Stage) -> None:
     stage.server.faults.invalidate()
     await stage.bot.until(("ready", 2))
@@ -88,16 +65,6 @@ async def test_with_a_forgotten_session_only_history_knows(stage: Stage) -> None
     await stage.bot.until(("message", later.id))
     assert [m.id for m in stage.bot.heard] == [later.id]
     assert [m.id async for m in stage.place().history(before=later)][::-1] == [m.id for m in said]
-
-
-async def test_events_are_held_and_released_in_one_burst(stage: Stage) -> None:
-    stage.server.faults.hold_events()
-    said = [await stage.ana.say(stage.general, str(n)) for n in range(20)]
-    await stage.place().send("nothing yet")
-    assert stage.bot.heard == []
-    stage.server.faults.release_events()
-    await stage.bot.until(("message", said[-1].id))
-    assert heard_once(stage, said)
 
 
 async def test_a_privileged_intent_not_granted_closes_with_4014(idle: Stage) -> None:
@@ -136,25 +103,6 @@ async def test_a_wrong_token_is_refused_by_rest_and_gateway(idle: Stage) -> None
     await other.close()
 
 
-async def test_a_server_error_is_retried_without_a_double(stage: Stage) -> None:
-    rule = stage.server.faults.fail("POST", MESSAGES, 502)
-    await stage.place().send("through")
-    assert rule.hits == 1
-    assert [m.content for m in stage.general.messages] == ["through"]
-
-
-async def test_failures_come_with_their_codes_and_skip(stage: Stage) -> None:
-    stage.server.faults.fail("POST", MESSAGES, 403, code=50013, message="Missing Permissions", skip=1)
-    await stage.place().send("one")
-    with pytest.raises(discord.Forbidden, match="50013"):
-        await stage.place().send("two")
-    stage.server.faults.fail("POST", MESSAGES, 503)
-    with pytest.raises(discord.DiscordServerError):
-        await stage.place().send("three")
-    await stage.place().send("four")
-    assert [m.content for m in stage.general.messages] == ["one", "four"]
-
-
 async def test_a_route_limit_is_waited_for(stage: Stage) -> None:
     stage.server.faults.rate_limit("POST", MESSAGES, 0.2)
     before = time.monotonic()
@@ -176,12 +124,6 @@ async def test_a_global_limit_holds_for_all_routes(stage: Stage) -> None:
     assert (await stage.bot.fetch_user(stage.ana.id)).name == "ana"
 
 
-async def test_a_cloudflare_ban_is_no_ordinary_limit(stage: Stage) -> None:
-    stage.server.faults.rate_limit("POST", MESSAGES, cloudflare=True)
-    with pytest.raises(discord.HTTPException, match="429"):
-        await stage.place().send("banned")
-
-
 async def test_a_message_made_without_an_answer_is_found_by_its_nonce(stage: Stage) -> None:
     stage.server.faults.cut_after_applying("POST", MESSAGES)
     with pytest.raises((aiohttp.ClientError, OSError)):
@@ -189,13 +131,6 @@ async def test_a_message_made_without_an_answer_is_found_by_its_nonce(stage: Sta
     assert len(stage.general.messages) == 1
     again = await stage.place().send("once", nonce="abc")
     assert [m.id for m in stage.general.messages] == [again.id]
-
-
-async def test_a_cut_before_applying_leaves_nothing(stage: Stage) -> None:
-    stage.server.faults.cut_before_applying("POST", MESSAGES)
-    with pytest.raises((aiohttp.ClientError, OSError)):
-        await stage.place().send("never")
-    assert stage.general.messages == []
 
 
 async def test_answers_can_be_late_or_never_come(stage: Stage) -> None:
@@ -211,45 +146,3 @@ async def test_answers_can_be_late_or_never_come(stage: Stage) -> None:
     stage.server.faults.clear()
     await hanging
     assert len(stage.general.messages) == 2
-
-
-async def test_a_whole_outage_is_survived(stage: Stage) -> None:
-    said: list[Message] = []
-
-    async def meanwhile() -> None:
-        await stage.server.wait_disconnected()
-        with pytest.raises((aiohttp.ClientError, OSError)):
-            await stage.place().send("nobody there")
-        said.append(await stage.ana.say(stage.general, "anyone?"))
-
-    await stage.server.faults.outage(meanwhile)
-    await stage.bot.until(("resumed", 1), ("message", said[0].id))
-    await stage.place().send("back")
-    assert [m.content for m in stage.general.messages] == ["anyone?", "back"]
-
-
-class Sharded(discord.AutoShardedClient):
-    """Starts its shards without discord.py's pause of 5 s."""
-
-    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        return
-
-
-async def test_two_shards_share_the_guilds(server: DiscordServer) -> None:
-    server.settings.shards = 2
-    stage = Stage(server)
-    client = Sharded(intents=discord.Intents.all(), guild_ready_timeout=0.05)
-    heard: asyncio.Queue[discord.Message] = asyncio.Queue()
-
-    async def on_message(message: discord.Message) -> None:
-        await heard.put(message)
-
-    client.event(on_message)
-    with server.patched():
-        task = asyncio.create_task(client.start(server.token))
-        await server.until(lambda: len(server.gateway.live) == 2, 20)
-        await stage.ana.say(stage.general, "in the guild")
-        await stage.ana.dm("in private")
-        assert {(await heard.get()).content for _ in range(2)} == {"in the guild", "in private"}
-        await client.close()
-        await asyncio.gather(task, return_exceptions=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.wire.discord.guild import Guild
     from tests.wire.discord.world import World
 
-TEXT, DIRECT, VOICE, CATEGORY, NEWS = 0, 1, 2, 4, 5
+TEXT, DIRECT, CATEGORY, NEWS = 0, 1, 4, 5
 NEWS_THREAD, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 10, 11, 12, 15
 
 

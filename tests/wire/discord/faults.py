@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -20,7 +20,6 @@ class RateLimit:
     retry_after: float
     everywhere: bool = False
     scope: Literal["user", "global", "shared"] = "user"
-    cloudflare: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,13 +109,12 @@ class Faults:
         *,
         everywhere: bool = False,
         shared: bool = False,
-        cloudflare: bool = False,
         times: int = 1,
         skip: int = 0,
     ) -> Rule:
         """429 for a route, or (`everywhere`) a global one that holds for every request meanwhile."""
         scope: Literal["user", "global", "shared"] = "global" if everywhere else "shared" if shared else "user"
-        effect = RateLimit(retry_after, everywhere, scope, cloudflare)
+        effect = RateLimit(retry_after, everywhere, scope)
         return self._add(Rule(method, path, effect, times, skip))
 
     def fail(
@@ -220,10 +218,6 @@ class Faults:
     def keep_sessions(self) -> None:
         self._gateway.refuse_resume = False
 
-    def ignore_heartbeats(self, *, ignore: bool = True) -> None:
-        """Leave heartbeats unanswered: a dead connection that looks alive."""
-        self._gateway.answer_heartbeats = not ignore
-
     def hold_events(self) -> None:
         """Keep events back on living connections, until `release_events` sends them in one burst."""
         self._each(_hold)
@@ -251,15 +245,6 @@ class Faults:
 
     async def accept_rest(self) -> None:
         await self._rest_door.open()
-
-    async def outage(self, until: Callable[[], Awaitable[None]]) -> None:
-        """Both ports closed and all connections cut, until what `until` waits for has happened."""
-        await self.refuse_gateway()
-        await self.refuse_rest()
-        self.cut()
-        await until()
-        await self.accept_rest()
-        await self.accept_gateway()
 
     def _each(self, do: Callable[[Session], None]) -> None:
         for session in self._gateway.live:

@@ -154,7 +154,6 @@ class Gateway:
         self.refuse_resume = False
         self.handshake: Handshake = "good"
         self.handshakes = 0
-        self.answer_heartbeats = True
         self.presences: list[Json] = []
         world.publish = self.publish
 
@@ -232,8 +231,7 @@ class Gateway:
         self.world.changes.notify()
 
     def _beat(self, connection: Connection, packet: Json) -> None:
-        if self.answer_heartbeats:
-            connection.send({"op": 11})
+        connection.send({"op": 11})
 
     def _presence(self, connection: Connection, packet: Json) -> None:
         self.presences.append(packet["d"])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tests.wire.discord import payloads, permissions
-from tests.wire.discord.channels import CATEGORY, FORUM, NEWS, TEXT, VOICE, GuildChannel, Overwrite, Thread
+from tests.wire.discord.channels import CATEGORY, FORUM, NEWS, TEXT, GuildChannel, Overwrite, Thread
 from tests.wire.discord.errors import refuse
 from tests.wire.discord.people import Member, Role, User
 
@@ -114,9 +114,6 @@ class Guild:
 
     def forum(self, name: str, *, category: GuildChannel | None = None) -> GuildChannel:
         return self._open(GuildChannel(self, FORUM, name, parent=category))
-
-    def voice_channel(self, name: str) -> GuildChannel:
-        return self._open(GuildChannel(self, VOICE, name))
 
     def permissions_in(self, user: User, overwrites: Iterable[Overwrite]) -> int:
         """What a member may do where these overwrites hold."""

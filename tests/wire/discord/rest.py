@@ -235,8 +235,6 @@ def _bucket(template: str) -> dict[str, str]:
 
 
 def _limited(effect: RateLimit) -> web.Response:
-    if effect.cloudflare:
-        return web.Response(status=429, text="error code: 1015")
     seconds = round(effect.retry_after, 3)
     headers = {
         "Content-Type": "application/json",

@@ -18,17 +18,15 @@ from discord.http import Route
 from tests.wire import PATIENCE
 from tests.wire.discord import posting
 from tests.wire.discord.calls import Request
-from tests.wire.discord.channels import GuildChannel
 from tests.wire.discord.checker import Checker
 from tests.wire.discord.faults import Faults
 from tests.wire.discord.gateway import Gateway, make_token
 from tests.wire.discord.guild import Guild
 from tests.wire.discord.listener import Listener
-from tests.wire.discord.messages import Draft, Json, Message
+from tests.wire.discord.messages import Json, Message
 from tests.wire.discord.people import User
 from tests.wire.discord.person import Person
 from tests.wire.discord.rest import Rest
-from tests.wire.discord.routes_webhooks import make
 from tests.wire.discord.world import Privileged, Settings, World
 
 T = TypeVar("T")
@@ -159,14 +157,6 @@ class DiscordServer:
         """A new guild, with the bot in it; without it only user-installed commands work there."""
         return self.world.guild(name, with_bot=with_bot)
 
-    async def webhook_say(self, channel: GuildChannel, name: str, content: str) -> Message:
-        """A message by somebody else's webhook."""
-        hook = make(self.world, channel, self.world.owner, name)
-        draft = Draft(content=content.replace("<@bot>", self.bot.mention))
-        speaker = User(hook.id, name, bot=True)
-        message = posting.compose(self.world, channel, speaker, draft, from_bot=False, webhook=hook)
-        return posting.publish(self.world, message)
-
     def person(self, name: str, *, global_name: str | None = None, bot: bool = False) -> Person:
         """A new account (with `bot`, another bot's)."""
         return self.world.enrol(Person(self.world, name, global_name, bot=bot))
@@ -182,10 +172,6 @@ class DiscordServer:
     async def until(self, find: Callable[[], T | None], timeout: float = PATIENCE, what: str = "") -> T:
         """The first true thing `find` returns; it is asked again after every change in the server."""
         return await self.world.changes.until(find, timeout, what or "a condition")
-
-    async def wait_connected(self, timeout: float = PATIENCE) -> None:
-        """Until the bot has identified and its connection lives."""
-        await self.until(lambda: self.connected, timeout, "the bot to connect")
 
     async def wait_disconnected(self, timeout: float = PATIENCE) -> None:
         await self.until(lambda: not self.gateway.connections, timeout, "the bot to disconnect")
