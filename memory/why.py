@@ -13,7 +13,7 @@ from memory import blocks
 from memory.blocks import BlockType
 from memory.knowledge import archival
 from memory.people.audience import Audience, Scope
-from memory.people.display_names import label_called
+from memory.people.identities import label_called
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.messages import Message
 from memory.queue.outbox import OutRow

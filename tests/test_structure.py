@@ -27,7 +27,7 @@ LAYERS = ("bot.interfaces", "bot.services", "bot.runtime", "bot.upkeep", "bot.ag
 MEMORY_LAYERS = (
     {"portability"},
     {"arrangements", "coordination", "erasure", "why", "wider_audience"},
-    {"blocks", "grants", "knowledge", "presence"},
+    {"blocks", "knowledge", "presence"},
     {"activity", "agenda", "groups", "internal_events", "requests", "search", "usage"},
     {"budgets", "data_sources", "folders", "jobs", "queue", "unattended_turns"},
     {"agents", "people"},
@@ -39,8 +39,7 @@ STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 
 DOCUMENTS = ("changes", "containers", "document", "history", "merge", "replay", "schemas", "sequence", "targets")
 DOCUMENTS_KNOW = (
-    *("memory.store.plurals", "memory.store.clock", "memory.store.errors", "memory.store.ids", "memory.store.gc_pause"),
-    "memory.store.fulltext",
+    *("memory.store.plurals", "memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
 )
 
 ONLY_IN = {
@@ -49,7 +48,7 @@ ONLY_IN = {
     "pysqlite3": ("memory/store/sqlite.py",),
     "loro": ("memory/blocks/document.py", "memory/blocks/containers.py"),
     "onnxruntime": ("memory/search/embedding/",),
-    "numpy": ("memory/search/embedding/",),
+    "numpy": ("memory/search/embedding/", "memory/search/similarity.py"),
     "openai": ("bot/models/",),
     "anthropic": ("bot/models/",),
     "pydantic_ai": ("bot/models/",),

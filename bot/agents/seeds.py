@@ -10,10 +10,9 @@ from typing import Any
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, configured
-from memory.blocks.configured import Common
+from memory.blocks.configured import Common, described
 from memory.blocks.document import SYSTEM
 from memory.blocks.schemas import TEXT, dump_schema, parse_schema
-from memory.blocks.templates import described
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, BlockId, PersonId, new_id

@@ -8,8 +8,8 @@ from pydantic import model_validator as validate_model
 
 from bot.config.table import Section
 from bot.config.values import BlockType, Label, Name, Permission, TemplateName
+from memory.blocks.configured import TEMPLATES, beginning
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
-from memory.blocks.templates import TEMPLATES, beginning
 from memory.store.errors import StoreError
 
 

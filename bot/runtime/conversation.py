@@ -28,7 +28,7 @@ from bot.runtime.parked import unattended
 from bot.runtime.turn_start import Begun, begin_turn
 from memory import groups
 from memory.people.audience import OWNER, PUBLIC, Scope
-from memory.people.display_names import place_named
+from memory.people.identities import place_named
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue import attempts as tries
 from memory.queue.inbox import InRow

@@ -19,7 +19,7 @@ import structlog
 from bot.agents.agenda.reminders import said_alone
 from bot.agents.notices import Notices
 from memory.people.audience import OWNER, Scope
-from memory.people.display_names import place_named
+from memory.people.identities import place_named
 from memory.queue import messages, outbox
 from memory.queue.outbox import ActDetail, CardButtons, CardDetail, EditDetail, OutRow, PressButtons, Status, TextDetail
 from memory.store.clock import Clock

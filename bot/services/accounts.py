@@ -21,7 +21,7 @@ from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, operation
 from bot.services.results import Ink, Listing, Notice, Row, relative
-from memory.erasure.separation import is_to_part, part
+from memory.erasure.person import is_to_part, part
 from memory.people import identities
 from memory.people.identities import Half, Linked
 from memory.store.clock import Clock

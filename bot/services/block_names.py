@@ -15,7 +15,7 @@ from memory.blocks.document import UnsoundBlob
 from memory.blocks.history import Past
 from memory.blocks.revert import past_of_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
-from memory.people.display_names import label_called, person_called, spot_called
+from memory.people.identities import label_called, person_called, spot_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant

@@ -10,8 +10,8 @@ from pydantic import Field
 from bot.services.results import Ink, Listing, Result, Row
 from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
+from memory.blocks.lifecycle import Share
 from memory.blocks.revert import Done
-from memory.blocks.shares import Share
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _EXCERPT = 40

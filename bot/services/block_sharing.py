@@ -17,9 +17,9 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, Suggestions, operation, suggestions
 from memory.blocks import Permission
 from memory.blocks.history import Past
+from memory.blocks.lifecycle import share_block, shares_of, unshare_block
 from memory.blocks.revert import Hand
 from memory.blocks.rows import version_of
-from memory.blocks.shares import share_block, shares_of, unshare_block
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience
 from memory.store.clock import Clock

@@ -73,7 +73,7 @@ from bot.upkeep.idle import IdleMonitor
 from bot.upkeep.integrity import IntegrityMonitor
 from bot.upkeep.summaries import SummaryJob
 from memory import jobs
-from memory.queue import waiting
+from memory.queue import inbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows
@@ -186,7 +186,7 @@ class ServedConstellations:
         job, rest = jobs.earliest(rows), timedelta(seconds=self.opened.rested(identifier))
         if self._is_open(identifier) or self.shared.halt.halted:
             return job
-        found = waiting.earliest(rows)
+        found = inbox.earliest(rows)
         other = None if found is None else max(found, self.shared.clock() + rest)
         return min((each for each in (job, other) if each is not None), default=None)
 

@@ -16,7 +16,7 @@ from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, relative
 from bot.services.tables import record_lines
 from memory.people.audience import Audience, Scope
-from memory.people.display_names import spot_named
+from memory.people.identities import spot_named
 from memory.queue import inbox, messages
 from memory.queue.inbox import InRow, Status
 from memory.store.clock import Clock

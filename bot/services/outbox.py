@@ -16,10 +16,9 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from memory.people.audience import OWNER, Scope
-from memory.people.display_names import place_named
-from memory.queue import failed_deliveries
-from memory.queue.failed_deliveries import Undelivered
-from memory.queue.outbox import OutRow, Status
+from memory.people.identities import place_named
+from memory.queue import outbox
+from memory.queue.outbox import OutRow, Status, Undelivered
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId
@@ -103,7 +102,7 @@ class Outbox:
             if found.row.status is Status.UNKNOWN:
                 caller.confirm(_(MAY_REPEAT))
             line = _line(tx, found)
-            failed_deliveries.retry(tx, found)
+            outbox.retry(tx, found)
             return line
 
         done = await self.database.write(_RETRY, work, durable=True)
@@ -117,7 +116,7 @@ class Outbox:
         def work(tx: Tx) -> UndeliveredRow:
             found = _found(tx, arguments.row, caller)
             line = _line(tx, found)
-            failed_deliveries.drop(tx, found)
+            outbox.drop(tx, found)
             return line
 
         done = await self.database.write(_DROP, work)
@@ -131,11 +130,11 @@ class Outbox:
 
 
 def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
-    return [_line(rows, each) for each in failed_deliveries.listing(rows, limit)]
+    return [_line(rows, each) for each in outbox.list_undelivered(rows, limit)]
 
 
 def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
-    if (found := failed_deliveries.undelivered(rows, OutboxId(row_number(which)))) is None:
+    if (found := outbox.undelivered(rows, OutboxId(row_number(which)))) is None:
         command = caller.command("outbox list")
         raise UserError(
             _("There is no undelivered message {which}. {command} shows them.", which=which, command=command)

@@ -20,13 +20,12 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.tables import rows_text
-from memory import agents, blocks, grants
+from memory import agents, blocks, requests
 from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType
-from memory.grants import Grant
 from memory.people.audience import OWNER, Audience, Scope, parse_audience
-from memory.people.display_names import person_called, person_named, place_named
-from memory.requests import Kind, Request, Status, Verdict, may_answer
+from memory.people.identities import person_called, person_named, place_named
+from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
@@ -239,7 +238,7 @@ class Permits:
         whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
 
         def read(rows: Rows) -> Permitted:
-            held = grants.standing(rows, self.approvals.clock()) if whole else []
+            held = requests.standing_grants(rows, self.approvals.clock()) if whole else []
             return Permitted(
                 requests=tuple(RequestRow.of(rows, each) for each in waiting),
                 grants=tuple(GrantRow.of(rows, each) for each in held),
@@ -275,11 +274,11 @@ class Permits:
         who = caller.approver
 
         def work(tx: Tx) -> GrantRow | None:
-            found = grants.revoke(tx, GrantId(number), now)
+            found = requests.revoke(tx, GrantId(number), now)
             if found is None:
                 return None
             of = found.audience, who.person, found.request, found.id, found.agent, found.kind
-            grants.note(tx, grants.Entry("revoked", now, *of, detail=who.door))
+            requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
             return GrantRow.of(tx, found)
 
         found = await self.approvals.database.write(_REVOKE, work)
@@ -295,7 +294,7 @@ class Permits:
         """The record."""
 
         def read(rows: Rows) -> tuple[RecordRow, ...]:
-            return tuple(RecordRow.of(rows, line) for line in grants.record(rows, arguments.limit))
+            return tuple(RecordRow.of(rows, line) for line in requests.record(rows, arguments.limit))
 
         return Record(rows=await self.approvals.database.read(read))
 
@@ -321,10 +320,10 @@ class Permits:
             until = None if hours is None else now + timedelta(hours=hours)
             identifier = GrantId(snowflakes.next())
             grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
-            grants.give(tx, grant)
+            requests.give_grant(tx, grant)
             detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
             of = audience, who.person, None, grant.id, agent.id, kind
-            grants.note(tx, grants.Entry("granted", now, *of, detail=detail))
+            requests.note(tx, requests.Entry("granted", now, *of, detail=detail))
             return GrantRow.of(tx, grant)
 
         return Entry(done=_("Allowed"), row=await self.approvals.database.write(_GIVE, work, durable=True))
@@ -340,7 +339,7 @@ class Permits:
         """Every lasting permission."""
 
         def read(rows: Rows) -> list[GrantRow]:
-            return [GrantRow.of(rows, each) for each in grants.standing(rows, self.approvals.clock())]
+            return [GrantRow.of(rows, each) for each in requests.standing_grants(rows, self.approvals.clock())]
 
         return [(row.id, row.what) for row in await self.approvals.database.read(read)]
 

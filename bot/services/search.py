@@ -22,9 +22,9 @@ from bot.services.tables import rows_text
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours
 from memory.people.audience import Scope
-from memory.people.display_names import label_called
+from memory.people.identities import label_called
 from memory.queue import inbox
-from memory.search import condition_names
+from memory.search import query
 from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.clock import Clock
@@ -243,19 +243,17 @@ class Search:
     @suggestions("authors")
     async def authors(self, caller: Caller) -> Suggestions:
         """Whose words the caller may know."""
-        return _same([ME, *await self._read(lambda rows: condition_names.speakers(rows, caller.scope, _OFFERED))])
+        return _same([ME, *await self._read(lambda rows: query.speakers(rows, caller.scope, _OFFERED))])
 
     @suggestions("categories")
     async def categories(self, caller: Caller) -> Suggestions:
         """The categories of what the caller may know."""
-        return _same(
-            await self._read(lambda rows: condition_names.categories(rows, frozenset(_EVERY), None, caller.scope))
-        )
+        return _same(await self._read(lambda rows: query.categories(rows, frozenset(_EVERY), None, caller.scope)))
 
     @suggestions("tags")
     async def tags(self, caller: Caller) -> Suggestions:
         """The tags of what the caller may know."""
-        return _same(await self._read(lambda rows: condition_names.tags(rows, None, caller.scope)))
+        return _same(await self._read(lambda rows: query.tags(rows, None, caller.scope)))
 
     def _query(self, rows: Rows, caller: Caller, wanted: Wanted) -> Query:
         """What is asked of the store. Raises UserError, ToolError."""

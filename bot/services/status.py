@@ -16,7 +16,7 @@ from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result, Row
 from memory import agents
 from memory.blocks.repair import damage_since
-from memory.queue import failed_deliveries, follow_ups, gaps, inbox, outbox
+from memory.queue import follow_ups, gaps, inbox, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
 from texts import _, ngettext
@@ -226,6 +226,6 @@ def _counts(rows: Rows) -> dict[str, Any]:
     return {
         **inbox.counts(rows),
         "unsent": outbox.count_open(rows),
-        **failed_deliveries.counts(rows),
+        **outbox.count_undelivered(rows),
         "unfollowed": follow_ups.given_up(rows),
     }

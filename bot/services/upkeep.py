@@ -32,7 +32,6 @@ from memory import agents
 from memory.knowledge import consolidation, evaluations, feedback
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Item, Pass, Run, run_records
-from memory.knowledge.consolidation import pending as waiting
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
@@ -175,7 +174,7 @@ class Upkeep:
     async def list_waiting(self, caller: Caller) -> Listing[GuessRow]:
         """It is not used before."""
         own = self.people.selves(caller.person)
-        found = await self.database.read(lambda rows: waiting.of_people(rows, sorted(own)))
+        found = await self.database.read(lambda rows: run_records.pending_of_people(rows, sorted(own)))
         rows = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
         return Listing(rows=rows, empty=_("Nothing awaits your approval."))
 
@@ -200,7 +199,7 @@ class Upkeep:
         own = sorted(self.people.selves(caller.person))
 
         def work(tx: Tx) -> Entry | None:
-            answered = waiting.answer(tx, identifier, own, yes=yes)
+            answered = run_records.answer_pending(tx, identifier, own, yes=yes)
             if answered is not None:
                 words = (
                     _("✓ I will use it from now on: {content}", content=one_line(answered.content, _SHOWN))

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory.people import web_requests
-from memory.people.web_requests import Known
+from memory.people import web_keys
+from memory.people.web_keys import Known
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.faults import commit_point
@@ -53,7 +53,7 @@ class OnceRequests:
         """How it stands; what is new is under way from now on."""
         now = self._clock()
         work = functools.partial(
-            web_requests.begin, key=request.key, given=request.given, request=request.asks, now=now
+            web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
         )
         known = await self._registry.write(_BEGIN, work, durable=True)
         held = self._held.get(request)
@@ -62,7 +62,7 @@ class OnceRequests:
     async def end(self, request: OnceRequest, answer: tuple[int, bytes] | None) -> None:
         """It was answered so; None: nothing was done, and it can be sent again."""
         done, now = answer is not None, self._clock()
-        work = functools.partial(web_requests.end, key=request.key, given=request.given, done=done)
+        work = functools.partial(web_keys.end_request, key=request.key, given=request.given, done=done)
         await self._registry.write(_END, work, durable=True)
         if answer is not None:
             self._held[request] = Answered(*answer, now)

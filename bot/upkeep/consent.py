@@ -11,7 +11,7 @@ from bot.agents.agenda.reminders import ReminderJob
 from memory import jobs
 from memory.jobs import NewJob
 from memory.knowledge.archival import Entry
-from memory.knowledge.consolidation import pending
+from memory.knowledge.consolidation import run_records
 from memory.people.audience import Trust
 from memory.queue import outbox
 from memory.store.database import Tx
@@ -31,7 +31,7 @@ _SHOWN = 500
 
 def plan(tx: Tx, run: str, now: datetime) -> None:
     """Have everybody asked about whom a run inferred something sensitive."""
-    for entry in pending.of_run(tx, run):
+    for entry in run_records.pending_of_run(tx, run):
         trigger, payload = triggers.dump(At(now)), {"entry": entry.id}
         job = NewJob(f"{ASK}:{entry.id}", ASK, trigger, now, payload, entry.people[0], entry.audience)
         jobs.put(tx, job, now)
@@ -62,7 +62,7 @@ class ConsentRequests:
 
     def ask(self, tx: Tx, firing: Firing) -> Done:
         """Queue the card."""
-        entry = pending.of_id(tx, EntryId(firing.job.payload["entry"]))
+        entry = run_records.pending_of_id(tx, EntryId(firing.job.payload["entry"]))
         if entry is None:
             return Done("it was decided or taken back before")
         if why := self._why_not(entry):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from bot.upkeep.days import Period, days_before, weeks_before
 from memory import agents
 from memory.agents import Agent
-from memory.knowledge import summaries, summary_sources
+from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import Audience
 from memory.queue.messages import Message
@@ -67,12 +67,12 @@ def due_agents(rows: Rows, now: datetime) -> list[Due]:
     found: list[Due] = []
     known = {agent.id: agent for agent in agents.agents(rows) if agent.status != "archived"}
     since = now - _LATELY
-    for doing in summary_sources.doing(rows, since):
+    for doing in summaries.doing(rows, since):
         agent = known.get(doing.agent)
         if agent is None:
             continue
         previous = summaries.agent_summary(rows, agent.id, doing.audience)
-        sources = summary_sources.of_agent(rows, agent.id, doing.audience, since, _READ)
+        sources = summaries.of_agent(rows, agent.id, doing.audience, since, _READ)
         told = 0 if previous is None else previous.end
         new = sum(bool(message.text) and message.id > told for message in sources)
         if new >= _NEW or (new and not doing.active):
@@ -84,7 +84,7 @@ def due_days(rows: Rows, now: datetime, zone: str) -> list[Due]:
     """Days that are over and in which somebody said something that was not told: all, or what came to be known late."""
     found: list[Due] = []
     for period in days_before(now, zone, _DAYS):
-        for talk in summary_sources.talk_between(rows, period.start, period.end):
+        for talk in summaries.talk_between(rows, period.start, period.end):
             due = DueDay(period, talk.audience)
             if all(talk.newest > told.covers[1] for told in standing_of(rows, due)):
                 found.append(due)

@@ -31,7 +31,7 @@ from bot.upkeep.model_answers import Did, Happened, Unusable, read_answer, schem
 from bot.upkeep.summary_prompts import Form
 from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER
-from memory.knowledge import summaries, summary_sources
+from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import Scope, Trust
 from memory.queue.messages import Message
@@ -151,7 +151,7 @@ class SummaryJob:
 
         def work(tx: Tx) -> bool:
             standing = summaries.agent_summary(tx, agent.id, due.audience)
-            if standing != due.previous or not summary_sources.unchanged(tx, due.sources):
+            if standing != due.previous or not summaries.unchanged(tx, due.sources):
                 return False
             summaries.put_agent_summary(tx, told, due.sources)
             return True
@@ -162,8 +162,8 @@ class SummaryJob:
         period, agent = due.period, self._for_all()
 
         def gather(rows: Rows) -> tuple[list[Message], dict[str, str], list[ConstellationSummary]]:
-            found = summary_sources.said_between(rows, due.audience, period.start, period.end, _DAY_READ)
-            return found, summary_sources.places_of(rows, found), standing_of(rows, due)
+            found = summaries.said_between(rows, due.audience, period.start, period.end, _DAY_READ)
+            return found, summaries.places_of(rows, found), standing_of(rows, due)
 
         sources, places, standing = await database.read(gather)
         if not sources:
@@ -178,7 +178,7 @@ class SummaryJob:
         made = replace(made, messages=len(sources), trust=min(message.trust for message in sources))
 
         def work(tx: Tx) -> bool:
-            if standing_of(tx, due) != standing or not summary_sources.unchanged(tx, sources):
+            if standing_of(tx, due) != standing or not summaries.unchanged(tx, sources):
                 return False
             summaries.add_constellation_summary(tx, made, sources, self.background.clock())
             return True

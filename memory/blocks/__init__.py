@@ -35,8 +35,8 @@ from memory.blocks.records import IN_CONTEXT as IN_CONTEXT
 from memory.blocks.records import Author as Author
 from memory.blocks.records import Block as Block
 from memory.blocks.records import BlockType as BlockType
+from memory.blocks.records import Decision as Decision
 from memory.blocks.records import NewBlock as NewBlock
-from memory.blocks.rights import Decision as Decision
-from memory.blocks.rights import Operation as Operation
-from memory.blocks.rights import Permission as Permission
-from memory.blocks.rights import decide as decide
+from memory.blocks.records import Operation as Operation
+from memory.blocks.records import Permission as Permission
+from memory.blocks.records import decide as decide

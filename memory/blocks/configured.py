@@ -1,4 +1,4 @@
-"""The blocks of the constellation as they are configured: seen by every agent, at its own permission or the block's."""
+"""Ready-made blocks, and those of the constellation, which every agent sees at its own permission or the block's."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,119 @@ from datetime import datetime
 from typing import Any
 
 from memory import blocks
-from memory.blocks import CONSTELLATION_OWNER, Block, NewBlock, Permission
+from memory.blocks import CONSTELLATION_OWNER, Block, BlockType, NewBlock, Permission
+from memory.blocks.containers import begin
+from memory.blocks.document import BlockDocument
+from memory.blocks.lifecycle import share_block
 from memory.blocks.lookup import own_block
-from memory.blocks.shares import share_block
+from memory.blocks.schemas import TEXT, Field, FieldType, ListSchema, LogSchema, MapSchema, Schema, TextSchema, outline
 from memory.people.audience import Audience
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId
+
+
+@dataclass(frozen=True)
+class Template:
+    """A block to begin with; everything but the schema can be said otherwise."""
+
+    description: str
+    schema: Schema
+    type: BlockType = BlockType.CORE
+    pinned: bool = False
+    permission: str = "read_write"
+
+
+def _texts(*names: str) -> tuple[Field, ...]:
+    return tuple(Field(name=name) for name in names)
+
+
+def _list(name: str) -> Field:
+    return Field(name=name, type=FieldType.LIST)
+
+
+_NAME = Field(name="name", required=True)
+
+TEMPLATES: Mapping[str, Template] = {
+    "persona": Template(
+        "Stores details about your current persona, guiding how you behave and respond",
+        MapSchema(fields=(_NAME, _list("traits"), *_texts("style", "guidelines"))),
+    ),
+    "human": Template(
+        "Stores key details about the person you are conversing with",
+        MapSchema(fields=(*_texts("name"), _list("preferences"), *_texts("context"))),
+    ),
+    "scratchpad": Template(
+        "Notes on what you are doing at the moment: the task, what is open, what to come back to",
+        MapSchema(fields=_texts("current_task", "notes")),
+        BlockType.WORKING,
+        pinned=True,
+    ),
+    "organization": Template(
+        "What holds for everybody of the organization you work for",
+        MapSchema(fields=(_NAME, *_texts("policies"))),
+        permission="read_only",
+    ),
+    "current_state": Template(
+        "How the person is at the moment, as far as you can tell: energy, attention, mood",
+        MapSchema(
+            fields=(
+                Field(name="energy", type=FieldType.NUMBER, description="0 to 10"),
+                Field(name="attention"),
+                Field(name="mood"),
+                Field(name="as_of", type=FieldType.TIMESTAMP),
+            )
+        ),
+    ),
+    "active_context": Template(
+        "What is going on: the present task and important events of late",
+        MapSchema(fields=(*_texts("current_task"), _list("recent_events"))),
+    ),
+    "bond_evolution": Template(
+        "How the relationship with the person has grown: its dynamics, what built trust, what strained it",
+        MapSchema(fields=(*_texts("dynamics", "trust"), _list("milestones"))),
+    ),
+    "partner_profile": Template(
+        "Who the partner is, for every agent: what they prefer, need and want to be reminded of",
+        MapSchema(fields=(*_texts("name", "communication"), _list("preferences"), _list("routines"), *_texts("notes"))),
+    ),
+    "task_list": Template(
+        "What there is to do, in order; take out what is done with",
+        ListSchema(
+            fields=(
+                Field(name="title", required=True),
+                Field(name="done", type=FieldType.BOOLEAN),
+                Field(name="due", type=FieldType.TIMESTAMP),
+            ),
+            max_items=100,
+        ),
+        BlockType.WORKING,
+        pinned=True,
+    ),
+    "observation_log": Template(
+        "What you noticed, one observation an entry, as it happened",
+        LogSchema(fields=(Field(name="observation", required=True), Field(name="domain")), display_limit=20),
+        BlockType.WORKING,
+        pinned=True,
+        permission="append",
+    ),
+    "custom": Template("", TEXT, BlockType.WORKING),
+}
+
+
+def described(description: str, schema: Schema) -> str:
+    """What belongs in a block, with what it is made of."""
+    made_of = outline(schema)
+    return f"{description}; {made_of}" if description and made_of else description or made_of
+
+
+def beginning(schema: Schema, values: Mapping[str, Any]) -> str:
+    """What a block with these values would say. Raises Refused by the name of a value that does not fit."""
+    if isinstance(schema, TextSchema):
+        return ""
+    document = BlockDocument()
+    document.change(lambda loro: begin(loro, schema, values))
+    return document.text()
+
 
 _STANDING = "agent_id = ? AND label = ? AND deleted_at IS NULL"
 

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 from memory.blocks import containers
 from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
-from memory.blocks.guard import require_fits, require_yes, standing_block, tell_changed
 from memory.blocks.lifecycle import create_block
-from memory.blocks.lookup import own_block
+from memory.blocks.lookup import own_block, require_fits, require_yes, standing_block, tell_changed
 from memory.blocks.merge import (
     KnownVersion,
     known_at,
@@ -26,8 +25,7 @@ from memory.blocks.merge import (
     set_seen,
     shown_text,
 )
-from memory.blocks.records import Author, Block
-from memory.blocks.rights import Decision, Operation
+from memory.blocks.records import Author, Block, Decision, Operation
 from memory.blocks.rows import OpenBlock
 from memory.blocks.schemas import CompositeSchema, FieldType, LogSchema, MapSchema, outline
 from memory.blocks.store import CheckpointPolicy, open_block, save_change

@@ -6,9 +6,12 @@ goes on without what is older. A text at a version is what its recorded changes 
 that Loro could take back there.
 """
 
+import gc
 import json
+import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -23,8 +26,42 @@ from memory.blocks.replay import BlockValues, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
-from memory.store.gc_pause import uncollected
 from texts import gettext_lazy
+
+
+class _Pause:
+    """Of all threads together: how many are at such work, and whether Python collected before the first began."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running = 0
+        self._was_on = True
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._running:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._running += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._running -= 1
+            if not self._running and self._was_on:
+                gc.enable()
+
+
+_pause = _Pause()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Let no collection begin until all that run so, on whatever thread, are through."""
+    _pause.begin()
+    try:
+        yield
+    finally:
+        _pause.end()
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from typing import Any
 import structlog
 
 from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
+from memory.blocks.configured import described
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument
 from memory.blocks.records import LOGS
 from memory.blocks.schemas import Field, FieldType, LogSchema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.blocks.targets import target_of
-from memory.blocks.templates import described
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, TurnId

@@ -1,18 +1,90 @@
-"""What a block is: the record of a new one, of one as an agent sees it, and of who edits it."""
+"""What a block is: the record of a new one, of one as an agent sees it, of who edits it, and what they may do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
 from memory.blocks.document import Writer
-from memory.blocks.rights import Permission
 from memory.blocks.schemas import TEXT, Schema, TextSchema, view
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust
 from memory.requests import Permit
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
+
+
+class Permission(StrEnum):
+    """What an agent may do to a block, from least to most."""
+
+    READ_ONLY = "read_only"
+    PARTNER = "partner"
+    HUMAN = "human"
+    APPEND = "append"
+    READ_WRITE = "read_write"
+    ADMIN = "admin"
+
+
+class Operation(StrEnum):
+    """What is done to a block, for every door: the four columns of the table, and what counts as one of them."""
+
+    READ = "read"
+    APPEND = "append"
+    OVERWRITE = "overwrite"
+    DELETE = "delete"
+    CHANGE = "change"
+    PIN = "pin"
+    UNPIN = "unpin"
+    ARCHIVE = "archive"
+    LOAD = "load"
+    SWAP = "swap"
+    ROLLBACK = "rollback"
+    UNDO = "undo"
+    REVERT = "revert"
+    SHARE = "share"
+    WIDEN = "widen"
+
+
+class Decision(Enum):
+    ALLOW = "allow"
+    DENY = "deny"
+    ASK_PARTNER = "ask the partner"
+    ASK_HUMAN = "ask the human of the turn"
+
+
+_COLUMNS = (Operation.READ, Operation.APPEND, Operation.OVERWRITE, Operation.DELETE)
+_COUNTS_AS = {
+    Operation.CHANGE: Operation.DELETE,
+    Operation.PIN: Operation.APPEND,
+    Operation.UNPIN: Operation.APPEND,
+    Operation.ARCHIVE: Operation.APPEND,
+    Operation.LOAD: Operation.APPEND,
+    Operation.SWAP: Operation.OVERWRITE,
+    Operation.ROLLBACK: Operation.OVERWRITE,
+    Operation.UNDO: Operation.OVERWRITE,
+    Operation.REVERT: Operation.OVERWRITE,
+}
+OF_THE_OWNER = frozenset({Operation.SHARE, Operation.WIDEN})
+"""What is for the agent whose block it is: a right over another's block is not enough."""
+
+_YES, _NO, _PARTNER, _HUMAN = Decision
+_RIGHTS = {  # in the order of _COLUMNS
+    Permission.READ_ONLY: (_YES, _NO, _NO, _NO),
+    Permission.PARTNER: (_YES, _PARTNER, _PARTNER, _NO),
+    Permission.HUMAN: (_YES, _HUMAN, _HUMAN, _NO),
+    Permission.APPEND: (_YES, _YES, _NO, _NO),
+    Permission.READ_WRITE: (_YES, _YES, _YES, _NO),
+    Permission.ADMIN: (_YES, _YES, _YES, _YES),
+}
+
+
+def decide(permission: Permission, operation: Operation, *, own: bool = True) -> Decision:
+    """Whether a permission allows an operation; the one place that says so. `own`: the block is the asking agent's."""
+    if operation in OF_THE_OWNER:
+        enough = (Permission.ADMIN,) if operation is Operation.WIDEN else (Permission.READ_WRITE, Permission.ADMIN)
+        return _YES if own and permission in enough else _NO
+    return _RIGHTS[permission][_COLUMNS.index(_COUNTS_AS.get(operation, operation))]
+
 
 CONSTELLATION_OWNER = AgentId("_constellation_")
 LOGS = ("tool_execution_log", "event_log", "compression_summaries")

@@ -15,9 +15,8 @@ from memory.blocks.changes import Change, Deed, Note, Stamp, Writer, difference,
 from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
-from memory.blocks.guard import require_fits
 from memory.blocks.history import Archive, Past, past_back_to, past_of
-from memory.blocks.lookup import access_at
+from memory.blocks.lookup import access_at, require_fits
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, load_block, sealed_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block

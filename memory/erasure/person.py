@@ -7,13 +7,15 @@ writes for a turn asks `turns.require_current` in the same transaction.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from memory import groups
 from memory.blocks.retraction import turns_of, unwrite_person
 from memory.erasure import stores
+from memory.people.audience import Audience
 from memory.queue import messages, outbox, turns
 from memory.queue.payloads import PAYLOAD, without
 from memory.queue.steps import is_lasting
@@ -142,3 +144,46 @@ def full_text_indexes(rows: Rows) -> list[str]:
     """The full-text indexes of the file: each keeps words of deleted rows until it is rebuilt."""
     found = rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%USING fts5%' ORDER BY name")
     return [str(row["name"]) for row in found]
+
+
+# ------------------------------------------------------------------------- accounts that are not one person's any more
+
+
+_KEPT = (
+    ("places", "true"),
+    ("turns", "status IN ('running', 'suspended')"),
+    ("permission_requests", "status IN ('waiting', 'approved')"),
+)
+"""Where it is kept what hearers know: in places, and with what runs and what waits."""
+
+
+def part(tx: Tx, linked: Callable[[Audience], Collection[Audience]]) -> tuple[TurnId, ...]:
+    """Let hearers know of what was said to one account alone only what `linked` gives for their audience now.
+
+    Turns that knew more begin again, unless they did something that cannot be done twice. Gives those turns. Doing it
+    again changes nothing. Must be durable.
+    """
+    changed: list[TurnId] = []
+    for table, row, left in list(_too_wide(tx, linked)):
+        tx.run(f"UPDATE {table} SET within = ? WHERE id = ?", (json.dumps(left), row))
+        changed += [TurnId(row)] if table == "turns" else []
+    begin_again(tx, changed)
+    return tuple(changed)
+
+
+def is_to_part(rows: Rows, linked: Callable[[Audience], Collection[Audience]]) -> bool:
+    """Whether `part` would change anything."""
+    return next(_too_wide(rows, linked), None) is not None
+
+
+def _too_wide(
+    rows: Rows, linked: Callable[[Audience], Collection[Audience]]
+) -> Iterator[tuple[str, Any, list[Audience]]]:
+    """Rows whose hearers know more than they may: table, id, and what is left of it."""
+    for table, condition in _KEPT:
+        found = rows.all(f"""SELECT id, audience, within FROM {table} WHERE within LIKE '%"person:%' AND {condition}""")
+        for row in found:
+            known, now = json.loads(row["within"]), linked(Audience(row["audience"]))
+            left = [each for each in known if not each.startswith("person:") or each in now]
+            if left != known:
+                yield table, row["id"], left

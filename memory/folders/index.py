@@ -15,8 +15,19 @@ from pathlib import Path
 
 from memory.folders import disk
 from memory.folders.disk import Seen
-from memory.folders.passages import MAX_INDEXED, indexed, type_of
-from memory.folders.rows import File, Folder, NewFile, files, put, remove_files, set_indexed, touch
+from memory.folders.rows import (
+    MAX_INDEXED,
+    File,
+    Folder,
+    NewFile,
+    files,
+    indexed,
+    put,
+    remove_files,
+    set_indexed,
+    touch,
+    type_of,
+)
 from memory.people.audience import Scope
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused

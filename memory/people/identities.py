@@ -1,6 +1,7 @@
 """Accounts that belong to one person: rows of global.db, each link proven from both sides by a code.
 
 What is stored of somebody stays under the account that said it. A link says only that the accounts are one person's.
+What people and places are called is said as far as a scope knows it.
 """
 
 import json
@@ -8,9 +9,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from memory.people.audience import Audience, Scope
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import PersonId, new_id, place_source
+from memory.store.ids import PersonId, PlaceId, new_id, place_source
 
 CODE_LIFE = timedelta(minutes=10)
 """How long a code can be said."""
@@ -112,3 +114,66 @@ def _user(rows: Rows, person: PersonId) -> str | None:
 
 def _json(values: list[str]) -> str:
     return json.dumps(values)
+
+
+# --------------------------------------------------------------------------------- names, as far as a scope knows them
+
+
+def place_called(rows: Rows, audience: Audience, scope: Scope) -> str:
+    """The name of a place with exactly that audience, the one heard of last; empty when none is known."""
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT name FROM places WHERE audience = ? AND name <> '' AND {condition} ORDER BY heard_at DESC LIMIT 1"
+    row = rows.one(sql, (audience, *parameters))
+    return "" if row is None else str(row["name"])
+
+
+def spot_called(rows: Rows, audience: Audience, scope: Scope) -> str:
+    """The name of a server, or of the channel, whose members are an audience; empty when none is known."""
+    name = place_called(rows, audience, scope)
+    return name.rpartition(" in ")[2] if audience.startswith("guild:") else name
+
+
+def place_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
+    """A place by its name, as far as the scope may know it, with its id: "#hall in Town (discord:12)"."""
+    name = spot_named(rows, place, scope)
+    return f"{name} ({place})" if name else place
+
+
+def spot_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
+    """The same without its id; empty when no name is known."""
+    row = rows.one("SELECT audience, name FROM places WHERE id = ?", (place,))
+    if row is None:
+        return ""
+    audience = Audience(row["audience"])
+    if row["name"] and scope.may_use(audience):
+        return str(row["name"])
+    kind, _, person = audience.partition(":")
+    name = person_called(rows, PersonId(person), scope) if kind == "person" else ""
+    return f"the direct messages with {name}" if name else ""
+
+
+def label_called(rows: Rows, label: str, scope: Scope) -> str:
+    """The label of a block, with a name for the number of a person or a channel: "discord_user:Ana"."""
+    kind, _, number = label.partition(":")
+    source, _, what = kind.partition("_")
+    identifier = f"{source}:{number}"
+    name = ""
+    if what == "user" and number:
+        name = person_called(rows, PersonId(identifier), scope)
+    elif what == "channel" and number:
+        name = spot_named(rows, PlaceId(identifier), scope)
+    return f"{kind}:{name}" if name else label
+
+
+def person_named(rows: Rows, person: PersonId, scope: Scope) -> str:
+    """A person by the name under which they spoke last, as far as the scope may know it, with their id."""
+    name = person_called(rows, person, scope)
+    return f"{name} ({person})" if name else person
+
+
+def person_called(rows: Rows, person: PersonId, scope: Scope) -> str:
+    """The name under which a person spoke last; empty when none is known."""
+    condition, parameters = scope.sql("audience")
+    sql = f"SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND {condition} ORDER BY id DESC LIMIT 1"
+    row = rows.one(sql, (person, *parameters))
+    return "" if row is None else str(row["speaker"] or "")

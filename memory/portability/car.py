@@ -1,15 +1,22 @@
 """CAR files (https://ipld.io/specs/transport/car/carv1/): DAG-CBOR blocks, each named by the digest of its content.
 
-Blocks are read and written one by one, so that a file of any size takes the memory of one block.
+Blocks are read and written one by one, so that a file of any size takes the memory of one block. A file that only a
+passphrase opens has the same inside: Scrypt makes the key, and each 64 KiB are sealed with ChaCha20-Poly1305. The nonce
+holds the number of the piece and whether it is the last (the STREAM construction), so that pieces can neither be
+changed nor left out, repeated or cut off unnoticed.
 """
 
 import hashlib
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import libipld
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from memory.store.errors import StoreError
 
@@ -147,3 +154,157 @@ def _decoded(data: bytes, offset: int) -> Any:
         return libipld.decode_dag_cbor(data)
     except (ValueError, RecursionError) as error:
         raise CarError(f"the block at byte {offset} is no DAG-CBOR: {error}") from error
+
+
+# -------------------------------------------------------------------------------------------------------- sealed files
+
+
+MAGIC = b"carina-sealed-1\n"
+_SALT, _PREFIX, _TAG = 16, 7, 16
+_PIECE = 1 << 16
+_COST = 1 << 16  # 64 MB of memory for each guess
+
+
+class Sealed:
+    """Seals what is written into it; `close` writes the last piece."""
+
+    def __init__(self, target: Sink, passphrase: str) -> None:
+        salt, self._prefix = os.urandom(_SALT), os.urandom(_PREFIX)
+        self._target, self._cipher = target, _cipher(passphrase, salt)
+        self._head = MAGIC + salt + self._prefix
+        self._waiting, self._count = bytearray(), 0
+        target.write(self._head)
+
+    def write(self, data: bytes, /) -> None:
+        self._waiting += data
+        while len(self._waiting) > _PIECE:
+            self._seal(bytes(self._waiting[:_PIECE]), last=False)
+            del self._waiting[:_PIECE]
+
+    def close(self) -> None:
+        self._seal(bytes(self._waiting), last=True)
+
+    def _seal(self, piece: bytes, *, last: bool) -> None:
+        self._target.write(self._cipher.encrypt(_nonce(self._prefix, self._count, last), piece, self._head))
+        self._count += 1
+
+
+class Opened:
+    """Reads what `Sealed` wrote after `MAGIC`. Raises CarError for a wrong passphrase and for what was changed."""
+
+    def __init__(self, source: Source, passphrase: str) -> None:
+        rest = source.read(_SALT + _PREFIX)
+        if len(rest) < _SALT + _PREFIX:
+            raise CarError(f"the file is cut off at byte {len(MAGIC) + len(rest)}")
+        self._source, self._cipher = source, _cipher(passphrase, rest[:_SALT])
+        self._prefix, self._head = rest[_SALT:], MAGIC + rest
+        self._next = source.read(_PIECE + _TAG)
+        self._count, self._ended = 0, False
+        self._left = self._piece()
+
+    def read(self, size: int, /) -> bytes:
+        """So many bytes, fewer at the end only."""
+        while len(self._left) < size and not self._ended:
+            self._left += self._piece()
+        found, self._left = self._left[:size], self._left[size:]
+        return found
+
+    def _piece(self) -> bytes:
+        sealed, self._next = self._next, self._source.read(_PIECE + _TAG)
+        self._ended = not self._next
+        try:
+            piece = self._cipher.decrypt(_nonce(self._prefix, self._count, self._ended), sealed, self._head)
+        except InvalidTag:
+            at = len(self._head) + self._count * (_PIECE + _TAG)
+            why = "it is damaged or cut off" if self._count else "the passphrase is wrong, or the file is damaged"
+            raise CarError(f"the file cannot be opened at byte {at}: {why}") from None
+        self._count += 1
+        return piece
+
+
+def _cipher(passphrase: str, salt: bytes) -> ChaCha20Poly1305:
+    return ChaCha20Poly1305(Scrypt(salt, 32, n=_COST, r=8, p=1).derive(passphrase.encode()))
+
+
+def _nonce(prefix: bytes, count: int, last: bool) -> bytes:
+    return prefix + count.to_bytes(4, "big") + (b"\x01" if last else b"\x00")
+
+
+# --------------------------------------------------------------------------------------- what an export says of itself
+
+
+FORMAT = 1
+"""Of the blocks; `schema` is the version of the tables."""
+Kind: TypeAlias = Literal["constellation", "group", "agent"]
+
+
+@dataclass(frozen=True)
+class About:
+    """What a file is an export of."""
+
+    kind: Kind
+    id: str
+    name: str
+    schema: int
+    thin: bool
+
+    def data(self) -> dict[str, Any]:
+        return {"carina": FORMAT, **vars(self)}
+
+
+@dataclass(frozen=True)
+class TableManifest:
+    """What a file holds of one table. `lists` are the CIDs of blocks that name its chunks."""
+
+    columns: tuple[str, ...]
+    rows: int
+    lists: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that is in a file."""
+
+    about: About
+    tables: Mapping[str, TableManifest]
+
+    def data(self) -> dict[str, Any]:
+        return {**self.about.data(), "tables": {name: _plain(held) for name, held in self.tables.items()}}
+
+
+def _plain(held: TableManifest) -> dict[str, Any]:
+    return {"columns": list(held.columns), "rows": held.rows, "lists": list(held.lists)}
+
+
+def read_about(content: Any, known: int) -> About:
+    """What the first block says. Raises CarError for another program's file and for one of a newer Carina."""
+    if not isinstance(content, dict) or not isinstance(content.get("carina"), int):
+        raise CarError("this CAR file was not made by Carina: its first block does not say what it is")
+    if content["carina"] > FORMAT or (isinstance(content.get("schema"), int) and content["schema"] > known):
+        raise CarError(
+            f"this file was made by a newer Carina (format {content['carina']}, schema {content.get('schema')}); this "
+            f"one knows format {FORMAT} and schema {known}: install the newer one"
+        )
+    match content:
+        case {"kind": str(kind), "id": str(known_as), "name": str(name), "schema": int(schema), "thin": bool(thin)}:
+            for each in get_args(Kind):
+                if each == kind:
+                    return About(each, known_as, name, schema, thin)
+    raise CarError("this CAR file does not say what it is an export of")
+
+
+def read_manifest(content: Any, about: About) -> Manifest:
+    """What the last block says. Raises CarError where it is none, or of another export."""
+    match content:
+        case {"tables": dict(tables), **rest} if rest == about.data():
+            return Manifest(about, {name: _held(name, each) for name, each in tables.items()})
+    raise CarError("the last block of the file is not the manifest of this export: it is cut off or put together")
+
+
+def _held(name: str, told: Any) -> TableManifest:
+    match told:
+        case {"columns": list(columns), "rows": int(rows), "lists": list(lists)} if all(
+            isinstance(each, str) for each in columns
+        ) and all(isinstance(each, bytes) for each in lists):
+            return TableManifest(tuple(columns), rows, tuple(lists))
+    raise CarError(f"the manifest does not say what the file holds of the table {name[:80]!r}")

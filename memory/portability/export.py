@@ -9,9 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory.portability.car import CarError, Sink, cid_of, encoded, write_block, write_header
-from memory.portability.encryption import Sealed
-from memory.portability.manifest import About, Manifest, TableManifest
+from memory.portability.car import (
+    About,
+    CarError,
+    Manifest,
+    Sealed,
+    Sink,
+    TableManifest,
+    cid_of,
+    encoded,
+    write_block,
+    write_header,
+)
 from memory.portability.tables import Part, Table, conditions, registry_tables, tables
 from memory.store.database import Row, Rows
 from memory.store.folder import private_file

@@ -16,7 +16,7 @@ from memory.people import unshown
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, messages
 from memory.queue.payloads import PAYLOAD, Brought, Payload, about
-from memory.store.clock import to_text
+from memory.store.clock import from_text, to_text
 from memory.store.columns import Unreadable, many
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
@@ -406,3 +406,20 @@ def counts(rows: Rows) -> dict[str, int]:
 
 
 _row = RowMapper(InRow, payload=lambda row: PAYLOAD.read(row["payload"]))
+
+
+# ---------------------------------------------------------------------------------------------------------- what waits
+
+
+_SQL = """SELECT min(at) AS at FROM (
+    SELECT min(coalesce(next_attempt_at, received_at)) AS at FROM inbox WHERE status IN ('received', 'claimed')
+    UNION ALL SELECT min(coalesce(next_attempt_at, created_at)) FROM outbox WHERE status IN ('pending', 'sending')
+    UNION ALL SELECT min(next_attempt_at) FROM follow_ups
+    UNION ALL SELECT min(expires_at) FROM permission_requests WHERE status = 'waiting'
+)"""
+
+
+def earliest(rows: Rows) -> datetime | None:
+    """The first moment for a message that waits, a row to be sent, an edit, or a request that expires."""
+    row = rows.one(_SQL)
+    return None if row is None or row["at"] is None else from_text(row["at"])

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memory.people.audience import Audience, Scope, Trust
+from memory.people.unshown import shown
 from memory.store.clock import from_text, to_text
 from memory.store.columns import many
 from memory.store.database import Row, Rows, Tx, Value
@@ -380,3 +381,40 @@ def _moment(text: str | None) -> datetime | None:
 def _search_text(at: datetime, speaker: str, text: str) -> str:
     # The day and the speaker are found as words; a row without words of its own is not found at all.
     return index_text(f"{date_words(at)} {speaker}: {text}") if text.strip() else ""
+
+
+# --------------------------------------------------------------------------------------------------- since some moment
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What one person said."""
+
+    at: datetime
+    text: str
+    person: PersonId | None = None
+    speaker: str = ""
+    trust: Trust = Trust.STRANGER
+
+
+def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[Spoken]:
+    """What people said after that and the scope may know, oldest first, the newest `limit` of it."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
+              WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND {condition} AND {shown("messages")}
+              ORDER BY created_at DESC, id DESC LIMIT ?"""
+    found = rows.all(sql, (to_text(since), *parameters, limit))
+    return [
+        Spoken(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
+        for row in reversed(found)
+    ]
+
+
+def newest_result(rows: Rows, tool: str, agents: Sequence[AgentId], since: datetime, scope: Scope) -> str | None:
+    """What a tool gave one of these agents last, after a moment and as far as the scope may know."""
+    condition, parameters = scope.sql("audience")
+    marks = ", ".join("?" * len(agents))
+    sql = f"""SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL
+              AND created_at > ? AND agent_id IN ({marks}) AND {condition} ORDER BY created_at DESC, id DESC LIMIT 1"""
+    row = rows.one(sql, (tool, to_text(since), *agents, *parameters))
+    return None if row is None else str(row["content"])

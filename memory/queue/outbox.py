@@ -2,11 +2,12 @@
 
 A row is pending until somebody is about to send it, `sending` (durably) before the first byte leaves, then
 sent, failed for good, or unknown when nobody can tell; an unknown row is not sent again unless its owner says so
-(`memory.queue.failed_deliveries`). A `preview` row is the message that shows an answer while it is written: it is made
+(`memory.queue.outbox`). A `preview` row is the message that shows an answer while it is written: it is made
 before its first send, and the answer's first row replaces its text, or it is withdrawn.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from typing import Annotated, ClassVar, NamedTuple, TypeAlias
 from pydantic import ConfigDict, Field
 
 from memory.people.audience import Audience
+from memory.queue import messages
 from memory.store.clock import to_text
 from memory.store.columns import Codec, Unreadable, many, one_of
 from memory.store.database import Rows, Tx
@@ -290,7 +292,7 @@ def withdraw_pending(tx: Tx, turn: TurnId) -> int:
 def withdraw_rest(tx: Tx, row: OutRow) -> int:
     """Hold back what nobody has begun to send of the same text as a piece that failed; the turn's other words stay.
 
-    Each keeps its words, and says behind which row it stands (`memory.queue.failed_deliveries`).
+    Each keeps its words, and says behind which row it stands (`memory.queue.outbox`).
     """
     sql = """UPDATE outbox SET status = 'withdrawn', detail = json_set(detail, '$.behind', :id)
              WHERE turn_id = :turn AND id > :id AND status = 'pending' AND substr(key, 1, length(:text)) = :text"""
@@ -352,3 +354,72 @@ def count_open(rows: Rows) -> int:
 
 _row = RowMapper(OutRow, detail=lambda row: _DETAIL.read(row["detail"]))
 _new = RowMapper(NewRow, detail=lambda row: _DETAIL.read(row["detail"]))
+
+
+# --------------------------------------------------------------------------------------------------- what was given up
+
+
+_GIVEN_UP = """status IN ('failed', 'unknown') AND kind = 'text'
+    AND (content <> '' OR json_extract(detail, '$.files') IS NOT NULL)
+    AND json_extract(detail, '$.card') IS NULL AND json_extract(detail, '$.edits') IS NULL"""
+_HELD = "status = 'withdrawn' AND turn_id = :turn AND json_extract(detail, '$.behind') = :id"
+
+
+@dataclass(frozen=True)
+class Undelivered:
+    """A row that was given up; `held` are the later pieces of the same text that were held back with it."""
+
+    row: OutRow
+    held: tuple[OutboxId, ...]
+
+
+def count_undelivered(rows: Rows) -> dict[str, int]:
+    """How many were not delivered (`failed`), and of how many nobody can tell (`unknown`)."""
+    found = Counter(row["status"] for row in rows.all(f"SELECT status FROM outbox WHERE {_GIVEN_UP}"))
+    return {"failed": found[Status.FAILED], "unknown": found[Status.UNKNOWN]}
+
+
+def list_undelivered(rows: Rows, limit: int) -> list[Undelivered]:
+    """The newest of them, newest first."""
+    sql = f"SELECT id FROM outbox WHERE {_GIVEN_UP} ORDER BY id DESC LIMIT ?"
+    found = (undelivered(rows, OutboxId(row["id"])) for row in rows.all(sql, (limit,)))
+    return [each for each in found if each is not None]
+
+
+def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
+    """One of them; None for any other row."""
+    if rows.one(f"SELECT 1 FROM outbox WHERE id = ? AND {_GIVEN_UP}", (identifier,)) is None:
+        return None
+    row = get(rows, identifier)
+    if row is None:
+        return None
+    sql = f"SELECT id FROM outbox WHERE {_HELD} ORDER BY id"
+    held = rows.all(sql, {"turn": row.turn, "id": row.id})
+    return Undelivered(row, tuple(OutboxId(each["id"]) for each in held))
+
+
+def retry(tx: Tx, found: Undelivered) -> None:
+    """Queue it again with what was held back behind it.
+
+    What failed is sent anew. What may have been said is `sending` still, with `twice` in its detail: the place's
+    history is asked first, and where that cannot be read it is sent all the same.
+    """
+    again = "attempts = 0, next_attempt_at = NULL, last_error = NULL"
+    row = found.row
+    if row.status is Status.UNKNOWN:
+        sql = f"UPDATE outbox SET status = 'sending', detail = json_set(detail, '$.twice', 1), {again} WHERE id = ?"
+    else:
+        sql = f"UPDATE outbox SET status = 'pending', sending_at = NULL, {again} WHERE id = ?"
+    tx.run(sql, (row.id,))
+    sql = f"""UPDATE outbox SET status = 'pending', detail = json_remove(detail, '$.behind'), sending_at = NULL, {again}
+        WHERE {_HELD}"""
+    tx.run(sql, {"turn": row.turn, "id": row.id})
+    if row.message is not None:
+        messages.note_delivery(tx, row.message, "")
+
+
+def drop(tx: Tx, found: Undelivered) -> None:
+    """Forget what it and those behind it said; that they were given up stays."""
+    gone = "UPDATE outbox SET status = 'withdrawn', content = '', detail = '{}'"
+    tx.run(f"{gone} WHERE {_HELD}", {"turn": found.row.turn, "id": found.row.id})
+    tx.run(f"{gone} WHERE id = ?", (found.row.id,))

@@ -30,7 +30,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.document import job_writer
-from memory.blocks.shares import Share, share_block, share_by_agent, shares_of, unshare_by_agent
+from memory.blocks.lifecycle import Share, share_block, share_by_agent, shares_of, unshare_by_agent
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.requests import ApprovalNeeded, Permit
 from memory.store.database import Tx

@@ -26,7 +26,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.document import SYSTEM, agent_writer, job_writer, person_writer
-from memory.blocks.shares import share_block, unshare_block
+from memory.blocks.lifecycle import share_block, unshare_block
 from memory.blocks.store import open_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.requests import ApprovalNeeded, Permit

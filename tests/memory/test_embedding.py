@@ -37,9 +37,7 @@ from memory.search.embedding import (
     to_vector,
 )
 from memory.search.embedding.base import Embedder, Embedding, signs
-from memory.search.embedding.model_file import rewritten
-from memory.search.embedding.packaged import PackagedEmbedder
-from memory.search.embedding.wordpiece import WordPiece
+from memory.search.embedding.packaged import PackagedEmbedder, WordPiece, rewritten
 from tests.memory.embedding_server import Answer, EmbeddingServer, giving, openai, saying, serving
 from tests.memory.vector_parts import cosine
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.folders import disk, windows
-from memory.folders.passages import passages
 from memory.folders.paths import checked_folder, parts_of
+from memory.folders.rows import passages
 from memory.store.errors import Refused
 
 SECRET = "the key is under the stone"

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from memory.store.gc_pause import uncollected
+from memory.blocks.history import uncollected
 
 
 def test_it_is_on_again_when_the_last_is_through() -> None:

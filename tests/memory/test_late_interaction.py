@@ -8,9 +8,8 @@ import pytest
 from memory.people.audience import Audience, Scope
 from memory.search import candidates, vectors
 from memory.search.embedding import Embedding, Tokens, to_vector
-from memory.search.embedding.late_interaction import MOST_WORDS, interact
 from memory.search.query import Among, Close, Surroundings
-from memory.search.similarity import Meaning
+from memory.search.similarity import MOST_WORDS, Meaning, interact
 from memory.search.vectors import Embedded, Question, tokens_of
 from memory.store.database import Rows, Tx
 from tests.memory.search_world import ATTIC, HERE, World, ids, look, opened

@@ -4,7 +4,7 @@ import pytest
 
 from memory.erasure import stores
 from memory.people.audience import Scope, Trust
-from memory.queue import failed_deliveries, messages, outbox
+from memory.queue import messages, outbox
 from memory.queue.messages import Said
 from memory.queue.outbox import CardButtons, CardDetail, Detail, EditDetail, File, OutRow, Status, TextDetail
 from memory.store.database import Tx
@@ -29,8 +29,8 @@ def pieces(tx: Tx, count: int = 3) -> list[OutRow]:
     return [queued(tx, f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id, person=ANN) for n in range(count)]
 
 
-def found(tx: Tx, identifier: OutboxId) -> failed_deliveries.Undelivered:
-    one = failed_deliveries.undelivered(tx, identifier)
+def found(tx: Tx, identifier: OutboxId) -> outbox.Undelivered:
+    one = outbox.undelivered(tx, identifier)
     assert one is not None
     return one
 
@@ -45,11 +45,11 @@ def test_pieces_behind_one_that_failed_come_back_with_it_as_they_were(tx: Tx) ->
     assert states(tx, rows) == ["pending", "failed", "withdrawn"]
     one = found(tx, rows[1].id)
     assert one.held == (rows[2].id,)
-    failed_deliveries.retry(tx, one)
+    outbox.retry(tx, one)
     assert states(tx, rows) == ["pending"] * 3
     assert [known(tx, row.id) for row in rows] == rows
-    assert failed_deliveries.listing(tx, 10) == []
-    assert failed_deliveries.undelivered(tx, rows[1].id) is None
+    assert outbox.list_undelivered(tx, 10) == []
+    assert outbox.undelivered(tx, rows[1].id) is None
 
 
 def test_failing_again_holds_them_back_again(tx: Tx) -> None:
@@ -58,14 +58,14 @@ def test_failing_again_holds_them_back_again(tx: Tx) -> None:
         given_up(tx, rows[0])
         one = found(tx, rows[0].id)
         assert len(one.held) == 2
-        failed_deliveries.retry(tx, one)
+        outbox.retry(tx, one)
     assert states(tx, rows) == ["pending"] * 3
 
 
 def test_what_may_have_been_said_is_looked_for_before_it_is_sent_again(tx: Tx) -> None:
     row, behind = pieces(tx, 2)
     given_up(tx, row, Status.UNKNOWN)
-    failed_deliveries.retry(tx, found(tx, row.id))
+    outbox.retry(tx, found(tx, row.id))
     again = known(tx, row.id)
     assert (again.status, again.sending_at, again.attempts) == (Status.SENDING, NOON, 0)
     assert again.detail == TextDetail(twice=True)
@@ -77,26 +77,26 @@ def test_what_may_have_been_said_is_looked_for_before_it_is_sent_again(tx: Tx) -
 def test_dropping_forgets_the_words_of_all_of_them(tx: Tx) -> None:
     rows = pieces(tx)
     given_up(tx, rows[0])
-    failed_deliveries.drop(tx, found(tx, rows[0].id))
+    outbox.drop(tx, found(tx, rows[0].id))
     assert states(tx, rows) == ["withdrawn"] * 3
     assert tx.all("SELECT 1 FROM outbox WHERE content <> '' OR detail <> '{}'") == []
-    assert failed_deliveries.counts(tx) == {"failed": 0, "unknown": 0}
+    assert outbox.count_undelivered(tx) == {"failed": 0, "unknown": 0}
 
 
 def test_what_was_forgotten_or_erased_is_none_of_them_and_nothing_of_it_comes_back(tx: Tx) -> None:
     rows = pieces(tx)
     given_up(tx, rows[0])
-    assert failed_deliveries.counts(tx) == {"failed": 1, "unknown": 0}
+    assert outbox.count_undelivered(tx) == {"failed": 1, "unknown": 0}
     stores.of("outbox").erase(tx, ANN)
-    assert failed_deliveries.counts(tx) == {"failed": 0, "unknown": 0}
-    assert failed_deliveries.undelivered(tx, rows[0].id) is None
+    assert outbox.count_undelivered(tx) == {"failed": 0, "unknown": 0}
+    assert outbox.undelivered(tx, rows[0].id) is None
     assert tx.all("SELECT 1 FROM outbox WHERE content <> ''") == []
 
 
 @pytest.mark.parametrize("detail", [CardDetail(CardButtons(RequestId(1), ())), EditDetail("card/1")])
 def test_cards_and_their_edits_are_the_brokers(tx: Tx, detail: Detail) -> None:
     given_up(tx, queued(tx, "card/1/x", detail=detail))
-    assert failed_deliveries.listing(tx, 10) == []
+    assert outbox.list_undelivered(tx, 10) == []
 
 
 def test_other_ends_are_none_of_them(tx: Tx) -> None:
@@ -104,22 +104,22 @@ def test_other_ends_are_none_of_them(tx: Tx) -> None:
     outbox.mark_sent(tx, sent.id, "900", NOON)
     outbox.withdraw(tx, taken.id)
     tx.run("UPDATE outbox SET kind = 'preview', status = 'failed' WHERE id = ?", (preview.id,))
-    assert failed_deliveries.listing(tx, 10) == []
-    assert [failed_deliveries.undelivered(tx, row.id) for row in (sent, waiting, taken, preview)] == [None] * 4
+    assert outbox.list_undelivered(tx, 10) == []
+    assert [outbox.undelivered(tx, row.id) for row in (sent, waiting, taken, preview)] == [None] * 4
 
 
 def test_a_file_without_words_is_one(tx: Tx) -> None:
     row = queued(tx, "a", "", detail=TextDetail(files=(File("answer.md", "words"),)))
     given_up(tx, row, Status.UNKNOWN)
-    assert [each.row.id for each in failed_deliveries.listing(tx, 10)] == [row.id]
-    assert failed_deliveries.counts(tx) == {"failed": 0, "unknown": 1}
+    assert [each.row.id for each in outbox.list_undelivered(tx, 10)] == [row.id]
+    assert outbox.count_undelivered(tx) == {"failed": 0, "unknown": 1}
 
 
 def test_the_newest_come_first(tx: Tx) -> None:
     rows = [queued(tx, str(number)) for number in range(3)]
     for row in rows:
         given_up(tx, row)
-    assert [each.row.id for each in failed_deliveries.listing(tx, 2)] == [rows[2].id, rows[1].id]
+    assert [each.row.id for each in outbox.list_undelivered(tx, 2)] == [rows[2].id, rows[1].id]
 
 
 def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
@@ -130,5 +130,5 @@ def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
     given_up(tx, row)
     before = messages.by_ids(tx, [message], Scope(GUILD))[0].delivery
     messages.note_delivery(tx, message, "failed: forbidden")
-    failed_deliveries.retry(tx, found(tx, row.id))
+    outbox.retry(tx, found(tx, row.id))
     assert messages.by_ids(tx, [message], Scope(GUILD))[0].delivery == before

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory import activity, blocks, budgets, coordination, folders, grants, groups, jobs, presence, requests, usage
+from memory import activity, blocks, budgets, coordination, folders, groups, jobs, presence, requests, usage
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import NewEvent
 from memory.agenda.reminders import NewReminder
@@ -187,8 +187,8 @@ def asked(tx: Tx, turn: Turn) -> None:
     )  # fmt: skip
     requests.ask(tx, request)
     requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
-    grant = grants.add(tx, request, ANN, NOON, None)
-    grants.note(tx, grants.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR))
+    grant = requests.add_grant(tx, request, ANN, NOON, None)
+    requests.note(tx, requests.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR))
 
 
 def arranged(tx: Tx, turn: Turn) -> None:

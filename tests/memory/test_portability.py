@@ -17,13 +17,21 @@ from hypothesis import strategies as st
 
 from memory import jobs
 from memory.jobs import NewJob
-from memory.portability import check, destination, import_audit, load
-from memory.portability.car import MOST_BYTES, CarError, cid_of, encoded, read_blocks, write_block, write_header
-from memory.portability.check import Verified, opener, verify
+from memory.portability import destination, import_audit, load
+from memory.portability.car import (
+    FORMAT,
+    MOST_BYTES,
+    About,
+    CarError,
+    cid_of,
+    encoded,
+    read_blocks,
+    write_block,
+    write_header,
+)
 from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
 from memory.portability.export import Exported, Origin, export
-from memory.portability.load import Import, stage
-from memory.portability.manifest import FORMAT, About
+from memory.portability.load import Import, Verified, opener, stage, verify
 from memory.portability.tables import Part, conditions, tables
 from memory.store import erasure_ledger
 from memory.store.constellation import Constellations
@@ -588,7 +596,7 @@ def test_accounts_that_no_registry_has_are_refused_and_leave_nothing(
 
 
 def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "_MOST_VALUE", 100)
+    monkeypatch.setattr(load, "_MOST_VALUE", 100)
     about = {"carina": FORMAT, "kind": "constellation", "id": "con_1", "name": "n", "schema": SCHEMA, "thin": False}
     part = encoded(b"x" * 60)
     rows = encoded({"table": "budgets", "rows": [[{"parts": [cid_of(part)] * 2, "text": True}]]})
@@ -634,4 +642,4 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
 
 def test_verified_counts_chunks(car: Path) -> None:
     found: Verified = verify(opener(car, ""), car.stat().st_size, still)
-    assert found.chunks == sum(1 for _ in check.chunks(opener(car, "")))
+    assert found.chunks == sum(1 for _ in load.chunks(opener(car, "")))

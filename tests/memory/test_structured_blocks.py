@@ -21,6 +21,7 @@ from memory.blocks import (
     set_viewport,
     write_block,
 )
+from memory.blocks.configured import TEMPLATES
 from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, agent_writer, job_writer, person_writer, seal
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import (
@@ -41,7 +42,6 @@ from memory.blocks.schemas import (
 )
 from memory.blocks.store import open_block
 from memory.blocks.targets import target_of
-from memory.blocks.templates import TEMPLATES
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory import requests
-from memory.erasure.separation import part
+from memory.erasure.person import part
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import turns
 from memory.queue.inbox import Heard

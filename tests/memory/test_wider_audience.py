@@ -18,10 +18,10 @@ from memory.blocks import (
     visible_blocks,
 )
 from memory.blocks.changes import job_writer
+from memory.blocks.lifecycle import share_block, shares_of
 from memory.blocks.manual_edits import write
 from memory.blocks.revert import Hand, by_hand, past_of_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
-from memory.blocks.shares import share_block, shares_of
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockExists, BlockRefused

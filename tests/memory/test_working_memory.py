@@ -8,8 +8,7 @@ import pytest
 
 from memory.knowledge import working
 from memory.knowledge.items import sweep
-from memory.knowledge.working import By, NewEntry, delete, get, listing, save
-from memory.knowledge.working_search import ranked
+from memory.knowledge.working import By, NewEntry, delete, get, listing, ranked, save
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.store.database import Database, Tx

@@ -45,7 +45,7 @@ from memory.knowledge.archival import Entry
 from memory.knowledge.summaries import Compaction
 from memory.people import quiet_hours, unshown
 from memory.people.audience import OWNER, PUBLIC, Audience
-from memory.people.display_names import spot_called
+from memory.people.identities import spot_called
 from memory.queue import inbox, messages, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import PAYLOAD, Brought, Edited, Letter, PatrolDue, Payload, about

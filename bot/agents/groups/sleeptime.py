@@ -19,9 +19,9 @@ from bot.agents.groups.triggers import Facts, Fired, Predicate, exceeding, holdi
 from memory import agents, blocks, groups, internal_events
 from memory.blocks import BlockType
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
-from memory.queue import inbox, talk_times
+from memory.queue import inbox, messages
+from memory.queue.messages import Spoken
 from memory.queue.payloads import TriggerFired
-from memory.queue.talk_times import Spoken
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId, place_source
@@ -126,7 +126,7 @@ def _facts(
 ) -> Facts:
     now, scope = here
     since = _moment(state.get("since")) or now
-    spoken = talk_times.spoken_since(rows, min(since, now - _TALK), scope, _READ)
+    spoken = messages.spoken_since(rows, min(since, now - _TALK), scope, _READ)
     fired = {name: from_text(at) for name, at in state.get("fired", {}).items()}
     above = frozenset(state.get("above", ()))
     own = [each for each in spoken if _hears(scope, each)]
@@ -168,7 +168,7 @@ def _emitted(
     now, scope = here
     numbers = {}
     for each in (trigger for trigger in triggers if trigger.tool):
-        text = talk_times.newest_result(rows, each.tool, found.speakers, now - _FRESH, scope)
+        text = messages.newest_result(rows, each.tool, found.speakers, now - _FRESH, scope)
         number = None if text is None else number_of(text, each.field)
         if number is not None:
             numbers[of_metric(each), each.field] = number

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from bot.agents.groups.mentions import mentioned_words
 from bot.agents.groups.settings import Trigger
-from memory.queue.talk_times import Spoken
+from memory.queue.messages import Spoken
 from memory.store.plurals import many
 from sources.text import one_line
 

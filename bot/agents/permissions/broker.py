@@ -14,7 +14,7 @@ from bot.agents.permissions import cards, policy
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import grants, groups, internal_events, requests
+from memory import groups, internal_events, requests
 from memory.knowledge.working import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.queue import inbox, messages, outbox, turns
@@ -94,7 +94,7 @@ class Broker:
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
         given = cards.given(asking.call.arguments, asking.bound)
-        found = grants.matching(tx, need, turn.agent, given, turn.scope.audience, now)
+        found = requests.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
         request = self._request(tx, asking, need, covers, now)
@@ -152,8 +152,8 @@ class Broker:
             if not requests.use(tx, permit.request):
                 raise ToolError(f"Request {permit.request} was used before; nothing was done again.")
         at, agent, audience = now, turn.agent, turn.scope.audience
-        entry = grants.Entry("used", at, audience, None, permit.request, permit.grant, agent, digest=digest)
-        grants.note(tx, entry)
+        entry = requests.Entry("used", at, audience, None, permit.request, permit.grant, agent, digest=digest)
+        requests.note(tx, entry)
 
     # ------------------------------------------------------------------ the answer
 
@@ -192,7 +192,7 @@ class Broker:
         if Verdict.ONCE in said:
             return
         until = now + policy.GRANT_HOUR if Verdict.HOUR in said else None
-        grant = grants.add(tx, request, last, now, until)
+        grant = requests.add_grant(tx, request, last, now, until)
         detail = "until revoked" if until is None else "1 hour"
         _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
 
@@ -400,7 +400,7 @@ def _again(rows: Rows, request: Request) -> Request:
 
 def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> None:
     """Write a line about a request into the record; `more` are fields of `grants.Entry`."""
-    entry = grants.Entry(
+    entry = requests.Entry(
         event=event,
         at=now,
         audience=request.hearers.audience,
@@ -410,4 +410,4 @@ def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> N
         digest=request.digest,
         **more,
     )
-    grants.note(tx, entry)
+    requests.note(tx, entry)

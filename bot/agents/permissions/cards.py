@@ -8,10 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from memory import requests
-from memory.grants import Given
 from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
-from memory.requests import Request, Status, Verdict
+from memory.requests import Given, Request, Status, Verdict
 from memory.store.ids import PersonId, PlaceId, place_source
 from sources.text import times_of
 from texts import _, gettext_noop, ngettext

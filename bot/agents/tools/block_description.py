@@ -2,8 +2,8 @@
 
 from bot.agents.context.prompt import readers
 from memory.blocks import Block
+from memory.blocks.lifecycle import shares_of
 from memory.blocks.schemas import outline
-from memory.blocks.shares import shares_of
 from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.plurals import many

@@ -11,11 +11,11 @@ from bot.agents.seeds import new_block
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.agents.tools.block_description import description_of, size_of
 from memory import blocks
-from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, shares
+from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, lifecycle, revert
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
-from memory.blocks.guard import decision_for, require_yes, tell_changed
 from memory.blocks.lifecycle import require_allowed_label
+from memory.blocks.lookup import decision_for, require_yes, tell_changed
 from memory.blocks.replay import not_back
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged
@@ -175,10 +175,10 @@ class ContextTool(StoreTool[ContextArguments]):
                 return replace(_used(block, text), shown={block.id: block.version})
             case "share":
                 permission = Permission(arguments.permission)
-                block = shares.share_by_agent(tx, author, label, arguments.agent, permission)
+                block = lifecycle.share_by_agent(tx, author, label, arguments.agent, permission)
                 return _used(block, line(f"{arguments.agent} sees block {block.label} now, at {permission}"))
             case "unshare":
-                block = shares.unshare_by_agent(tx, author, label, arguments.agent)
+                block = lifecycle.unshare_by_agent(tx, author, label, arguments.agent)
                 return _used(block, line(f"{arguments.agent} no longer sees block {block.label}"))
             case "create" | "change" | "delete" | "restore":
                 return _administer(tx, author, arguments)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from bot.errors import ToolError
 from memory import agents
 from memory.people.audience import Scope
-from memory.search import condition_names
+from memory.search import query
 from memory.search.query import DOMAINS, Domain
 from memory.store.database import Rows
 from memory.store.ids import AgentId
@@ -50,10 +50,8 @@ def author_meant(rows: Rows, name: str, scope: Scope) -> str | None:
     if not name or ":" in name:  # what has a colon is a person's id
         return name or None
     ours = {said for agent in agents.every_agent(rows) for said in (agent.id.casefold(), agent.name.casefold())}
-    if name.casefold() not in ours and not condition_names.has_spoken(rows, name, scope):
-        raise ToolError(
-            _unknown(f"Nobody called {name!r} said anything", condition_names.speakers(rows, scope, _NAMED))
-        )
+    if name.casefold() not in ours and not query.has_spoken(rows, name, scope):
+        raise ToolError(_unknown(f"Nobody called {name!r} said anything", query.speakers(rows, scope, _NAMED)))
     return name
 
 
@@ -63,7 +61,7 @@ def category_meant(
     """A category that something has, unless what is asked has none at all."""
     if not name or not domains & {"archival", "facts"}:
         return name or None
-    known, wanted = condition_names.categories(rows, domains, agent, scope), name.casefold()
+    known, wanted = query.categories(rows, domains, agent, scope), name.casefold()
     if not any(each.casefold() == wanted or each.casefold().startswith(f"{wanted}/") for each in known):
         raise ToolError(_unknown(f"There is no category {name!r}", known))
     return name
@@ -73,7 +71,7 @@ def tags_meant(
     rows: Rows, names: Sequence[str], domains: frozenset[Domain], agent: AgentId | None, scope: Scope
 ) -> tuple[str, ...]:
     """Likewise. What is no tag as a whole is several, with commas between."""
-    known = condition_names.tags(rows, agent, scope) if any(names) and "archival" in domains else []
+    known = query.tags(rows, agent, scope) if any(names) and "archival" in domains else []
     there = {each.casefold() for each in known}
     whole = ([name] if name.strip().casefold() in there else name.split(",") for name in names)
     wanted = tuple(filter(None, (each.strip() for part in whole for each in part)))

@@ -12,8 +12,7 @@ from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from memory.knowledge import working
-from memory.knowledge.working import By, Entry, NewEntry
-from memory.knowledge.working_search import ranked
+from memory.knowledge.working import By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
 from memory.store.clock import to_text
 from memory.store.database import Tx

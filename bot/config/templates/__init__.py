@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 from bot.config.tables import Agent
-from memory.blocks.templates import TEMPLATES, described
+from memory.blocks.configured import TEMPLATES, described
 
 
 @cache

@@ -21,8 +21,7 @@ from bot.services.named import NO_CONSTELLATION, find, find_agent, find_group
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result
-from memory.portability.car import CarError, shown
-from memory.portability.check import Opener, Verified, is_sealed, opener, verify
+from memory.portability.car import About, CarError, Kind, shown
 from memory.portability.destination import (
     become_constellation,
     discard,
@@ -32,8 +31,7 @@ from memory.portability.destination import (
     require_new_name,
 )
 from memory.portability.export import Origin, export
-from memory.portability.load import Import, require_schema, stage
-from memory.portability.manifest import About, Kind
+from memory.portability.load import Import, Opener, Verified, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import Part
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellation, Constellations

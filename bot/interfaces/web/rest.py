@@ -18,7 +18,7 @@ from bot.services.caller import Unconfirmed
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
 from bot.services.web_requests import Answered, OnceRequest
-from memory.people.web_requests import Known
+from memory.people.web_keys import Known
 from memory.store.errors import BlockChanged
 from texts import error_text
 

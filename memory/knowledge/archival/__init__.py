@@ -13,8 +13,6 @@ from memory.knowledge.archival.entries import is_category as is_category
 from memory.knowledge.archival.entries import is_tag as is_tag
 from memory.knowledge.archival.entries import shown_name as shown_name
 from memory.knowledge.archival.entries import to_entry as to_entry
-from memory.knowledge.archival.expansion import derive as derive
-from memory.knowledge.archival.expansion import origin_of as origin_of
 from memory.knowledge.archival.journal import By as By
 from memory.knowledge.archival.reads import by_ids as by_ids
 from memory.knowledge.archival.reads import categories as categories
@@ -33,8 +31,10 @@ from memory.knowledge.archival.reads import turns_that_wrote as turns_that_wrote
 from memory.knowledge.archival.writes import any_to_purge as any_to_purge
 from memory.knowledge.archival.writes import append as append
 from memory.knowledge.archival.writes import delete as delete
+from memory.knowledge.archival.writes import derive as derive
 from memory.knowledge.archival.writes import insert as insert
 from memory.knowledge.archival.writes import not_taken as not_taken
+from memory.knowledge.archival.writes import origin_of as origin_of
 from memory.knowledge.archival.writes import purge as purge
 from memory.knowledge.archival.writes import put as put
 from memory.knowledge.archival.writes import put_back as put_back

@@ -327,3 +327,35 @@ def purge(tx: Tx, before: datetime, limit: int = 1_000) -> int:
 def any_to_purge(rows: Rows, before: datetime) -> bool:
     """Whether `purge` would forget anything."""
     return rows.one(f"SELECT 1 FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1", (to_text(before),)) is not None
+
+
+# -------------------------------------------------------------------------------------------- what is made of an entry
+
+
+def origin_of(source: Entry) -> Origin:
+    """Where the words come from of whatever is made of an entry."""
+    person, message = next(iter(source.people), None), next(iter(source.messages), None)
+    return Origin(Scope(source.audience), source.trust, person, message, source.turn)
+
+
+def derive(tx: Tx, source: Entry, new: NewEntry, now: datetime) -> Entry | None:
+    """Keep something that was made of an entry; None when that very entry says it.
+
+    Where another one says it already in the same words, that is strengthened instead. Raises `Refused` as `insert`.
+    """
+    new = checked(replace(new, origin=origin_of(source), label=None))
+    same = begun_by(tx, source.agent, new)
+    if same is None or same.content.rstrip(MARKS) != new.content.rstrip(MARKS):
+        whole = replace(made_new(source.agent, new, now), people=source.people, messages=source.messages)
+        made = put(tx, whole)  # whoever takes back what a night stored takes this along with it
+        _link(tx, source.id, made.id)
+        return made
+    if same.id == source.id:
+        return None
+    if tx.one("SELECT 1 FROM entry_expansions WHERE entry_id = ?", (same.id,)) is not None:
+        _link(tx, source.id, same.id)  # it was only ever made of others, and of this one now
+    return reinforce(tx, same, new, now)
+
+
+def _link(tx: Tx, source: EntryId, made: EntryId) -> None:
+    tx.insert("entry_expansions", {"source_id": source, "entry_id": made}, ignore=True)

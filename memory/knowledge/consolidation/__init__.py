@@ -7,6 +7,7 @@ audience, one trust. Whatever breaks one raises `Broken`, and nothing has change
 
 from memory.knowledge.consolidation.apply import Broken as Broken
 from memory.knowledge.consolidation.apply import apply as apply
+from memory.knowledge.consolidation.apply import undo as undo
 from memory.knowledge.consolidation.candidates import Choice as Choice
 from memory.knowledge.consolidation.candidates import choose as choose
 from memory.knowledge.consolidation.candidates import fresh as fresh
@@ -31,4 +32,3 @@ from memory.knowledge.consolidation.specifics import lost as lost
 from memory.knowledge.consolidation.specifics import same_words as same_words
 from memory.knowledge.consolidation.specifics import specifics as specifics
 from memory.knowledge.consolidation.specifics import unsaid as unsaid
-from memory.knowledge.consolidation.undo import undo as undo

@@ -1,16 +1,19 @@
 """Runs as they are kept: what each did to which entry, how far each pass has come, and how much may still go."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry, to_entry
 from memory.knowledge.archival.reads import WHOLE
 from memory.knowledge.consolidation.plan import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import AgentId, EntryId, new_id
+from memory.store.ids import AgentId, EntryId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
 
 WEEK = timedelta(days=7)
@@ -174,3 +177,48 @@ def forget_runs(tx: Tx, before: datetime) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------- as a store
+
+
+# ------------------------------------------------------------------------------------------- what waits for its person
+
+
+FLAG = "requires_user_permission"
+_PERMITTED = "permitted"
+_ALL = f"""SELECT * FROM archival_entries WHERE archived_at IS NOT NULL AND superseded_by IS NULL
+    AND json_extract(metadata, '$.{FLAG}') = 1 AND person_id IS NOT NULL"""
+_WAITING = f"{_ALL} AND person_id IN (SELECT value FROM json_each(?))"
+
+
+def pending_of_people(rows: Rows, people: Sequence[PersonId]) -> list[Entry]:
+    """What waits for one of these people, the oldest first."""
+    return [to_entry(row) for row in rows.all(f"{_WAITING} ORDER BY n", (json.dumps(list(people)),))]
+
+
+def pending_of_run(rows: Rows, run: str) -> list[Entry]:
+    """What a run of upkeep inferred that waits, of everybody: for those who are asked."""
+    sql = f"{_ALL} AND id IN (SELECT entry_id FROM dream_items WHERE run_id = ? AND action = 'made') ORDER BY n"
+    return [to_entry(row) for row in rows.all(sql, (run,))]
+
+
+def pending_of_id(rows: Rows, identifier: EntryId) -> Entry | None:
+    """One that still waits, for the card that asks its person."""
+    row = rows.one(f"{_ALL} AND id = ?", (identifier,))
+    return None if row is None else to_entry(row)
+
+
+def answer_pending(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: bool) -> Entry | None:
+    """Use it from now on, or forget it; None when nothing of theirs waits under that id."""
+    row = tx.one(f"{_WAITING} AND id = ?", (json.dumps(list(people)), identifier))
+    if row is None:
+        return None
+    entry = to_entry(row)
+    if not yes:
+        archival.remove(tx, [entry.id])
+        return entry
+    archival.restore(tx, [entry.id])
+    return archival.store(tx, replace(entry, metadata={**entry.metadata, FLAG: False, _PERMITTED: True}), None)
+
+
+def is_permitted(entry: Entry) -> bool:
+    """Whether its person said that it may be used."""
+    return bool(entry.metadata.get(_PERMITTED))

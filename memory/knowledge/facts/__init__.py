@@ -1,19 +1,18 @@
 """Learned facts: short statements that agents take from what people say and tools give, without a model.
 
-`rules` finds them in a text, `similarity` compares two, `merge` decides what a new one means for what is known,
-`fairness` whose goes when there is no room; `rows` keeps them. See docs/facts.md.
+`rules` finds them in a text, `similarity` compares two, `merge` decides what a new one means for what is known and
+whose goes when there is no room; `rows` keeps them. See docs/facts.md.
 """
 
-from memory.knowledge.facts.fairness import Room as Room
-from memory.knowledge.facts.fairness import WeighedFact as WeighedFact
-from memory.knowledge.facts.fairness import victims as victims
 from memory.knowledge.facts.merge import KNOWN as KNOWN
 from memory.knowledge.facts.merge import SHARED as SHARED
+from memory.knowledge.facts.merge import Room as Room
 from memory.knowledge.facts.merge import Step as Step
+from memory.knowledge.facts.merge import WeighedFact as WeighedFact
 from memory.knowledge.facts.merge import confirm as confirm
 from memory.knowledge.facts.merge import learn as learn
 from memory.knowledge.facts.merge import relearn as relearn
-from memory.knowledge.facts.patterns import Category as Category
+from memory.knowledge.facts.merge import victims as victims
 from memory.knowledge.facts.rows import Fact as Fact
 from memory.knowledge.facts.rows import Source as Source
 from memory.knowledge.facts.rows import forget as forget
@@ -25,6 +24,7 @@ from memory.knowledge.facts.rows import note_shown as note_shown
 from memory.knowledge.facts.rows import session_of as session_of
 from memory.knowledge.facts.rules import LONGEST as LONGEST
 from memory.knowledge.facts.rules import READ as READ
+from memory.knowledge.facts.rules import Category as Category
 from memory.knowledge.facts.rules import Statement as Statement
 from memory.knowledge.facts.rules import shortened as shortened
 from memory.knowledge.facts.rules import statements as statements

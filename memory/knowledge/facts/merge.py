@@ -4,16 +4,15 @@ Compared is only what one agent knows from one person in one audience: nobody co
 somebody else said, and nothing passes from one audience to another.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
 from memory.knowledge.facts import rows as store
-from memory.knowledge.facts.fairness import Room, WeighedFact, victims
-from memory.knowledge.facts.patterns import Category
 from memory.knowledge.facts.rows import Fact, Source
-from memory.knowledge.facts.rules import Statement, statements
+from memory.knowledge.facts.rules import Category, Statement, statements
 from memory.knowledge.facts.similarity import (
     LEAST_WORDS,
     Relation,
@@ -24,11 +23,79 @@ from memory.knowledge.facts.similarity import (
     speaks_of_the_same,
     words,
 )
-from memory.people.audience import Audience
+from memory.people.audience import Audience, Trust
 from memory.queue.messages import Message
 from memory.store.database import Tx
-from memory.store.ids import AgentId, FactId, SessionId
+from memory.store.ids import AgentId, FactId, PersonId, SessionId
 from memory.store.row_mapper import RowMapper
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many facts there may be: of all together, of the partner's, and of each other person's."""
+
+    all: int
+    partner: int
+    other: int
+
+
+@dataclass(frozen=True)
+class WeighedFact:
+    """A fact as it is weighed. `worth` says how often it was said; `spent`: a newer one says otherwise."""
+
+    id: FactId
+    person: PersonId | None
+    trust: Trust
+    worth: int
+    since: datetime
+    spent: bool = False
+    shared: bool = False
+
+    @property
+    def of_partner(self) -> bool:
+        return self.trust >= Trust.OWNER
+
+    @property
+    def whose(self) -> tuple[PersonId | None, bool]:
+        """The share it counts for. What a web page said in the owner's turn is not the owner's word."""
+        return self.person, self.of_partner
+
+
+def victims(held: Sequence[WeighedFact], newest: FactId, room: Room) -> list[FactId]:
+    """Which facts make room for the newest, which is never one of them; few steps, as one is added at a time.
+
+    First the share of its own person is kept, then the whole. What nobody needs goes first, then what was said
+    least, of those the oldest.
+    """
+    left = list(held)
+    mine = next(each for each in left if each.id == newest)
+    gone: list[FactId] = []
+    share = room.partner if mine.of_partner else room.other
+    while sum(each.whose == mine.whose for each in left) > share:
+        gone.append(_take(left, [each for each in left if each.whose == mine.whose], newest))
+    while len(left) > room.all:
+        gone.append(_take(left, _weakest(left, mine), newest))
+    return gone
+
+
+def _weakest(left: Sequence[WeighedFact], mine: WeighedFact) -> list[WeighedFact]:
+    """Those of whom one has to go: of who has most beside the partner, else of its own person's."""
+    others = [each for each in left if not each.of_partner and each.id != mine.id]
+    if not others:
+        return [each for each in left if each.whose == mine.whose]
+    counted = Counter(each.whose for each in others)
+    most = max(counted.values())
+    return [each for each in others if counted[each.whose] == most]
+
+
+def _take(left: list[WeighedFact], among: Sequence[WeighedFact], newest: FactId) -> FactId:
+    found = min(
+        (each for each in among if each.id != newest),
+        key=lambda each: (not each.spent, each.shared, each.worth, each.since, each.id),
+    )
+    left.remove(found)
+    return found.id
+
 
 KNOWN = Room(all=50, partner=40, other=10)
 """Facts of one agent in one audience. The partner's words have most of it, so that there is room for others too."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
-from memory.knowledge.facts.patterns import Category
-from memory.knowledge.facts.rules import Statement
+from memory.knowledge.facts.rules import Category, Statement
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import Turn
 from memory.store.clock import to_text

@@ -1,35 +1,169 @@
 """What a text says that is worth keeping: found by rules, sentence by sentence, without a model. Pure.
 
 A rule looks at a whole sentence from its beginning, so that half of one never passes for a statement. What is quoted,
-asked or supposed is left out. `patterns` has the rules.
+asked or supposed is left out.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
-from memory.knowledge.facts.patterns import (
-    ASIDE,
-    BEGINS,
-    BULLET,
-    CORRECTS,
-    FENCED,
-    GERMAN,
-    KNOWN,
-    LEAD,
-    MINE,
-    OF_ANY,
-    OF_SELF,
-    POINTING,
-    QUOTED,
-    QUOTED_LINE,
-    SENTENCE,
-    SUPPOSED,
-    Category,
-    Rule,
-)
 from memory.knowledge.facts.similarity import fingerprint, is_unspaced
 from memory.store.fulltext import content_words
+from memory.store.patterns import Pattern
+
+
+class Category(StrEnum):
+    PREFERENCE = "user_preference"
+    PATTERN = "codebase_pattern"
+    HABIT = "workflow_habit"
+    LESSON = "lesson_learned"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`says` is the statement, made of the groups of the pattern; `own`: it is said by a person of themselves."""
+
+    category: Category
+    pattern: Pattern
+    says: str
+    own: bool
+
+
+def _rules(category: Category, *table: tuple[str, str], own: bool = False) -> tuple[Rule, ...]:
+    return tuple(Rule(category, Pattern(pattern, re.IGNORECASE), says, own) for says, pattern in table)
+
+
+_ADVERBS = r"(?: really| much| still| now| always| actually)?"
+_LIKE = r"(?P<verb>prefer|like|love|enjoy|hate|dislike)"
+_DO = r"(?P<verb>trinke|esse|nehme|lese|höre|arbeite)"
+_DAY = "morning|evening|night|day|week|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_PROJECT = r"(?:codebase|code base|project|repo(?:sitory)?|monorepo|app(?:lication)?)"
+_PROJEKT = r"(?:codebase|projekt|repo(?:sitory)?|app|anwendung)"
+_IS = r"(?:uses?|has|requires|needs|runs on|is written in|is built with)"
+_IST = r"(?:nutzt|verwendet|benutzt|braucht|hat|läuft auf|ist in)"
+_WHEN = r"(?:before|after|when(?:ever)?)\s+(?:\w+ing|every|each|a|the|i|we|you)\b"
+_WANN = r"(?:bevor|nachdem|vor\s+(?:dem|jedem)|nach\s+(?:dem|jedem))\b"
+_ICH = "(?:私は|わたしは|僕は|俺は)?"
+_JA_LIKE = "(?:大好き|好き|嫌い|苦手)(?:じゃない|ではない)?"
+
+OF_SELF = (
+    *_rules(
+        Category.PREFERENCE,
+        ("{verb}s {x}", rf"i{_ADVERBS} {_LIKE} (?P<x>.+)"),
+        ("does not {verb} {x}", rf"i (?:do not|don['’]?t)(?: really)? {_LIKE} (?P<x>.+)"),
+        ("hates {x}", r"i can(?:['’]?t|not) stand (?P<x>.+)"),
+        ("would rather {x}", r"i(?:['’]d| would) rather (?P<x>.+)"),
+        ("favourite {x}", r"my favou?rite (?P<x>.+? (?:is|are) .+)"),
+        ("wants to be called {x}", r"(?:please )?call me (?P<x>\S.{0,40})"),
+        ("pronouns are {x}", r"my pronouns are (?P<x>.+)"),
+        ("{german} {x}", r"ich (?P<verb>mag|liebe|hasse|bevorzuge) (?P<x>.+)"),
+        ("{german} {how} {x}", rf"ich {_DO} (?P<how>gern|gerne|am liebsten|lieber) (?P<x>.+)"),
+        ("{x}", r"meine? (?P<x>lieblings.+? (?:ist|sind) .+)"),
+        ("heißt {x}", r"nenne? mich (?:bitte )?(?P<x>\S.{0,40})"),
+        ("{x}", rf"{_ICH}(?P<x>[^はがを、]{{1,30}}(?:が|は){_JA_LIKE})(?:です|だ)?(?:よ|ね)?"),
+        own=True,
+    ),
+    *_rules(
+        Category.HABIT,
+        ("{x}", r"i (?P<x>(?:always|usually|normally|never) .+)"),
+        ("every {x}", rf"every (?P<x>(?:{_DAY}),? i .+)"),
+        ("{x}", r"ich (?P<x>\w+ (?:immer|meistens|normalerweise|nie) .+)"),
+        ("{x}", rf"{_ICH}(?P<x>(?:いつも|毎日|毎朝|毎晩).{{2,40}}(?:ます|する|している|しています))"),
+        own=True,
+    ),
+)
+OF_ANY = (
+    *_rules(
+        Category.PREFERENCE,
+        (
+            "{verb} {x}",
+            r"(?:the )?user (?P<verb>prefers|likes|loves|wants|hates|dislikes|asked for|requested) (?P<x>.+)",
+        ),
+        ("{x}", r"(?P<x>changed (?:to|from) .+?),? (?:per|as) (?:the )?user(?:['’]s)? (?:preference|request).*"),
+    ),
+    *_rules(
+        Category.PATTERN,
+        ("{x}", rf"(?:this|the|our|my) {_PROJECT} (?P<x>{_IS} .+)"),
+        ("{x}", r"we (?P<x>use .+? for .+)"),
+        ("{x}", r"(?P<x>(?:always|must|should) use (?:TERM_\w+|(?-i:[A-Z][A-Z_*]{4,})).*)"),
+        (
+            "{x}",
+            r"(?P<x>(?:the )?(?:\w+ )?(?:tokens|colou?rs|variables|constants)"
+            r" (?:are defined|are|live|are kept) (?:in|at) .+)",
+        ),
+        ("{x}", rf"(?:dieses|das|unser|mein|die|unsere|meine) {_PROJEKT} (?P<x>{_IST} .+)"),
+        ("{x}", r"wir (?P<x>(?:nutzen|verwenden|benutzen) .+? für .+)"),
+        ("{x}", r"この(?:プロジェクト|リポジトリ|アプリ)は(?P<x>.{2,60}を使(?:う|って|用).*)"),
+    ),
+    *_rules(
+        Category.HABIT,
+        ("{x}", rf"(?:please )?(?P<x>(?:always|never|make sure to) .+? {_WHEN}.*)"),
+        ("{x}", rf"(?:bitte )?(?P<x>(?:immer|nie|niemals) .+? {_WANN}.*)"),
+    ),
+    *_rules(
+        Category.LESSON,
+        ("{x}", r"(?:note|important|remember|caution|warning|careful|lesson(?: learned)?)\s*[:!]\s*(?P<x>.+)"),
+        ("{x}", r"(?:please )?remember that (?P<x>.+)"),
+        ("{x}", r"(?P<x>.+ (?:is|are) (?:a )?(?:pre-existing|known issues?)\b.*)"),
+        ("{x}", r"(?P<x>(?:do not|don['’]?t|never) (?:fix|touch|change|edit) .+)"),
+        ("{x}", r"(?:wichtig|achtung|hinweis|vorsicht|merke|merk dir|denk dran)\s*[:,!]\s*(?P<x>.+)"),
+        ("{x}", r"(?:注意|重要|メモ|覚えて(?:おいて)?)\s*[:：、]\s*(?P<x>.+)"),
+    ),
+)
+GERMAN = {
+    "mag": "mag",
+    "liebe": "liebt",
+    "hasse": "hasst",
+    "bevorzuge": "bevorzugt",
+    "trinke": "trinkt",
+    "esse": "isst",
+    "nehme": "nimmt",
+    "lese": "liest",
+    "höre": "hört",
+    "arbeite": "arbeitet",
+}
+"""What one says of oneself, as it is said of another."""
+
+BEGINS = Pattern(
+    r"i\b|my\b|please\b|call me\b|every\b|(?:the )?user\b|changed\b|(?:this|the|our) \w|we use\b|always\b|must\b"
+    r"|should use\b|(?:\w+ )?(?:tokens|colou?rs|variables|constants)\b|never\b|make sure\b|note|important|remember"
+    r"|caution|warning|careful|lesson|do not|don|ich\b|mein|nenn|[^\x00-\u2fff]"
+    r"|(?:dieses|das|unser|die|unsere|wir|bitte|immer|nie|niemals|wichtig|achtung|hinweis|vorsicht|merke?|denk)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that any rule could be about, but for those of `KNOWN`: most are about none."""
+KNOWN = Pattern(r"pre-existing|known issue|[がを](?:大好き|好き|嫌い|苦手|使)", re.IGNORECASE)
+
+FENCED = Pattern(r"```.*?(?:```|\Z)", re.DOTALL)
+QUOTED_LINE = Pattern(r"^\s*>.*$", re.MULTILINE)
+QUOTED = Pattern(r"[“„«\"](?:[^“”„«»\"\s]+\s+){2,}[^“”„«»\"]*[”“»\"]|「[^」]{6,}」")
+SENTENCE = Pattern(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
+BULLET = Pattern(r"^\s*(?:[-*•]|\d+[.)])\s+")
+LEAD = Pattern(
+    r"^(?:<?@[^\s>]+>?[,:]?\s+|(?:yes|ok(?:ay)?|well|so|and|but|also|btw|by the way|hi|hello|hey|please note"
+    r"|ja|also|und|aber|übrigens|hallo)\b[,:]?\s+)+",
+    re.IGNORECASE,
+)
+CORRECTS = Pattern(
+    r"^(?:no|nope|actually|correction|sorry|i meant|that['’]s wrong|that is wrong|not true"
+    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや)\s*"
+    r"(?:[,.:;!、。-]\s*|\s+(?=i\b|ich\b|my\b|mein|call|nenn))",
+    re.IGNORECASE,
+)
+"""How somebody begins who puts something right."""
+SUPPOSED = Pattern(r"^(?:if|would|could|suppose|imagine|falls|angenommen|wenn|was wäre)\b|^もし", re.IGNORECASE)
+ASIDE = Pattern(r",?\s+(?:but|because|since|so that|although|aber|weil|denn|obwohl|und ich|and i)\s.*$", re.IGNORECASE)
+POINTING = Pattern(
+    r"^(?:it|this|that|these|those|you|your|how|what|when|where|the idea|das|dies|dich|es|ihn|sie)\b", re.IGNORECASE
+)
+"""What begins so speaks of something that only the talk knows."""
+MINE = tuple(
+    (Pattern(rf"\b{mine}\b", re.IGNORECASE), theirs)
+    for mine, theirs in (("my", "their"), ("me", "them"), ("i", "they"), ("mine", "theirs"))
+)
+
 
 MOST = 10
 """Statements that are taken from one text; the first ones."""

@@ -19,5 +19,5 @@ from memory.search.embedding.choice import make_embedder as make_embedder
 from memory.search.embedding.choice import missing as missing
 from memory.search.embedding.guard import GuardedEmbedder as GuardedEmbedder
 from memory.search.embedding.guard import Health as Health
-from memory.search.embedding.part_vectors import PartVectors as PartVectors
+from memory.search.embedding.questions import PartVectors as PartVectors
 from memory.search.embedding.questions import Questions as Questions

@@ -1,10 +1,13 @@
 """Vectors of what people ask: within a time limit, or not at all, and the search goes on without."""
 
 import asyncio
+import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding
+from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding, Vector
+from memory.search.vector_texts import Embeddable
 
 SECONDS = 0.3
 _AGAIN_SECONDS = 2.0  # for a text that was late when it was asked before: whoever asks again needs it
@@ -79,3 +82,40 @@ class Questions:
         self._known[text] = task.result()[0]
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
+
+
+# -------------------------------------------------------------------------------------------------- parts of long rows
+
+
+MOST_PARTS = 2_000
+"""About 3 MB of vectors of 384 numbers; a block of 5,000 characters has eight or nine parts."""
+
+
+class PartVectors:
+    """What is known of one embedder's texts; the ones that were not asked for the longest are forgotten."""
+
+    def __init__(self, most: int = MOST_PARTS) -> None:
+        self._most = most
+        self._known: OrderedDict[bytes, Vector] = OrderedDict()
+
+    def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Embedding], list[str]]:
+        """What is known of these rows' texts, by text, and the texts to embed, each once."""
+        texts = dict.fromkeys(text.text for row in rows for text in row.texts)
+        known = {text: Embedding(vector) for text in texts if (vector := self._known.get(_digest(text))) is not None}
+        return known, [text for text in texts if text not in known]
+
+    def remember(self, rows: Sequence[Embeddable], made: Mapping[str, Embedding]) -> None:
+        """Keep the vectors of rows in several parts; one that is a single text has nothing left when it changes."""
+        for row in rows:
+            if row.kind == "message" or len(row.texts) < 2:
+                continue
+            for text in row.texts:
+                digest = _digest(text.text)
+                self._known[digest] = made[text.text].vector
+                self._known.move_to_end(digest)
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -6,8 +6,8 @@ from typing import Any, get_args
 import pytest
 
 from bot.config.values import TemplateName
+from memory.blocks.configured import TEMPLATES, beginning, described
 from memory.blocks.schemas import LogSchema, TextSchema, dump_schema, parse_schema
-from memory.blocks.templates import TEMPLATES, beginning, described
 from memory.store.errors import Refused
 from tests.bot.parts import ScriptedModel, call, results, said, says
 from tests.bot.stage import Setting, running

@@ -7,10 +7,10 @@ from typing import Any
 from bot.agents.permissions.broker import Terms
 from bot.agents.permissions.policy import Approver, People
 from bot.services.permits import GrantRow, RequestRow
-from memory import agents, blocks, grants
+from memory import agents, blocks, requests
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM
-from memory.blocks.shares import share_block
+from memory.blocks.lifecycle import share_block
 from memory.people.audience import Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
@@ -135,5 +135,5 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
         assert (await service.read(lambda rows: RequestRow.of(rows, of_all))).subject == "everybody/board"
         await answer(service, request.id, Verdict.HOUR)
         assert await content(service, "treaty") == ["No calls.\n"]
-        (given,) = await service.read(lambda rows: grants.standing(rows, service.clock()))
+        (given,) = await service.read(lambda rows: requests.standing_grants(rows, service.clock()))
         assert (await service.read(lambda rows: GrantRow.of(rows, given))).subject == "Vega/treaty"

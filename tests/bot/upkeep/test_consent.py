@@ -12,7 +12,7 @@ from bot.agents.notices import Notices
 from bot.upkeep.consent import ConsentRequests
 from memory import jobs
 from memory.knowledge.archival import Entry
-from memory.knowledge.consolidation import pending
+from memory.knowledge.consolidation import run_records
 from memory.people import quiet_hours as hours
 from memory.people.audience import person_audience
 from memory.people.quiet_hours import Times
@@ -34,7 +34,7 @@ async def inferred(g: Ground) -> Entry:
     """Upkeep infers something sensitive about Ann."""
     await g.service.heard(said("I always take my pills at eight", 1))
     await g.run()
-    (entry,) = await g.service.read(lambda rows: pending.of_people(rows, [ANN.id]))
+    (entry,) = await g.service.read(lambda rows: run_records.pending_of_people(rows, [ANN.id]))
     return entry
 
 
@@ -103,7 +103,7 @@ async def test_who_is_not_written_to_unasked_finds_it_waiting(tmp_path: Path, se
             await g.service.write(lambda tx: tx.run(setup))
         assert (await ask(g, opted_out=setup == "opted out")).detail == f"not asked: {why}"
         assert await cards(g) == []
-        assert await g.service.read(lambda rows: pending.of_id(rows, entry.id)) is not None
+        assert await g.service.read(lambda rows: run_records.pending_of_id(rows, entry.id)) is not None
 
 
 @pytest.mark.parametrize("yes", [True, False])

@@ -18,7 +18,7 @@ from bot.services.jobs import Schedule
 from bot.services.maintenance import Upkeep, standing
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
-from memory.queue.talk_times import Spoken
+from memory.queue.messages import Spoken
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from scheduler.jobs import Kinds
