@@ -206,19 +206,6 @@ async def test_an_argument_can_take_a_right_and_is_given_only_where_it_is_offere
         await stands.call("cards.clean", somebody(PersonId("discord:1")), {"folder": "/etc"})
 
 
-async def test_the_socket_passes_the_question_on() -> None:
-    handler = socket.handlers(registry(Folders()))["cards.clean"]
-    assert [each async for each in handler(arguments={"tags": ["x"]}, view={})] == [{"confirm": "Remove ('x',)?"}]
-    done = [each async for each in handler(arguments={"folder": "/b/a", "tags": ["x"]}, view={"sure": True})]
-    assert done == [{"text": "a: x"}]
-
-
-async def test_it_is_called_by_anybody(added: Registry) -> None:
-    assert await added.call(
-        "greetings.say", somebody(PersonId("discord:1")), {"name": "Ann", "twice": True}
-    ) == Sentence(text="Hello Ann!Hello Ann!")
-
-
 def test_the_guide_is_short() -> None:
     guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## How to add a command\n")[2].strip()
     assert len(guide.splitlines()) <= 10

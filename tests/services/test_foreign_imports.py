@@ -12,7 +12,7 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
-from bot.services.imports import Imports, OneImport, OneOrigin, Report
+from bot.services.imports import Imports, OneImport, OneOrigin
 from bot.services.results import Plain
 from memory import agents
 from memory.agents import Agent
@@ -332,8 +332,3 @@ async def test_an_encrypted_package_is_refused_in_words(imports: Imports, tmp_pa
     (tmp_path / "package.zip").write_bytes(package)
     with pytest.raises(CarError, match="is encrypted"):
         await imports.discord(OLGA, given(tmp_path / "package.zip"))
-
-
-def test_the_report_counts_in_words() -> None:
-    report = Report(source="v1", origin="v1:0", dry_run=False, carried=1, changed=0, refused=1, known=2, listed=())
-    assert report.data()["known"] == 2

@@ -31,17 +31,6 @@ async def call(
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()
 
 
-async def test_the_inbox_is_listed_newest_first_without_words(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("first words", 1), said("second words", 2))
-        found = await call(service, "inbox.list")
-        assert [(row["kind"], row["place"], row["status"]) for row in found] == [("message", HALL.id, "done")] * 2
-        assert found[0]["id"] > found[1]["id"]
-        assert "words" not in str(found)
-        assert len(await call(service, "inbox.list", limit=1)) == 1
-        assert await call(service, "inbox.list", dead=True) == []
-
-
 async def test_the_owner_reads_a_guilds_words_and_not_another_persons(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await service.heard(said("in the hall", 1), said("to you alone", 2, direct(ANN)))
@@ -104,14 +93,3 @@ async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path)
         listed = (await offered.call("inbox.list", somebody(BOB.id), {})).lines(Markdown())[0]
         assert "failed: ValueError" in listed
         assert row[0] not in listed
-
-
-async def test_vacuum_gives_pages_back_while_the_service_runs(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("x" * 200_000, 1, answer=False))
-        await service.write(lambda tx: tx.run("DELETE FROM messages"))
-        done = await call(service, "db.vacuum")
-        assert [row["file"] for row in done] == [f"constellations/{service.home}/carina.db", "global.db"]
-        assert done[0]["bytes_after"] < done[0]["bytes_before"] - 100_000
-        await service.heard(said("still there?", 2))
-        assert service.platform.texts() == ["Yes."]

@@ -85,11 +85,6 @@ async def test_a_task_cannot_stand_under_itself(desk: Desk, under: str) -> None:
     assert await desk.tree() == before
 
 
-async def test_what_is_under_a_task_goes_with_it(desk: Desk) -> None:
-    await desk("tasks.done", task="move house")
-    assert [row["text"] for row in (await desk("tasks.list")).data()] == ["call the landlord"]
-
-
 async def test_a_template_makes_the_same_tasks_again(desk: Desk) -> None:
     await desk("tasks.done", task="buy boxes")  # a step that is done belongs to it nevertheless
     saved = await desk("tasks.template.save", name="Moving", task="move house")

@@ -45,14 +45,6 @@ async def test_what_fits_the_words_comes_with_them_and_is_noted_for_why(tmp_path
         assert recalled(service)[0] == "Bob sails on Sundays"
 
 
-async def test_it_comes_again_with_every_question_that_it_fits(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, "Ann's dog is called Rufus")
-        for number in range(1, 4):
-            await service.heard(said(f"tell me of the dog {number}", number))
-            assert recalled(service) == ["Ann's dog is called Rufus"]
-
-
 async def test_what_was_said_in_view_is_not_shown_twice_and_comes_back_when_it_has_left(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         insert = call("recall", operation="insert", content="The dog is Rufus")
@@ -65,38 +57,12 @@ async def test_what_was_said_in_view_is_not_shown_twice_and_comes_back_when_it_h
         assert recalled(service) == ["The dog is Rufus"]
 
 
-async def test_a_turn_without_a_word_of_content_recalls_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, "Ann's dog is called Rufus")
-        await service.heard(said("the dog barks", 1))
-        await service.heard(said("ok thanks", 2))
-        assert recalled(service) == []
-        assert await used(service) == 0
-
-
 async def test_short_words_are_understood_by_those_before_them(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await told(service, "Rufus the dog is nine", "Bob sails on Sundays")
         await service.heard(said("I walked the dog", 1))
         await service.heard(said("guess his age", 2))
         assert recalled(service) == ["Rufus the dog is nine"]
-
-
-async def test_the_first_turn_in_a_place_begins_with_the_newest_where_nothing_fits(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, *(f"fact number {n}" for n in range(7)))
-        await service.heard(said("hello", 1))
-        assert recalled(service) == [f"fact number {n}" for n in (6, 5, 4, 3, 2)]
-        await service.heard(said("zebra", 2))
-        assert recalled(service) == []
-
-
-async def test_no_more_than_eight_come(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, *(f"the dog did trick {n}" for n in range(12)))
-        await service.heard(said("which tricks does the dog do?", 1))
-        assert len(set(recalled(service))) == 8
-        assert await used(service) == 8
 
 
 async def test_all_steps_of_a_turn_see_the_same_though_more_is_stored_meanwhile(tmp_path: Path) -> None:

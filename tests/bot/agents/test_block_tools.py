@@ -14,12 +14,12 @@ from bot.models.base import Answer, Call, Request
 from memory import blocks
 from memory.blocks import Author, BlockType, NewBlock, Permission, create_block
 from memory.blocks.changes import SYSTEM, person_writer
-from memory.blocks.lifecycle import remove_block, share_block
+from memory.blocks.lifecycle import remove_block
 from memory.people.audience import Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from tests.bot.agents.test_tools import Scene, append, only
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, direct, results, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, results, said, says
 from tests.bot.stage import Service, Setting, running
 
 HEARD = Scope(HALL.audience)
@@ -42,21 +42,6 @@ default = true
 name = "Theirs"
 members = ["Bea"]
 places = ["discord:99"]
-"""
-
-
-OPEN_LINES = """
-[[agents]]
-name = "Ada"
-[[agents.blocks]]
-label = "list"
-description = "What to buy"
-content = "Milk."
-[[agents.blocks]]
-label = "days"
-description = "What the days were like"
-schema = { type = "composite", sections = [{ name = "diary", schema = { type = "text" } }] }
-values = { diary = "Rain." }
 """
 
 
@@ -124,18 +109,6 @@ async def test_an_agent_takes_its_last_change_back_and_makes_it_again(tmp_path: 
         ((text, ok),) = await scene.do(call("context", "5", operation="redo", label="scratchpad"))
         assert not ok
         assert text == "there is nothing to do again here"
-
-
-async def test_what_is_added_does_not_run_into_a_last_line_that_a_form_left_open(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=OPEN_LINES)) as service:
-        found = await Scene(service).do(
-            call("context", "1", operation="append", label="list", content="Eggs."),
-            call("context", "2", operation="append", label="list", content="Salt."),
-            call("context", "3", operation="append", label="days", field="diary", content="Sun."),
-        )
-        assert [ok for _text, ok in found] == [True] * 3, found
-        stored = "SELECT content FROM memory_blocks WHERE label IN ('list', 'days') ORDER BY label DESC"
-        assert await service.column(stored) == ["Milk.\nEggs.\nSalt.\n", "## diary\nRain.\nSun.\n"]
 
 
 async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: Path) -> None:
@@ -228,14 +201,6 @@ async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None
     assert told == [f"changed the block garden ({each})" for each in ("create", "delete", "restore")]
 
 
-async def test_a_private_turn_is_told_which_block_to_write_instead(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.do(append("human", "Said in the hall."))
-        text, ok = only(await scene.do(append("persona", "I know a secret."), place=direct(ANN, "guild")))
-        assert (ok, text.endswith("write to human or scratchpad instead")) == (False, True)
-
-
 GROCERIES = """
 [[agents]]
 name = "Ada"
@@ -323,29 +288,6 @@ async def test_a_whole_new_text_leaves_what_others_wrote_meanwhile(tmp_path: Pat
     assert now["list"] == before.replace("milk", "oat milk") + "- the owner's salt\n"
 
 
-LISTS = """
-[[agents]]
-name = "Ada"
-[[agents.blocks]]
-label = "list"
-description = "What to buy"
-schema = { type = "list" }
-"""
-
-
-async def test_a_block_that_is_one_list_is_set_without_a_field_and_not_emptied_by_a_call_without_a_value(
-    tmp_path: Path,
-) -> None:
-    async with running(tmp_path, Setting(toml=LISTS)) as service:
-        found = await Scene(service).do(
-            call("context", "1", operation="set_field", label="list", value=["ham", "milk"]),
-            call("context", "2", operation="set_field", label="list"),
-        )
-        assert [ok for _text, ok in found] == [True, False]
-        assert "set_field needs field; a block that is one list takes its items as value" in found[1][0]
-        assert (await contents(service))["list"] == "1. ham\n2. milk\n"
-
-
 async def test_a_whole_new_text_is_for_blocks_that_are_one_text_and_seen_as_a_whole(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(toml=GROCERIES)) as service:
         await service.heard(said("hello", 1, HALL, ANN))
@@ -392,24 +334,6 @@ async def test_a_line_that_changed_is_told_and_can_then_be_changed_by_its_new_nu
     )
     assert (first[1], second[1]) == (False, True)
     assert now["list"] == "- ham\n- milk\n- 6 eggs\n"
-
-
-async def test_a_block_out_of_the_prompt_is_edited_by_what_a_result_showed_last(tmp_path: Path) -> None:
-    """What a look showed counts, then what the agent's own edit gave: it says how the block is then."""
-    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
-        await service.heard(said("hello", 1, HALL, ANN))
-
-        async def thinks(_request: Request) -> Answer:
-            await by_owner(service, lambda tx, owner: blocks.write_block(tx, owner, "attic", "zero\none\ntwo\nthree\n"))
-            return says("", call("context", "2", operation="edit_range", label="attic", first_line=1, last_line=1))
-
-        again = call("context", "3", operation="edit_range", label="attic", first_line=2, last_line=2)
-        look = call("context", "1", operation="viewport", label="attic", first_line=1)
-        service.model.replies.extend([says("", look), thinks, says("", again), says("Done.")])
-        await service.heard(said("go on", 2, HALL, ANN))
-        texts, now = results(service.model.requests[-1])[-3:], await contents(service)
-    assert texts[1][0].endswith("you see of it:\nzero\ntwo\nthree\n")
-    assert now["attic"] == "zero\nthree\n"
 
 
 async def test_an_approved_edit_is_about_what_was_shown_when_it_was_asked_for(tmp_path: Path) -> None:
@@ -479,50 +403,3 @@ async def test_a_viewport_without_its_last_line_goes_to_the_end_and_load_takes_n
         ):
             text, ok = await use(operation, **lines)
             assert (ok, words in text) == (False, True), text
-
-
-TWO_NOTES = """
-[[agents]]
-name = "Bea"
-[[agents.blocks]]
-label = "notes"
-description = "What Bea notes"
-content = "Hers."
-[[agents]]
-name = "Ada"
-[[agents.blocks]]
-label = "notes"
-description = "What Ada notes"
-type = "working"
-pinned = true
-content = "Ada's."
-[[groups]]
-name = "Main"
-members = ["Bea"]
-default = true
-"""
-
-
-async def test_blocks_of_one_label_are_told_apart_by_whose_they_are(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=TWO_NOTES)) as service:
-        scene = Scene(service)
-        await scene.system(HALL)
-
-        def share(tx: Tx, ada: Author) -> None:
-            (bea,) = tx.all("SELECT id FROM agents WHERE name = 'Bea'")
-            blocks.ensure_block(tx, NewBlock(ada.agent, "notes", "What Ada notes", HEARD.audience, Trust.OWNER,
-                content="Ada's.", pinned=True), ada.writer, ada.now)  # fmt: skip
-            found = blocks.find_block(tx, ada.agent, "notes", HEARD)
-            share_block(tx, found, bea["id"], Permission.READ_WRITE, ada.now)
-
-        await by_owner(service, share)
-        shown = await scene.system(HALL)
-        assert '<block:notes permission="read_write"' in shown
-        assert '<block:Ada/notes permission="read_write" readers="this server" shared_from="Ada">' in shown
-        assert "Ada's.\n</block:Ada/notes>" in shown
-        assert only(await scene.do(append("Ada/notes", "Found by Bea.")))[1]
-        await by_owner(service, lambda tx, ada: blocks.pin_block(tx, ada, "notes", pinned=False))
-        shown = await scene.system(HALL)
-    assert "<block:Ada/notes" not in shown
-    assert "Blocks of others that are shared with you and not shown (owner/label): Ada/notes" in shown
-    assert "Blocks of yours that are not shown" not in shown

@@ -125,17 +125,6 @@ def test_prices_are_those_of_the_model_layer_and_unknown_is_not_zero() -> None:
     assert price("offline", 1_000_000, 0) == 0
 
 
-async def test_money_is_counted_where_the_price_is_known_and_else_said_to_be_missing(tmp_path: Path) -> None:
-    kept = limited(Limit("constellation", DAY, usd=1.0))
-    async with serving(tmp_path, kept) as service:
-        service.model.replies.extend([spending(1_000, 0.5), spending(1_000, None, UNPRICED), spending(1_000, 0.6)])
-        for number in range(1, 5):
-            await service.heard(said("hello", number))
-        (standing,) = await service.read(lambda rows: kept.states(rows, service.clock()))
-        assert (round(standing.spent.usd, 3), standing.spent.unpriced) == (1.1, 1)
-        assert asked_of(service) == ["", "", "", "offline"]
-
-
 # ------------------------------------------------------------------------------------------------------- reservations
 
 

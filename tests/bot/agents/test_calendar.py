@@ -45,22 +45,6 @@ def test_an_event_is_announced_before_it_and_once(tx: Tx) -> None:
     assert out(tx) == [(DIRECT, "📅 Mon 2026-03-02 18:00: dinner", ALONE.audience)]
 
 
-def test_one_that_repeats_is_announced_for_its_own_time(tx: Tx) -> None:
-    event = kept(tx, "every monday at 18:00", minutes=60)
-    firing = fired(tx, event)
-    assert firing.due == datetime(2026, 3, 2, 17, tzinfo=UTC)
-    EventJob(says()).announce(tx, firing)
-    assert out(tx)[0][1] == "📅 Mon 2026-03-02 18:00: dinner"
-
-
-def test_one_that_begins_sooner_than_it_is_announced_is_announced_at_once(tx: Tx) -> None:
-    event = kept(tx, "in 5 minutes")
-    firing = fired(tx, event)
-    assert firing.due == NOW + timedelta(seconds=1)
-    EventJob(says()).announce(tx, firing)
-    assert out(tx)[0][1] == "📅 Mon 2026-03-02 12:05: dinner"
-
-
 @pytest.mark.parametrize(("when", "minutes"), [("every day at 12:05", 15), ("every day at 12:05", 2_000)])
 def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_at_once(
     tx: Tx, when: str, minutes: int
@@ -93,11 +77,6 @@ def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None
     with pytest.raises(Refused, match="Ask me on Discord"):
         calendar.plan(tx, Plan(there), (ANN,), "UTC", NOW)
     event = calendar.plan(tx, Plan(there, minutes=-1), (ANN,), "UTC", NOW)
-    assert jobs.get(tx, appointments.job_id(event.id)) is None
-
-
-def test_what_is_not_to_be_announced_has_no_job(tx: Tx) -> None:
-    event = kept(tx, "today at 18:00", minutes=-1)
     assert jobs.get(tx, appointments.job_id(event.id)) is None
 
 
@@ -178,11 +157,3 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
         f"- Mon 2026-03-02 20:00 dinner `{plain.id}`",
         f"- Mon 2026-03-02 23:00 to Tue 2026-03-03 02:00 dinner `{night.id}`",
     ]
-
-
-def test_what_is_announced_after_an_outage_says_for_when_that_was(tx: Tx) -> None:
-    event = kept(tx, "today at 18:00")
-    firing = fired(tx, event)
-    EventJob(says()).announce(tx, replace(firing, now=firing.due + timedelta(hours=1)))
-    said = str(tx.all("SELECT content FROM outbox")[0]["content"])
-    assert said.endswith(f"(this was due at {firing.due:%Y-%m-%d} 17:45, when I was not running)")

@@ -129,14 +129,6 @@ async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_
         assert await service.column(there) == [HERS.audience], "but no more are made"
 
 
-async def test_one_that_lies_away_is_listed_by_its_address(tmp_path: Path) -> None:
-    attic = '[[constellation.blocks]]\nlabel = "attic"\ndescription = "What lies away"\naudience = "public"\n'
-    toml = f'{attic}type = "archival"\ncontent = "one"\n{AGENTS}'
-    async with running(tmp_path, setting(toml)) as service:
-        shown = await Scene(service).system(HERS)
-    assert "not shown (owner/label): _constellation_/attic" in shown
-
-
 def test_they_are_reached_by_hand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

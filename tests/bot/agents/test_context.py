@@ -8,16 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agents.context.prompt import readers
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import AssistantMessage, Request, ToolMessage, UserMessage
-from memory.people.audience import OWNER, PUBLIC, Audience, person_audience
-from memory.store.ids import PersonId, snowflakes
-from sources.base import Attachment, DeliveryFailed, Quoted
+from memory.store.ids import snowflakes
+from sources.base import Attachment, Quoted
 from tests.bot.parts import (
     ANN,
     BOB,
-    HALL,
     HeldReply,
     ScriptedModel,
     call,
@@ -227,15 +224,6 @@ def _call_once(request: Request) -> Any:
     return says("", call("search", f"s{len(request.messages)}", query="word", limit=1))
 
 
-async def test_what_was_overheard_leaves_the_view_when_the_budget_is_used_up(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=SHORT)) as service:
-        lines = [said(f"{n} " + "word " * 60, n, speaker=BOB, answer=False) for n in range(1, 31)]
-        await service.heard(*lines, said("what of it?", 31))
-        shown = texts(service.model.requests[-1])
-    assert 3 < len(shown) < 15
-    assert [int(each.split()[0]) for each in shown[:-1]] == list(range(32 - len(shown), 31))
-
-
 @pytest.mark.parametrize(("toml", "rows"), [(SHORT, 240), ("", 30)])
 async def test_old_rows_leave_in_chunks_so_that_the_beginning_seldom_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toml: str, rows: int
@@ -252,34 +240,11 @@ async def test_old_rows_leave_in_chunks_so_that_the_beginning_seldom_changes(
     assert min(len(request.messages) for request in service.model.requests[15:]) > 10
 
 
-async def test_an_answer_that_did_not_reach_anybody_is_marked_for_the_agent(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        service.platform.fates.append(DeliveryFailed("missing permissions"))
-        await service.heard(said("hello", 1))
-        await service.heard(said("are you there?", 2))
-        last = service.model.requests[-1]
-    assert last.messages[1].text == "Yes.\n[this answer did not reach them: failed: missing permissions]"
-
-
 async def test_a_place_never_shows_the_conversation_of_another(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await service.heard(said("alone", 1, direct(ANN)), said("abroad", 2, channel("port", of="abroad")))
         await service.heard(said("here", 3))
         assert texts(service.model.requests[-1]) == ["here"]
-
-
-@pytest.mark.parametrize(
-    ("audience", "words"),
-    [
-        (PUBLIC, "everybody"),
-        (OWNER, "the owner"),
-        (HALL.audience, "this server"),
-        (Audience("channel:discord:1"), "this channel"),
-        (person_audience(PersonId("discord:ann")), "this person"),
-    ],
-)
-def test_an_audience_is_told_in_words(audience: Audience, words: str) -> None:
-    assert readers(audience) == words
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

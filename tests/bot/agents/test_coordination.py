@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.context.catch_up import size_for
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
-from bot.models.base import Answer, Request
 from bot.services.coordination import Coordination
 from bot.upkeep.idle import IdleMonitor
-from memory import activity, agents, coordination, presence
+from memory import activity, agents, coordination
 from memory.activity import Kind, Wanted
 from memory.agenda import tasks
-from memory.agenda.tasks import LONGEST_TITLE, Status
+from memory.agenda.tasks import Status
 from memory.agents import Agent
 from memory.coordination import By
 from memory.knowledge import summaries
@@ -234,14 +232,6 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
     assert noted == ["Flux began the task 'make tea'"]
 
 
-async def test_a_long_task_goes_on_in_its_notes(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        by = By(Scope(HALL.audience), Trust.OWNER, NOON)
-        task = await service.write(lambda tx: coordination.assign(tx, by, "word " * 200, None, ""))
-    assert f"{task.title} {task.notes}".replace("…", "").split() == ["word"] * 200
-    assert len(task.title) <= LONGEST_TITLE
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -295,36 +285,7 @@ async def test_a_task_goes_with_each_message_that_gave_it_words(tmp_path: Path, 
         assert await service.rows(told) == []
 
 
-async def test_activity_is_searched_by_its_own_name(tmp_path: Path) -> None:
-    note = call("coord", operation="note", content="we meet at the lighthouse")
-    look = call("search", query="lighthouse", domain="activity")
-    model = ScriptedModel(says("", note), says("noted"), says("", look), says("there"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("write it down", 1))
-        await service.heard(said("what was it?", 2, YARD))
-    assert "Carina in hall): noted: we meet at the lighthouse" in results(model.requests[3])[0][0]
-
-
 # ---------------------------------------------------------------------------------------------- coming and going
-
-
-async def test_an_agent_is_deactivated_after_half_an_hour_and_activated_again(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("one", 1))
-        service.clock.forward(29 * 60)
-        await service.heard(said("two", 2))
-        assert await service.read(lambda rows: presence.any_idle(rows, service.clock())) is False
-        service.clock.forward(30 * 60)
-        await service.heard(said("three", 3))
-        found = [kind for kind, _ in await events(service, Scope(HALL.audience))]
-        service.clock.forward(30 * 60)
-        assert await service.write(lambda tx: presence.deactivate_idle(tx, service.clock())) == 1
-        assert await service.write(lambda tx: presence.deactivate_idle(tx, service.clock())) == 0
-    assert [kind for kind in found if kind in (Kind.ACTIVATED, Kind.DEACTIVATED)] == [
-        Kind.ACTIVATED,
-        Kind.DEACTIVATED,
-        Kind.ACTIVATED,
-    ]
 
 
 async def test_what_is_idle_and_what_is_old_passes_by_itself(tmp_path: Path) -> None:
@@ -413,18 +374,6 @@ async def test_an_agent_that_was_away_is_told_what_it_missed_in_the_form_of_the_
     assert "Constellation Update" not in second
 
 
-async def test_who_was_away_for_an_hour_or_missed_nothing_is_told_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=TWO)) as service:
-        await service.heard(said("hello", 1, PORT))
-        service.clock.forward(10)
-        await service.heard(said("work", 2))
-        service.clock.forward(3590)
-        await service.heard(said("hello", 3, PORT))
-        service.clock.forward(86_400)
-        await service.heard(said("hello", 4, PORT))
-    assert not any("Constellation Update" in newest(request) for request in service.model.requests)
-
-
 async def test_a_catch_up_tells_nothing_of_other_peoples_direct_messages(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(toml=TWO)) as service:
         await service.heard(said("hello", 1, PORT))
@@ -435,32 +384,8 @@ async def test_a_catch_up_tells_nothing_of_other_peoples_direct_messages(tmp_pat
     assert "Constellation Update" not in newest(service.model.requests[-1])
 
 
-@pytest.mark.parametrize(
-    ("away", "role", "decisions"),
-    [(2, "regular", 3), (24, "regular", 6), (168, "regular", 9), (2, "supervisor", 6), (2, "observer", 1)],
-)
-def test_how_much_is_told_grows_with_the_time_away_and_with_the_role(away: int, role: str, decisions: int) -> None:
-    assert size_for(timedelta(hours=away), role).decisions == decisions
-
-
 def test_the_roster_is_small_however_many_there_are() -> None:
     many = [Neighbour(AgentId(f"a{n}"), f"Agent number {n}", "does many things " * 20, NOON) for n in range(40)]
     lines = roster_lines(many, NOON + timedelta(days=3))
     assert sum(map(len, lines)) + len(lines) <= ROSTER_CHARACTERS + 20
     assert lines[-1] == f"- and {40 - len(lines) + 1} more"
-
-
-async def test_nothing_of_the_tail_of_a_single_agent_changes_what_stands_before_it(tmp_path: Path) -> None:
-    model = ScriptedModel(otherwise=_note_and_answer)
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        for number in range(1, 7):
-            service.clock.forward(1800)
-            await service.heard(said(f"line {number}", number, HALL if number % 2 else PORT))
-        requests = model.requests
-    mine = [request for request in requests if request.messages[-1].text and "in hall;" in newest(request)]
-    assert len(mine) > 2
-    assert len({request.system for request in mine}) == 1
-
-
-def _note_and_answer(request: Request) -> Answer:
-    return says("fine") if results(request) else says("", call("coord", operation="note", content="a note"))

@@ -59,15 +59,6 @@ def test_a_feed_is_read_oldest_first_without_markup() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("date", "year"),
-    [("Thu, 01 Jan 1970 00:00:00 GMT", 1970), ("Fri, 01 Jan 2100 00:00:00 GMT", 2100), ("sometime", None), ("", None)],
-)
-def test_a_feed_has_any_date(date: str, year: int | None) -> None:
-    (found,) = read_feed(rss(item(1, date=date)))
-    assert (found.at and found.at.year) == year
-
-
 def test_atom_is_read_and_what_is_no_feed_is_refused() -> None:
     atom = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><entry><id>urn:1</id><title>One</title>
         <link href="https://example.org/1"/><updated>2026-11-01T00:00:00Z</updated></entry></feed>"""

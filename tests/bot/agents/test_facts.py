@@ -1,6 +1,5 @@
 """Learned facts in turns: what is learned at the end of one, and what the next one is shown."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ from bot.agents.context.known_facts import OWN_HEAD, SHARED_HEAD, TOKENS, Knowle
 from bot.agents.context.quotes import estimate_tokens, passage, quotation
 from bot.agents.context.situation import ROSTER_CHARACTERS
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext, Toolset
-from bot.agents.tools.facts import FactsTool
+from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from memory.knowledge import facts
 from memory.knowledge.facts import Category, Fact, Source, Statement
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
@@ -120,19 +118,6 @@ async def test_what_a_tool_brings_from_outside_is_learned_as_far_as_it_is_truste
     ]
 
 
-async def test_who_asks_to_forget_teaches_nothing_by_it(tmp_path: Path) -> None:
-    model = ScriptedModel(
-        says("", call("recall", "1", operation="insert", content="likes apple cake", label="cake")),
-        says("kept"),
-        says("", call("recall", "2", operation="delete", label="cake", forget_words=True)),
-        says("gone"),
-    )
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("keep it", 1))
-        await service.heard(said("Forget it. I love apple cake.", 2))
-        assert await learned(service) == []
-
-
 async def test_edits_and_deletions_follow_through(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await service.heard(said("I love apple cake", 1))
@@ -190,22 +175,6 @@ def test_facts_and_roster_stay_within_their_tokens(text: str, roster: str) -> No
     assert estimate_tokens(whole) <= TOKENS
     for _, lines in parts:
         assert lines.startswith("- Lesson: 0 ")  # the weightiest comes first, and what does not fit is cut behind
-
-
-async def test_the_weightiest_come_first_ten_at_most(tmp_path: Path) -> None:
-    def fill(tx: Tx) -> None:
-        agent = AgentId(str(tx.all("SELECT id FROM agents")[0][0]))
-        for number in range(12):
-            for session in range(1 + (number == 7)):
-                source = Source("said", agent, SessionId(session), None, BOB.id, HALL.audience, Trust.OWNER)
-                facts.learn(tx, [Statement(Category.LESSON, f"w{number} x{number} y{number}")], source, NOON)
-
-    async with running(tmp_path) as service:
-        await service.write(fill)
-        await service.heard(said("hello", 1))
-    lines = shown(newest(service.model.requests[0]))
-    assert len(lines) == 10
-    assert lines[0] == "- Lesson: w7 x7 y7"
 
 
 async def test_nobody_sees_a_name_that_only_a_direct_message_knows(tmp_path: Path) -> None:
@@ -269,26 +238,6 @@ async def test_what_cannot_be_added_or_confirmed_is_told_to_the_model(
         assert [fact.text for fact in await learned(service)] == ["prefers dark theme editor"]
     ((text, ok),) = results(service.model.requests[2])
     assert (ok, words in text) == (False, True)
-
-
-def test_the_tool_costs_less_than_200_tokens() -> None:
-    (spec,) = Toolset.of([FactsTool()], ["facts"]).specs()
-    assert estimate_tokens(json.dumps([spec.name, spec.description, spec.parameters])) < 200
-
-
-async def test_facts_are_searched_by_their_own_name(tmp_path: Path) -> None:
-    look = call("search", query="apple cake", domain="facts")
-    model = ScriptedModel(
-        says("ok"), says("", look), says("ok"), says("", look), says("ok"), says("", look), says("ok")
-    )
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("I love apple cake", 1, ANNS))
-        await service.heard(said("what do I love?", 2, ANNS))
-        await service.heard(said("what does she love?", 3, OLGAS, OLGA))
-        await service.heard(said("what does she love?", 4, HALL, BOB))
-    there, *others = (results(service.model.requests[number])[0][0] for number in (2, 4, 6))
-    assert "loves apple cake" in there
-    assert [text.partition(".")[0] for text in others] == ["Nothing was found"] * 2
 
 
 async def test_an_answer_that_repeats_a_fact_names_its_message_and_stays_with_whom_it_was_given_to(

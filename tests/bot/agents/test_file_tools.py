@@ -124,13 +124,6 @@ async def test_the_tools_come_and_go_with_the_folders_and_stay_the_same_between(
         assert all("papers" not in str(request.tools) + request.system for request in (reading, again, writing))
 
 
-async def test_a_call_without_a_folder_is_refused(tmp_path: Path, papers: Path) -> None:
-    async with running(tmp_path / "data") as service:
-        text, ok = await Scene(service, papers).use(file("read", "papers/long.txt"))
-        assert not ok
-        assert "There is no tool 'file'" in text
-
-
 # --------------------------------------------------------------------------------------------------------- reading
 
 
@@ -407,15 +400,6 @@ async def test_after_reading_the_owner_is_asked_before_something_is_written(
         assert (papers / "new.txt").read_text() == "as the file said"
 
 
-@pytest.mark.parametrize("look", [file("list", "papers"), file("grep", pattern="nowhere"), file("search", query="zzz")])
-async def test_who_was_shown_nothing_of_a_file_is_not_asked(tmp_path: Path, papers: Path, look: Call) -> None:
-    async with running(tmp_path / "data") as service:
-        scene = Scene(service, papers)
-        await scene.folder(access="read_write")
-        service.model.replies.append(says("", look))
-        assert await scene.use(write("write", "papers/new.txt", "one")) == ("papers/new.txt has 3 bytes now", True)
-
-
 async def test_a_file_that_is_written_anew_still_holds_the_words_of_whoever_wrote_it_first(
     tmp_path: Path, papers: Path
 ) -> None:
@@ -429,14 +413,3 @@ async def test_a_file_that_is_written_anew_still_holds_the_words_of_whoever_wrot
         assert await service.column("SELECT people FROM folder_files") == [json.dumps(sorted([ANN.id, OLGA.id]))]
         await service.erase(ANN.id)
         assert await service.column("SELECT name FROM folder_files") == []
-
-
-async def test_every_access_is_in_the_activity(tmp_path: Path, papers: Path) -> None:
-    async with running(tmp_path / "data") as service:
-        scene = Scene(service, papers)
-        await scene.folder(access="read_write")
-        for use in (file("list"), write("write", "papers/x.txt", "x"), file("read", "papers/long.txt")):
-            await scene.use(use)
-        await scene.use(file("read", "papers/../secret.txt"))  # was none
-        noted = "SELECT words FROM activity_events WHERE event_type = 'file_accessed' ORDER BY id"
-        assert await service.column(noted) == ["listed papers/", "wrote a file in papers/", "read in papers/"]

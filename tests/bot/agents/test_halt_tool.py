@@ -56,15 +56,3 @@ async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path
 
 async def _stored(halt: Halt) -> bool:
     return bool(halt.since) and not halt.state.unstored
-
-
-async def test_a_no_halts_nothing(tmp_path: Path) -> None:
-    begun, replies = list[Service](), [says("", HALT), says("I asked."), says("So be it.")]
-    async with running(tmp_path, Setting(model=ScriptedModel(*replies), tools=[tool_of(begun)])) as service:
-        begun.append(service)
-        halt = switch(service)
-        await service.heard(said("stop this", 1))
-        await service.approvals.answer(await waiting(service), OWNER, Verdict.DENY)
-        await service.settled()
-        assert not halt.since
-        assert service.platform.texts()[-1] == "So be it."

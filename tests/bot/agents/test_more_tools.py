@@ -6,7 +6,7 @@ from pathlib import Path
 from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Request
 from tests.bot.parts import ANN, HALL, OLGA, call, direct, results, said, says, thread_in_public
-from tests.bot.stage import OFFERED, Setting, offered, running
+from tests.bot.stage import OFFERED, offered, running
 
 PRIVATE = direct(OLGA)
 MOST = 12_000
@@ -74,21 +74,3 @@ async def test_what_is_not_there_cannot_be_had(tmp_path: Path) -> None:
         service.model.replies.extend([says("", call(MORE_TOOLS, "1", names=["tasks", "rockets"])), says("No.")])
         await service.heard(said("Start", 1, PRIVATE, OLGA))
         assert results(service.model.requests[-1]) == [("There is no tool 'rockets'.", False)]
-
-
-async def test_a_rule_shows_its_tool_and_counts_nothing_of_this(tmp_path: Path) -> None:
-    rules = (
-        '[[agents]]\nname = "Carina"\nrules = [{ rule = "start_constraint", tool = "projects" }, '
-        '{ rule = "exit_loop", tool = "*" }]\n'
-    )
-    async with running(tmp_path, Setting(toml=rules)) as service:
-        service.model.replies.extend(
-            [
-                says("", call(MORE_TOOLS, "1", names=["tasks"])),
-                says("Done.", call("projects", "2", operation="list")),
-            ]
-        )
-        await service.heard(said("Go", 1, PRIVATE, OLGA))
-        first, second = service.model.requests
-    assert "projects" in shown(first)
-    assert results(second) == [("You can call tasks now.", True)]

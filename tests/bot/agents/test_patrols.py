@@ -11,7 +11,7 @@ import pytest
 
 from bot.agents import patrols
 from bot.agents.budgets import Budgets, BudgetThresholds
-from bot.agents.patrols import Patrols, is_silence, quiet_hours
+from bot.agents.patrols import Patrols, quiet_hours
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
 from bot.services.caller import owner_at_terminal
@@ -132,21 +132,6 @@ async def test_with_nothing_to_say_nothing_is_said_and_the_record_says_so(tmp_pa
         assert await it.service.column("SELECT count(*) FROM messages WHERE role = 'assistant'") == [0]
 
 
-def test_only_the_word_alone_is_silence() -> None:
-    assert not is_silence("SILENT alarm in the kitchen")
-    assert not is_silence("Nothing is on fire.")
-
-
-async def test_several_due_times_while_nobody_was_there_are_one_patrol(tmp_path: Path) -> None:
-    async with watch(tmp_path) as it:
-        await it.after(7 * 60)
-        assert len(it.model.requests) == 1
-        await it.tick()
-        assert len(it.model.requests) == 1
-        await it.after(30)
-        assert len(it.model.requests) == 2
-
-
 async def test_one_that_is_not_over_is_not_begun_again(tmp_path: Path) -> None:
     async with watch(tmp_path) as it:
         it.service.halt.begin("a test")
@@ -197,14 +182,6 @@ async def test_quiet_hours_hold_it_back_until_they_end(tmp_path: Path) -> None:
         assert len(it.model.requests) == 1
         await it.after(20)
         assert len(it.model.requests) == 2
-
-
-async def test_who_asks_for_it_in_quiet_hours_gets_it(tmp_path: Path) -> None:
-    async with watch(tmp_path) as it:
-        await quiet(it, "11:00", "14:00")
-        await it.schedule.run_now(owner_at_terminal(), OneJob(job=JOB))
-        await it.tick()
-        assert len(it.model.requests) == 1
 
 
 async def test_one_that_was_queued_before_does_not_speak_in_quiet_hours(tmp_path: Path) -> None:
@@ -413,19 +390,3 @@ async def test_without_a_language_model_it_says_which_tasks_are_due_once_and_tha
 
 
 # ------------------------------------------------------------------------------------------------------- crashes
-
-
-async def test_what_was_due_is_done_after_a_crash_once(tmp_path: Path) -> None:
-    async with watch(tmp_path) as it:
-        it.service.halt.begin("a test")  # the process ends between due time and turn
-        it.service.clock.forward(30 * 60)
-        await it.runner.tick()
-        assert await it.job() == ("active", "begun")
-        it.service.crash()
-    clock = MovableClock(NOON + timedelta(minutes=31))
-    model = ScriptedModel(otherwise=says("The kitchen is on fire."))  # it may be asked before the block begins
-    async with watch(tmp_path, clock=clock, model=model) as it:
-        await it.tick()
-        await it.tick()
-        assert it.told() == ["The kitchen is on fire."]
-        assert len(it.model.requests) == 1

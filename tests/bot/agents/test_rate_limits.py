@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.events import Complete
 from bot.agents.rate_limits import Rates
 from memory.people.audience import PUBLIC, Audience, Trust, person_audience
 from sources.base import Place
@@ -16,10 +15,8 @@ from tests.bot.parts import (
     OLGA,
     SOURCE,
     ScriptedModel,
-    call,
     channel,
     direct,
-    edited,
     person,
     said,
     says,
@@ -75,19 +72,6 @@ async def test_what_waits_holds_up_nobody_else_and_is_not_forgotten_over_a_resta
         assert await service.column("SELECT DISTINCT status FROM inbox") == ["done"]
 
 
-async def test_what_only_waits_for_the_limit_is_not_called_complete(tmp_path: Path) -> None:
-    async with running(tmp_path, limited(person=1)) as service:
-        await service.heard(said("hello", 1), said("and hello", 2))
-        assert [type(event) for event in service.events].count(Complete) == 1
-
-
-async def test_one_persons_limit_is_nobody_elses(tmp_path: Path) -> None:
-    async with running(tmp_path, limited(person=1)) as service:
-        for number, speaker in enumerate((ANN, ANN, BOB, BOB), 1):
-            await service.heard(said("hello", number, speaker=speaker))
-        assert [request.messages[-1].text.count("ann") for request in service.model.requests if request] == [1, 0]
-
-
 async def test_linked_accounts_of_a_person_are_counted_together(tmp_path: Path) -> None:
     async with running(tmp_path, limited(person=2)) as service:
         both = frozenset({ANN.id, BOB.id})
@@ -107,13 +91,6 @@ async def test_a_guild_is_full_by_itself(tmp_path: Path, place: Place, answered:
         assert len(service.model.requests) == answered
 
 
-async def test_the_limit_of_all_counts_every_place(tmp_path: Path) -> None:
-    async with running(tmp_path, limited(everybody=2)) as service:
-        for number, place in enumerate((HALL, PORT, direct(BOB)), 1):
-            await service.heard(said("hello", number, place, BOB))
-        assert len(service.model.requests) == 2
-
-
 async def test_the_owner_has_no_limit(tmp_path: Path) -> None:
     async with running(tmp_path, limited(person=1, guild=1, everybody=1)) as service:
         for number in range(1, 4):
@@ -127,22 +104,6 @@ async def test_who_calls_himself_the_owner_is_not(tmp_path: Path) -> None:
         await service.heard(said("hello", 1, speaker=fake))
         await service.heard(said("hello", 2, speaker=fake))
         assert len(service.model.requests) == 1
-
-
-async def test_an_edit_that_an_agent_is_asked_about_counts(tmp_path: Path) -> None:
-    """Each edit of what was stored asks the agent again: a stranger could have it asked without end."""
-    replies = [
-        reply
-        for n in range(1, 8)
-        for reply in (says("", call("recall", f"c{n}", operation="insert", content=f"the bus is {n}")), says("Noted."))
-    ]
-    async with running(tmp_path, Setting(ScriptedModel(*replies), rates=Rates(person=3))) as service:
-        await service.heard(said("remember that the bus is 1", 1))
-        for number in range(2, 8):
-            await service.heard(edited(f"remember that the bus is {number}", 1, after=number))
-        assert len(await service.rows("SELECT 1 FROM turns")) == 3
-        refused = await service.column("SELECT last_error FROM inbox WHERE source = 'edit' ORDER BY id")
-        assert refused == [None, None, "over the rate limit"]  # what is not stored anew needs no further asking
 
 
 @pytest.mark.parametrize(("audience", "answers", "told"), [(PUBLIC, 1, 0), (person_audience(ANN.id), 2, 1)])

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from bot.agents.permissions.policy import People
-from bot.agents.tools.aliases import ALIASES, unaliased
 from bot.models.base import Call
 from bot.services.archive import Archive
 from bot.services.caller import owner_at_terminal
@@ -84,36 +81,6 @@ async def test_categories_are_counted_and_hold_what_they_may(tmp_path: Path) -> 
         ]
 
 
-async def test_words_that_go_on_extend_what_is_known(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.do(insert("Ann has a grey cat."))
-        assert only(await scene.do(insert("Ann has a grey cat and a dog")))[0].startswith("it was known already")
-        assert only(await scene.do(insert("Ann has a grey cat and a dog!")))[0].startswith("it was known already")
-        await scene.do(insert("Ann has a grey caterpillar"))
-        assert await service.column("SELECT content FROM archival_entries ORDER BY n") == [
-            "Ann has a grey cat and a dog",
-            "Ann has a grey caterpillar",
-        ]
-
-
-async def test_the_same_words_again_say_what_was_not_taken_on(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        words = "Ann has a grey cat."
-        await scene.do(insert(words, label="cat", category="people/ann"))
-        text, ok = only(await scene.do(insert(words, label="pet", category="pets")))
-        assert ok
-        assert text.startswith("it was known already and is stronger now as ent_")
-        assert text.endswith(
-            "; as it stood before, it did not take on the label 'pet': it has the label 'cat'; "
-            "nor the category pets: it is in people/ann"
-        )
-        assert "did not" not in only(await scene.do(insert(words, label="cat")))[0]
-        assert only(await scene.do(call("recall", operation="read", label="cat")))[1]
-        assert await service.column("SELECT category FROM archival_entries") == ["people/ann"]
-
-
 async def test_a_passage_that_was_shown_is_noted_as_the_entry_that_it_is_of(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         scene = Scene(service)
@@ -183,15 +150,3 @@ async def test_other_names_take_the_arguments_that_models_know_them_with(tmp_pat
             '{"source": "Bob", "pages": "[3, 4]", "seen": true}',
             "{}",
         ]
-
-
-@pytest.mark.parametrize("name", ALIASES)
-def test_a_tool_of_that_name_comes_before_its_other_meaning(name: str) -> None:
-    given = Call("1", name, '{"content": "x"}')
-    assert unaliased(given, {name}) is given
-    assert unaliased(given, set()).name in ("context", "recall")
-
-
-def test_what_is_no_other_name_stays_as_it_is() -> None:
-    given = Call("1", "search", "{}")
-    assert unaliased(given, set()) is given

@@ -7,7 +7,6 @@ import pytest
 
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.context.recovery import HEAD, TOKENS, recovery_text, state_of
-from bot.upkeep.idle import IdleMonitor
 from memory.knowledge.sessions import Session
 from memory.people.audience import Trust
 from memory.queue.steps import Answered, CallDone, CallStarted, Joined, Step, StepBody, ToolCall, WorkState
@@ -90,34 +89,6 @@ def test_the_text_stays_within_its_tokens_and_keeps_task_and_work(words: str) ->
     assert text.endswith("ask when you are unsure of a detail.")
 
 
-async def test_the_very_first_task_is_recovered_when_the_process_ended_in_it(tmp_path: Path) -> None:
-    held = HeldReply(says("lost"))
-    platform = await crashed(tmp_path, Setting(ScriptedModel(held)), held.begun, "Draw the fence anew, please.")
-    async with running(tmp_path, Setting(ScriptedModel(says("Done.")), platform=platform)) as service:
-        await service.settled()
-        text = told(service)
-        await service.heard(said("and now?", 2))
-        later = told(service)
-    assert text.splitlines()[:3] == [
-        "Your work here was interrupted. What is known of it:",
-        "- Task: Draw the fence anew, please.",
-        "- Did: nothing yet that is stored",
-    ]
-    assert later == ""
-
-
-async def test_all_steps_of_a_turn_that_goes_on_are_told_the_same(tmp_path: Path) -> None:
-    held, bell = HeldReply(says("lost")), Bell()
-    first = ScriptedModel(says("Ringing.", call("bell", word="one")), held)
-    platform = await crashed(tmp_path, Setting(first, tools=[bell]), held.begun)
-    second = ScriptedModel(says("", call("bell", "bell_2", word="two")), says("Rung."))
-    async with running(tmp_path, Setting(second, platform=platform, tools=[bell])) as service:
-        await service.settled()
-        assert told(service, 0) == told(service, 1)
-        assert "- Did: Ringing.; used bell" in told(service)
-        assert platform.texts() == ["Rung."]
-
-
 async def test_what_was_given_up_is_told_in_the_next_turn_there_and_then_no_more(tmp_path: Path) -> None:
     broken = [RuntimeError("no")] * 5
     model = ScriptedModel(says(WORKED, call("bell", word="one")), *broken, says("I see"), says("fine"), says("fine"))
@@ -133,13 +104,6 @@ async def test_what_was_given_up_is_told_in_the_next_turn_there_and_then_no_more
     assert "Your work here failed and was given up." in there
     assert "- Task: Optimize it\n- Did: Redesigned the bar.; used bell" in there
     assert (elsewhere, after) == ("", "")
-
-
-async def test_a_failure_that_had_done_nothing_is_not_told_to_the_next_try(tmp_path: Path) -> None:
-    model = ScriptedModel(RuntimeError("no"), says("yes"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("hello", 1))
-        assert told(service) == ""
 
 
 async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
@@ -176,15 +140,3 @@ async def test_work_that_came_to_nothing_goes_with_its_message(tmp_path: Path) -
         assert await service.column("SELECT text FROM items WHERE kind = 'work'") == ["buy the diamond"]
         await service.heard(edited("buy a stone", 1))
         assert await service.column("SELECT text FROM items WHERE kind = 'work'") == []
-
-
-async def test_the_session_before_stands_in_the_text(tmp_path: Path) -> None:
-    model = ScriptedModel(says("Drawn."), *[RuntimeError("no")] * 5, says("hm"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("Draw the fence.", 1))
-        service.clock.forward(1800)
-        await IdleMonitor(service.database, service.clock, None).look()
-        await service.heard(said("Paint it.", 2))
-        await service.heard(said("hello", 3))
-        assert "- Task: Paint it.\n" in told(service)
-        assert "- Before that: Draw the fence. — Drawn." in told(service)

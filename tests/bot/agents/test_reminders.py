@@ -149,12 +149,6 @@ def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: T
     assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum"]  # it was running all the time
 
 
-def test_in_a_thread_on_bluesky_nobody_is_reminded(tx: Tx) -> None:
-    with pytest.raises(Refused, match="Ask me on Discord"):
-        planned(tx, wanted(place=PlaceId("bluesky:at://did:plc:7/post/1")))
-    assert tx.all("SELECT id FROM jobs") == tx.all("SELECT id FROM reminders") == []
-
-
 def test_what_was_set_in_a_direct_message_on_bluesky_is_said_there(tx: Tx) -> None:
     who = PersonId("bluesky:did:plc:7")
     there, alone_there = PlaceId("bluesky:user:did:plc:7"), Scope(person_audience(who))
@@ -194,24 +188,6 @@ async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: 
         await service.heard(said("cancel the task clean the kitchen", 4))
         assert service.platform.texts()[-1] == "Canceled: clean the kitchen. Its 2 open steps too."
         assert await service.column("SELECT id FROM tasks WHERE status = 'open'") == []
-
-
-async def test_without_a_model_lists_are_on_the_clocks_of_who_asks(tmp_path: Path) -> None:
-    setting = Setting()
-    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("remind me every day at 20:00 to stretch", 1))
-        await service.heard(said("what are my reminders?", 2))
-
-        def moves(tx: Tx) -> None:
-            person = PersonId(tx.all("SELECT person_id FROM reminders")[0]["person_id"])
-            quiet_hours.put(tx, (person,), Times("Asia/Tokyo"), NOW)
-
-        await service.write(moves)
-        await service.heard(said("what are my reminders?", 3))
-        _, before, after = service.platform.texts()
-        assert re.search(r"stretch – (?:today|tomorrow) at 20:00, every day$", before)
-        assert re.search(r"stretch – (?:today|tomorrow) at 05:00, every day$", after)
 
 
 async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Path) -> None:
@@ -406,15 +382,3 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
     assert [text for _place, text, _audience in out(tx)[2:]] == ["✓ ⏰ call mum", "✓ ⏰ Still open: call mum"]
     details = [json.loads(row["detail"]) for row in tx.all("SELECT detail FROM outbox ORDER BY id")][2:]
     assert [list(detail) for detail in details] == [["edits"]] * 2  # no buttons any more
-
-
-def test_of_what_repeats_only_the_last_is_done_the_earlier_merely_loses_its_buttons(tx: Tx) -> None:
-    kept = planned(tx, wanted("every day at 9"))
-    for day in (0, 1):
-        fired = firing(tx, kept)
-        says().remind(tx, replace(fired, due=fired.due + timedelta(days=day), now=fired.now + timedelta(days=day)))
-    tx.run("UPDATE outbox SET status = 'sent'")
-    told = reminders.by_id(tx, kept.reminder.id)
-    assert told is not None
-    reminding.finish(tx, told, NOW)
-    assert [text for _place, text, _audience in out(tx)[2:]] == ["⏰ call mum", "✓ ⏰ call mum"]

@@ -319,23 +319,6 @@ async def test_a_model_that_does_not_even_make_a_forced_call_is_not_asked_for_ev
         assert len(service.model.requests) == 4
 
 
-async def test_who_does_not_begin_as_the_rule_says_is_made_to(tmp_path: Path) -> None:
-    toml = ruled('rule = "start_constraint"\ntool = "context"')
-
-    def answer(request: Request) -> Answer:
-        number = len(request.messages)
-        if request.force_tool == "context":
-            return says("", call("context", f"c{number}", operation="append", label="scratchpad", content="begun"))
-        if any(ok for _, ok in results(request)):
-            return says("Done.")
-        return says("", call("search", f"s{number}", query="x"))
-
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=answer), toml=toml)) as service:
-        await service.heard(said("hello", 1))
-        assert forced(service.model.requests) == ["", "", "", "context", ""]
-        assert service.platform.texts() == ["Done."]
-
-
 async def test_a_call_that_ends_the_turn_is_followed_by_no_other_question(tmp_path: Path) -> None:
     toml = ruled('rule = "exit_loop"\ntool = "recall"')
     keep = call("recall", operation="insert", content="the bus is 17")

@@ -8,7 +8,7 @@ import pytest
 
 from bot.agents.deps import Understood
 from bot.agents.permissions.policy import People
-from bot.agents.tools.search_results import GUESSES, NEWEST
+from bot.agents.tools.search_results import GUESSES
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown
@@ -29,7 +29,6 @@ TABLES = "".join(
     for name in ("Ant", "Bee")
 )
 TWO = f'{TABLES}[[groups]]\nname = "Pair"\nmembers = ["Ant", "Bee"]\n'
-BOTH = TWO.replace('"Pair"', '"Pair"\npattern = "dynamic"') + '[groups.dynamic]\nselector = "load_balancing"\n'
 PORT = channel("port")
 
 
@@ -77,25 +76,6 @@ async def test_an_agent_s_conversations_are_those_it_took_part_in(
         assert ("the red ferry was late" in told) is finds
         if tool == "recall" or arguments["query"] == "":
             assert "leaves at noon" in told or "last boat" in told
-
-
-async def test_what_a_group_talked_about_is_a_conversation_of_each_of_its_members(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(Cast(Ant=["The ferry is red."], Bee=["I like boats."]), toml=BOTH)) as service:
-        await service.heard(said("@all what of the ferry?", 1))
-        for name in ("Ant", "Bee"):
-            hits = (await found(desk(service), "ferry", agent=name)).hits
-            assert {hit.text for hit in hits} == {"@all what of the ferry?", "The ferry is red."}
-
-
-async def test_a_person_who_names_an_agent_is_shown_its_conversations_alone(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(Cast(), toml=TWO)) as service:
-        await service.heard(said("Ant: the ferry is red", 1, speaker=BOB))
-        told = {
-            name: [hit.text for hit in (await found(desk(service), "ferry", agent=name)).hits]
-            for name in ("", "Ant", "Bee")
-        }
-        assert told == {"": ["Ant: the ferry is red"], "Ant": ["Ant: the ferry is red"], "Bee": []}
-        assert (await found(desk(service), "ferry", agent="Bee")).searched["messages"] == 0
 
 
 # ------------------------------------------------------------------------------------------------------ why, and beside
@@ -199,31 +179,6 @@ async def test_agents_and_people_name_what_they_search_alike(
         ((told, _ok),) = results(service.model.requests[-1])[-1:]
         where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
         assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
-
-
-async def test_people_are_shown_it_on_discord_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await _talk(service)
-        text = on_discord(await found(desk(service), "ferry"))
-        assert (
-            "> The red ferry was late.\n-# before: Carina: I see.\n-# after: Carina: I see.\n-# message by Ann, "
-            in text
-        )
-        assert text.endswith("; has ferry")
-
-
-@pytest.mark.parametrize(("words", "listed"), [("", True), ("  ", True), ("ferry", False)])
-async def test_the_newest_do_not_pass_for_what_was_found(tmp_path: Path, words: str, listed: bool) -> None:
-    async with running(tmp_path) as service:
-        await _talk(service)
-        service.model.replies.extend([looking("search", query=words), says("Look.")])
-        await service.heard(said("look", 60))
-        ((text, _ok),) = results(service.model.requests[-1])
-        assert "The red ferry was late." in text
-        assert text.startswith(f"{NEWEST}\n- ") is listed
-        assert (NEWEST in text) is listed
-        assert (f"\n-# {NEWEST}" in on_discord(await found(desk(service), words))) is listed
-        assert NEWEST not in on_discord(await found(desk(service), words, domain="tasks"))
 
 
 # ------------------------------------------------------------------------------------------ where, and what is left out

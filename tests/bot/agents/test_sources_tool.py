@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions.policy import call_needs
-from bot.agents.tools import make_tools
 from bot.agents.tools.base import ToolContext
 from bot.agents.tools.sources import NoSourceArguments, SourcesTool, SourceSubscribeTool, SubscribeArguments
-from bot.config.tables import CHOSEN_TOOLS, TOOLS
-from bot.config.tables import Agent as Section
 from bot.errors import ToolError
 from memory import agents, data_sources
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
@@ -82,10 +79,3 @@ async def test_where_others_hear_it_there_are_no_sources(database: Database, aud
 def test_subscribing_asks_the_owner_whoever_talks() -> None:
     assert call_needs(HERE, "source_subscribe", (), SourceSubscribeTool.caution) is not None
     assert call_needs(HERE, "sources", (), SourcesTool.caution) is None
-
-
-def test_only_an_agent_whose_table_names_them_has_them() -> None:
-    with_them = replace(AGENT, tools=Section.model_validate({"tools": [*TOOLS, *CHOSEN_TOOLS]}).tools)
-    made = make_tools({})
-    assert set(CHOSEN_TOOLS) <= {each.name for each in made(with_them).specs()}
-    assert not set(CHOSEN_TOOLS) & {each.name for each in made(replace(AGENT, tools=TOOLS)).specs()}

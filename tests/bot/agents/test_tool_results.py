@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.agents import turn_log
 from bot.agents.context.quotes import passage
-from bot.agents.context.tool_results import LONGEST, PART, PAST, cut
+from bot.agents.context.tool_results import LONGEST, PAST, cut
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
@@ -81,16 +81,6 @@ async def filled(service: Service, count: int) -> None:
     await service.write(fill)
 
 
-@pytest.mark.parametrize(("length", "whole"), [(LONGEST - 1, True), (LONGEST, True), (LONGEST + 1, False)])
-async def test_a_result_stays_as_it_is_up_to_sixteen_thousand_characters(
-    tmp_path: Path, length: int, whole: bool
-) -> None:
-    text = lines(1_000)[:length]
-    async with running(tmp_path, setting(Ledger(text))) as service:
-        assert (await read(service) == text) is whole
-        assert bool(await kept(service)) is not whole
-
-
 async def test_a_longer_one_is_kept_in_parts_that_the_model_reads_on(tmp_path: Path) -> None:
     async with running(tmp_path, setting(Ledger())) as service:
         get = call("working_memory", "2", operation="get", key="ledger-120000/3")
@@ -150,16 +140,6 @@ async def test_room_is_made_by_dropping_the_oldest_result_and_never_what_the_age
         assert sum(key.startswith("own/") for key in there) == 42
         assert sorted(key for key in there if "ledger" in key)[0] == "ledger-120100-index"
         assert len(there) <= MOST_LIVE
-
-
-async def test_what_finds_no_room_is_said_not_to_be_kept(tmp_path: Path) -> None:
-    async with running(tmp_path, setting(Ledger())) as service:
-        await filled(service, 47)
-        shown = await read(service, 1)
-        parts = await kept(service)
-        lost = len(LEDGER) - len(parts["ledger-120000/1"]) - len(parts["ledger-120000/2"])
-        assert "in 2 parts" in shown
-        assert f"The last {lost:,} characters found no room and are not kept." in shown
 
 
 async def test_with_no_room_at_all_as_much_is_shown_as_may_be_and_what_to_do(tmp_path: Path) -> None:
@@ -239,9 +219,3 @@ def test_parts_are_together_the_text_and_none_is_too_long(text: str, most: int) 
     parts = list(cut(text, most))
     assert "".join(parts) == text
     assert all(0 < len(part) <= most for part in parts)
-
-
-def test_parts_break_between_paragraphs_if_they_can() -> None:
-    text = "one two.\n\nthree four\nfive six seven"
-    assert list(cut(text, 16)) == ["one two.\n\n", "three four\n", "five six seven"]
-    assert PART < LONGEST

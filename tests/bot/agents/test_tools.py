@@ -73,18 +73,6 @@ def only(found: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
 # ------------------------------------------------------------------------------------------------------ context
 
 
-async def test_a_block_is_edited_and_seen_in_the_next_prompt(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        assert only(await scene.do(append("human", "Ann likes tea."))) == (
-            "block human is now at 15 of 2,000 characters",
-            True,
-        )
-        change = call("context", operation="replace", label="human", old_content="tea", new_content="coffee")
-        assert only(await scene.do(change))[1]
-        assert "Ann likes coffee.\n" in await scene.system(HALL)
-
-
 async def test_what_is_noted_in_one_place_is_not_seen_in_another(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         scene = Scene(service)
@@ -127,31 +115,6 @@ async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(
 # ------------------------------------------------------------------------------------------------ recall and search
 
 
-async def test_an_entry_is_stored_found_added_to_and_forgotten(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        assert only(await scene.do(insert("Ann's dentist is on Elm Street", label="dentist")))[0].startswith(
-            "stored as"
-        )
-        assert only(await scene.do(call("recall", operation="append", label="dentist", content="Opens at 9")))[1]
-        text, ok = only(await scene.do(call("recall", operation="read", label="dentist")))
-        assert ok
-        assert "Ann's dentist is on Elm Street\n    Opens at 9" in text
-        found = only(await scene.do(call("search", query="elm street", domain="archival_memory")))[0]
-        assert "2026-11-22 12:00 UTC, Ann in hall): Ann's dentist" in found
-        assert only(await scene.do(call("recall", operation="delete", label="dentist")))[0].startswith("forgotten")
-        assert only(await scene.do(call("recall", operation="read", label="dentist")))[1] is False
-
-
-async def test_the_same_words_again_only_strengthen_an_entry(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.do(insert("Ann has a cat"))
-        assert only(await scene.do(insert("Ann has a cat")))[0].startswith("it was known already")
-        await scene.do(insert("Ann has a cat"), place=ANNS)  # another audience: another entry
-        assert await service.column("SELECT reinforcement FROM archival_entries ORDER BY n") == [1, 0]
-
-
 async def test_entries_of_a_narrower_place_are_not_found_read_or_deleted_from_a_wider_one(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         scene = Scene(service)
@@ -169,12 +132,6 @@ async def test_entries_of_a_narrower_place_are_not_found_read_or_deleted_from_a_
             assert [ok for _text, ok in refused] == [False, False, True, True]
             assert "tuba" not in refused[2][0] + refused[3][0]
         assert "tuba" in only(await scene.do(call("recall", operation="read"), place=ANNS))[0]
-
-
-async def test_a_search_does_not_find_the_question_itself_and_says_what_it_searched(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        text = only(await Scene(service).do(call("search", query="zebra"), text="where is the zebra?"))[0]
-        assert text.startswith("Nothing was found. Searched:")
 
 
 async def test_what_is_forgotten_on_request_is_gone_from_the_conversation_too(tmp_path: Path) -> None:
@@ -224,12 +181,6 @@ async def test_nothing_is_carried_to_people_who_did_not_hear_it(
         assert told in text
         assert not ok
         assert "hello there" not in [post.text for post in service.platform.posts]
-
-
-async def test_somebody_is_told_something_alone(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await Scene(service).do(call("send_message", target_type="person", content="for you"))
-        assert service.platform.texts(ANNS.id) == ["for you"]
 
 
 async def test_a_front_end_that_is_not_there_is_an_error_to_the_model(tmp_path: Path) -> None:

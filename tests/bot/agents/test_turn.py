@@ -92,39 +92,6 @@ async def test_an_edit_after_a_tool_had_its_effect_is_told_and_not_done_again(tm
     assert notes(model.requests[2]) == [edited_to("new")]
 
 
-async def test_an_edit_while_a_tool_may_have_had_its_effect_does_not_begin_again(tmp_path: Path) -> None:
-    """Nobody knows whether an interrupted call took effect: beginning again could do it twice."""
-    bell = Bell(hang=True)
-    model = ScriptedModel(says("", call("bell", word="x")), otherwise=says("I may have rung."))
-    limits = Limits(max_steps=6, tool_seconds=0.2)
-    async with running(tmp_path, Setting(model, tools=[bell], limits=limits)) as service:
-        service.hear(said("old", 1))
-        await bell.begun.wait()
-        await service.heard(edited("new", 1))
-    assert bell.rung == ["x"]
-    assert notes(model.requests[-1]) == [edited_to("new")]
-
-
-async def test_an_edit_between_two_calls_is_told_after_the_second(tmp_path: Path) -> None:
-    """Every call has its result before the next request."""
-    bell = Bell()
-
-    class Slow(Bell):
-        name = "slow"
-
-    slow = Slow(hang=True)
-    calls = call("bell", "a", word="1"), call("slow", "b"), call("bell", "c", word="2")
-    model = ScriptedModel(says("", *calls), otherwise=says("Done."))
-    limits = Limits(max_steps=6, tool_seconds=0.2)
-    async with running(tmp_path, Setting(model, tools=[bell, slow], limits=limits)) as service:
-        service.hear(said("old", 1))
-        await slow.begun.wait()
-        await service.heard(edited("new", 1))
-    assert bell.rung == ["1", "2"]
-    kinds = [type(message).__name__ for message in model.requests[1].messages]
-    assert kinds == ["UserMessage", "AssistantMessage", "ToolMessage", "ToolMessage", "ToolMessage", "UserMessage"]
-
-
 async def test_a_deletion_ends_the_turn_without_a_word_if_nothing_was_said(tmp_path: Path) -> None:
     held = HeldReply(says("Too late."))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
@@ -272,16 +239,6 @@ async def test_an_orderly_stop_lets_the_turn_reach_a_stored_step_and_no_further(
         await service.settled()
         assert service.platform.texts() == ["Rang."]
     assert bell.rung == [""]
-
-
-async def test_the_same_message_heard_again_after_a_death_is_answered_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("hello", 1))
-        platform = service.platform
-        service.crash()
-    async with running(tmp_path, Setting(platform=platform)) as service:
-        await service.heard(said("hello", 1), said("hello", 1))
-        assert service.platform.texts() == ["Yes."]
 
 
 class Sluggish(StoreTool[Arguments]):

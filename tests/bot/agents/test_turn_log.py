@@ -10,8 +10,8 @@ from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.store.errors import Refused
 from tests.bot.agents.test_tools import Scene, append, insert, only
-from tests.bot.parts import ANN, ScriptedModel, call, direct, edited, said, says
-from tests.bot.stage import Setting, running
+from tests.bot.parts import ANN, call, direct, said
+from tests.bot.stage import running
 from tests.memory.block_parts import ADA, GUILD, IN_GUILD, NOW, blocks_store
 
 LOG = "SELECT content FROM memory_blocks WHERE label = 'tool_execution_log' ORDER BY n"
@@ -54,15 +54,6 @@ async def test_no_words_of_anybody_stand_in_a_log(tmp_path: Path) -> None:
         scene = Scene(service)
         await scene.do(insert("tuba", label="tuba"), call("context", operation="tuba", label="tuba"))
         assert "tuba" not in "".join(await service.column(LOG))
-
-
-async def test_what_happened_beside_messages_is_logged(tmp_path: Path) -> None:
-    model = ScriptedModel(says("", insert("Ann's dog is Rufus")), says("Noted."))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("my dog is Rufus", 1))
-        await service.heard(edited("my dog is Rex", 1))
-        found = await service.column("SELECT content FROM memory_blocks WHERE label = 'event_log'")
-    assert found == ["- [2026-11-22 12:00] event: edited\n"]
 
 
 def test_a_log_keeps_two_hundred_entries_shows_ten_and_the_older_are_found() -> None:

@@ -11,7 +11,6 @@ from bot.agents.tools.base import Tool
 from bot.agents.tools.web import WebFetchTool, WebSearchTool, fetching
 from bot.config import load_config
 from bot.config.tables import Web
-from bot.errors import ConfigError
 from bot.models.base import Call
 from memory.people.audience import PUBLIC, Trust
 from sources.base import Place
@@ -44,12 +43,6 @@ def test_they_are_off_until_switched_on(tmp_path: Path) -> None:
     made = web_tools(Web(fetch=True, search="http://127.0.0.1:8888/"))
     assert [tool.name for tool in made] == ["web_fetch", "web_search"]
     assert all(tool.caution.asks == "always" for tool in made)
-
-
-def test_a_search_server_must_be_an_address(tmp_path: Path) -> None:
-    (tmp_path / "carina.toml").write_text('[web]\nsearch = "searx"\n')
-    with pytest.raises(ConfigError, match=r"web\.search"):
-        load_config({"CARINA_HOME": str(tmp_path)}, tmp_path)
 
 
 async def test_a_page_is_quoted_and_takes_the_turn_s_trust_away(tmp_path: Path) -> None:
@@ -91,24 +84,6 @@ async def test_a_page_in_view_keeps_later_turns_from_being_trusted_more(tmp_path
         await service.heard(said("thanks", 50, HALL, OLGA))
         assert await service.column("SELECT trust FROM turns ORDER BY id") == [Trust.WEB, Trust.WEB]
         assert await service.column("SELECT trust FROM messages WHERE role = 'tool'") == [Trust.WEB]
-
-
-async def test_a_long_page_is_read_in_parts(tmp_path: Path) -> None:
-    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
-        ((first, _),) = await asked(service, call("web_fetch", url=f"{there.base}/big"))
-        assert "call again with start=8000" in first
-        last = call("web_fetch", url=f"{there.base}/big", start=1_499_990)
-        ((rest, _),) = await asked(service, last)
-        assert "characters 1499990-1500000 of 1500000" in rest
-        assert "call again" not in rest
-
-
-async def test_what_cannot_be_read_is_told_to_the_agent(tmp_path: Path) -> None:
-    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
-        inside = call("web_fetch", url="http://127.0.0.2:1/")
-        assert await asked(service, inside) == [
-            ("127.0.0.2 is not a place of the public web, so it is not read.", False)
-        ]
 
 
 async def test_by_default_somebody_is_asked_first(tmp_path: Path) -> None:

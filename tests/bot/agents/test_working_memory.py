@@ -85,18 +85,6 @@ async def test_what_expired_is_not_read_and_not_shown_before_any_sweep(tmp_path:
         assert await service.column("SELECT count(*) FROM items WHERE kind = 'working'") == [1]
 
 
-async def test_it_is_there_after_a_restart_with_the_time_that_is_left(tmp_path: Path) -> None:
-    setting = Setting()
-    async with running(tmp_path, setting) as service:
-        await used(service, operation="save", key="a", content="still here", ttl_minutes=30)
-    setting.clock.forward(29 * 60)
-    async with running(tmp_path, Setting(clock=setting.clock)) as service:
-        text, ok = await used(service, operation="get", key="a")
-        assert ok
-        assert "expires in 1 min" in text
-        assert "still here" in text
-
-
 @pytest.mark.parametrize(
     ("reader", "speaker", "reads"),
     [
@@ -214,24 +202,6 @@ async def test_a_turn_of_people_is_shown_keys_and_never_what_they_hold(tmp_path:
         assert system == service.model.requests[0].system, "nothing of it stands in what a provider has in its cache"
 
 
-async def test_the_same_is_shown_in_every_step_whatever_the_turn_keeps(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await used(service, operation="save", key="a", content="before")
-        service.model.replies.extend(
-            [
-                says("", call("working_memory", "1", operation="save", key="b", content="meanwhile")),
-                says("", call("working_memory", "2", operation="list")),
-                says("done"),
-            ]
-        )
-        await service.heard(said("go on", 1))
-        shown = {tail(service, request) for request in (-3, -2, -1)}
-        assert len(shown) == 1
-        assert "- a: expires" in shown.pop()
-        await service.heard(said("and now?", 2))
-        assert "- b: expires in 5 min\n- a: expires" in tail(service)
-
-
 LED = """
 [[agents]]
 name = "Ant"
@@ -269,14 +239,6 @@ async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_t
         shown = told(model.of("Ant")[-1])
         assert f"- subagent/{part}/newts-index: expires in 60 min" in shown
         assert f"subagent/{part}/newts:" not in shown
-
-
-async def test_who_has_not_the_tool_is_shown_nothing_of_it(tmp_path: Path) -> None:
-    toml = '[[agents]]\nname = "Carina"\ntools = ["search"]\n'
-    async with running(tmp_path, Setting(toml=toml)) as service:
-        await service.write(keep("session/discord:hall", "draft"))
-        await service.heard(said("what is there?", 1))
-        assert "working memory" not in tail(service)
 
 
 # ------------------------------------------------------------------------------------------------------- sweeping

@@ -18,7 +18,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.queue.outbox import ActDetail, Status
 from memory.store.database import Tx
 from memory.store.ids import AgentId
-from sources.base import DeliveryFailed, OutImage, Place
+from sources.base import OutImage, Place
 from sources.bluesky.failures import Refused
 from sources.bluesky.lookups import Found
 from tests.bot.parts import ANN, HALL, OLGA, Platform, ScriptedModel, act_of, call, direct, results, said, says
@@ -66,20 +66,6 @@ def test_what_is_wrong_is_said_by_its_name(tmp_path: Path, environ: dict[str, st
         load_config(environ, tmp_path)
     assert words in str(wrong.value)
     assert "abcd-efgh" not in str(wrong.value)
-
-
-async def test_an_act_that_fails_takes_no_other_act_of_its_turn_with_it(tmp_path: Path) -> None:
-    follows = [call("bluesky", did, operation="follow", target=f"did:plc:{did}") for did in ("eve", "dan")]
-    toml = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\ntools = ["bluesky"]\n'
-    setting = Setting(ScriptedModel(says("", *follows), says("Done.")), toml=toml)
-    setting.platform = Platform(setting.clock, refuses={PLACE: DeliveryFailed("opted out")})
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("follow both", 1, direct(OLGA), OLGA))
-        rows = [row for row in await service.outbox() if row.place == PLACE]
-        assert [(act_of(row).target, row.status) for row in rows] == [
-            ("did:plc:eve", Status.FAILED),
-            ("did:plc:dan", Status.FAILED),
-        ]
 
 
 async def test_what_the_account_did_before_is_not_done_again_but_what_failed_is(tmp_path: Path) -> None:

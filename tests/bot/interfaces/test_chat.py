@@ -60,26 +60,6 @@ def answers(shown: list[dict[str, Any]]) -> list[str]:
     return [each["text"] for each in shown if each["kind"] == "Said"]
 
 
-async def test_what_is_said_is_answered_and_remembered_over_a_restart(tmp_path: Path) -> None:
-    async with service(tmp_path) as app:
-        shown = await told(app, "remember that my dentist is on Elm Street")
-        assert len(answers(shown[1])) == 1
-        assert shown[1][-1] == {"kind": "Idle", "answered": [f"terminal-{id(app)}-0"]}
-    async with service(tmp_path) as app:
-        shown = await told(app, "where is my dentist?")
-        assert "Elm Street" in answers(shown[1])[0]
-
-
-async def test_a_chat_begins_with_the_last_lines_when_asked_to(tmp_path: Path) -> None:
-    async with service(tmp_path) as app:
-        await told(app, "remember that my cat is called Bolt", "what is my cat called?")
-        assert [each["kind"] for each in (await told(app))[0]] == ["Listening"]
-        before = (await told(app, history=1))[0]
-        assert [each["kind"] for each in before] == ["History", "History", "Listening"]
-        assert before[0]["text"] == "what is my cat called?"
-        assert "Bolt" in before[1]["text"]
-
-
 async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         first, ready = list[str](), asyncio.Event()

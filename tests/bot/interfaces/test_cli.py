@@ -65,18 +65,6 @@ def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], co
     assert "Traceback" not in done.stderr
 
 
-def test_the_status_of_a_folder_that_cannot_be_made_is_a_failure(tmp_path: Path) -> None:
-    done = carina(tmp_path, "status", CARINA_HOME="/proc/nothing/here")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "The data folder /proc/nothing/here cannot be created" in done.stderr
-
-
-def test_what_a_group_is_for_is_told_whole(tmp_path: Path) -> None:
-    told = " ".join(carina(tmp_path, "--help").stdout.split())
-    assert "Manage constellations: each has its own agents, groups and memory." in told
-    assert "..." not in told.partition("Commands:")[2]
-
-
 @pytest.mark.parametrize("fault", ["nonsense", "a.b:before:x"])
 def test_a_wrong_fault_point_is_a_wrong_setting(tmp_path: Path, fault: str) -> None:
     done = carina(tmp_path, "db", "status", CARINA_FAULT=fault)
@@ -188,19 +176,6 @@ def test_a_piped_chat_is_plain_text_without_a_sign(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     assert not done.stdout.startswith(">")
     assert done.stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("told", "asked", "where"),
-    [
-        ("merk dir, dass mein Zahnarzt in Rom ist", "wo ist mein Zahnarzt?", ", am Terminal)"),
-        ("私の歯医者はエルム通りにあると覚えて", "歯医者はどこ？", "、ターミナルで）"),
-    ],
-)
-def test_the_terminal_is_named_in_the_language_of_the_answer(tmp_path: Path, told: str, asked: str, where: str) -> None:
-    done = carina(tmp_path, "chat", said=f"{told}\n{asked}\n", PYTHONUTF8="1")
-    assert where in done.stdout
-    assert "the terminal" not in done.stdout
 
 
 def test_a_piped_chat_ends_at_quit_and_says_nothing_of_what_is_no_command(tmp_path: Path) -> None:

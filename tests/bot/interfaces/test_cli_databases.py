@@ -195,14 +195,6 @@ def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path: Path, here: 
 
 
 @pytest.mark.parametrize("command", LOOKING)
-def test_in_an_empty_folder_nothing_is_made(tmp_path: Path, here: Here, command: str) -> None:
-    (tmp_path / "data").mkdir()
-    done = here(command)
-    assert done.returncode == (0 if command in ("status", "db status", "db migrate") else 1)
-    assert list((tmp_path / "data").iterdir()) == []
-
-
-@pytest.mark.parametrize("command", LOOKING)
 def test_a_folder_of_somebody_else_is_recognised_and_left_alone(tmp_path: Path, here: Here, command: str) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "letter.txt").write_text("dear", "utf-8")
@@ -212,13 +204,3 @@ def test_a_folder_of_somebody_else_is_recognised_and_left_alone(tmp_path: Path, 
         assert f"{tmp_path / 'data'} is not a data folder of Carina: it has other files" in done.stderr
         assert done.stdout == ""
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["letter.txt"]
-
-
-def test_a_command_begins_no_constellation_that_is_not_there(tmp_path: Path, here: Here) -> None:
-    begin(tmp_path, "home", "attic")
-    (tmp_path / "carina.toml").write_text('[constellation]\nname = "cellar"\n', "utf-8")
-    done = here("inbox list")
-    assert done.returncode == 1
-    assert "There is no constellation cellar in" in done.stderr
-    assert 'There are: "attic", "home"' in done.stderr
-    assert len(list((tmp_path / "data" / "constellations").iterdir())) == 2

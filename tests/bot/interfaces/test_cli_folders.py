@@ -8,7 +8,6 @@ import pytest
 
 from tests.bot.command_line import Here, front_door
 from tests.bot.terminals import carina
-from tests.service.live_service import live_service
 
 
 @pytest.fixture
@@ -131,29 +130,6 @@ def test_an_indexing_that_is_killed_goes_on_where_it_was(
     assert (folder["files"], folder["passages"], bool(folder["indexed"])) == (indexed, indexed, finished)
     assert given(here, "index papers")["changed"] == 3 - indexed
     assert given(here, "list")[0]["passages"] == 3
-
-
-@pytest.mark.asyncio
-async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> None:
-    (tmp_path / "papers").mkdir()
-    (tmp_path / "papers" / "a.txt").write_text("The ferry leaves at nine.")
-    (tmp_path / "service").mkdir()
-    async with live_service(tmp_path / "service") as t:
-        await t.service.start()
-
-        async def does(*words: str) -> Any:
-            code, out, error = await t.service.run("folder", *words, "--json")
-            assert (code, error) == (0, "")
-            return json.loads(out)
-
-        await does("create", "papers", "--path", str(tmp_path / "papers"))
-        assert (await does("index", "papers"))["files"] == 1
-        await does("create", "notes")
-        assert (await does("upload", "notes", str(tmp_path / "papers" / "a.txt")))["bytes"] == 25
-        assert [each["passages"] for each in await does("list")] == [1, 1]
-        code, _out, error = await t.service.run("folder", "create", "own", "--path", str(tmp_path))
-        assert (code, "Carina's own data folder" in error) == (1, True)
-        await t.service.stop()
 
 
 def test_an_indexing_of_many_steps_comes_to_its_end(

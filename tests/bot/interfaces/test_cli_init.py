@@ -58,17 +58,3 @@ async def test_all_agents_of_the_larger_starter_read_the_profile_and_one_writes_
         assert "name: Ann" in request.system
         owners = "SELECT agent_id FROM memory_blocks WHERE label = 'partner_profile'"
         assert await service.column(owners) == ["_constellation_"]
-
-
-def test_the_file_that_a_setting_names_is_the_one_that_is_written(tmp_path: Path) -> None:
-    named = {"CARINA_CONFIG": "mine.toml"}
-    missing = carina(tmp_path, "status", **named)
-    assert (missing.returncode, "`carina init` writes one" in missing.stderr) == (2, True)
-    assert carina(tmp_path, "init", **named).returncode == 0
-    assert (tmp_path / "mine.toml").read_text("utf-8") == starter_text("plain")
-    assert carina(tmp_path, "status", **named).returncode == 0
-
-
-def test_an_unknown_starter_is_a_wrong_call_and_writes_nothing(tmp_path: Path) -> None:
-    assert carina(tmp_path, "init", "--starter", "moon").returncode == 2
-    assert not (tmp_path / "carina.toml").exists()

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.bot.terminals import Terminal, carina
-from tests.service.live_service import live_service
 
 
 def said(folder: Path, *arguments: str, **more: str) -> Any:
@@ -181,19 +180,6 @@ def test_killed_at_its_write_an_entry_is_widened_whole_or_not(folder: Path, side
     with contextlib.closing(sqlite3.connect(file)) as raw:
         found = raw.execute("SELECT audience, count(*) FROM archival_entries GROUP BY audience").fetchall()
     assert found == [(audience, 3)], "the entry and its two passages"
-
-
-@pytest.mark.asyncio
-async def test_beside_a_running_service_the_service_does_it(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
-        code, _out, _error = await t.service.run("chat", "--once", "hello")  # the first turn makes the blocks
-        assert code == 0
-        code, out, error = await t.service.run("memory", "edit", "scratchpad", "--text", "Buy milk.")
-        assert (code, out, error) == (0, "Block scratchpad is now at version 1.\n", "")
-        code, out, _error = await t.service.run("memory", "show", "scratchpad", "--json")
-        assert json.loads(out)["text"] == "Buy milk."
-        await t.service.stop()
 
 
 OF_ITS_OWN = """[[agents.blocks]]

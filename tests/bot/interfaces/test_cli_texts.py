@@ -110,37 +110,12 @@ def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[Request
     assert json.loads(here(f"permits revoke {grant['id']} --json").stdout) == grant
 
 
-def test_a_revoked_permission_is_said_in_a_sentence(
-    here: Here, waiting: tuple[RequestId, RequestId, RequestId]
-) -> None:
-    here(f"approve {waiting[0]} --always")
-    listed = here("permits list").stdout
-    assert listed.startswith("Waiting for you:\n")
-    assert "\nLasting permissions:\n" in listed
-    (grant,) = json.loads(here("permits list --json").stdout)["grants"]
-    done = here(f"permits revoke {grant['id']}")
-    assert done.returncode == 0
-    assert done.stdout.startswith("Revoked: Carina: recall (")
-
-
 def test_a_row_that_is_tried_again_is_said_in_a_sentence(here: Here, dead: InboxId) -> None:
     assert "status: dead\n" in here(f"inbox show {dead}").stdout
     done = here(f"inbox retry {dead}")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Retrying: Message in ")
     assert json.loads(here(f"inbox show {dead} --json").stdout)["status"] == "received"
-
-
-def test_what_is_chosen_for_somebody_is_said_about_them(here: Here, dead: InboxId) -> None:
-    assert dead
-    done = here("privacy pause discord:7")
-    paused = "Paused: from now on, nothing discord:7 says is kept or answered."
-    assert done.stdout == f"{paused} `carina privacy resume discord:7` ends that.\n"
-    assert here("privacy optout discord:7").stdout.startswith("Opted out: from now on, nothing discord:7 says")
-    assert here("privacy resume discord:7").stdout.startswith("Resumed")
-    assert here("privacy pause discord:{7}").stdout.startswith("Paused: from now on, nothing discord:{7} says")
-    here("privacy pause discord:7")
-    assert json.loads(here("privacy see discord:7 --json").stdout)["choice"] == "paused"
 
 
 def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here, dead: InboxId) -> None:
@@ -162,11 +137,6 @@ def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) 
     assert done.stderr == "carina: Nothing about discord:8 is or was kept. Is the ID correct?\n"
     here("privacy pause discord:8")
     assert here("privacy see discord:8").returncode == 0
-
-
-def test_what_is_only_a_sentence_stands_without_the_head_of_a_table(here: Here, dead: InboxId) -> None:
-    assert here("quiet").stdout.startswith("Time zone: ")
-    assert json.loads(here("quiet --json").stdout)["text"].startswith("Time zone: ")
 
 
 def test_what_was_set_is_listed_on_the_clocks_of_now(here: Here, dead: InboxId) -> None:

@@ -161,17 +161,6 @@ async def test_a_service_that_stops_says_so_to_those_who_wait(folder: DataFolder
         await begun.wait()
 
 
-async def test_many_callers_are_served_at_once(folder: DataFolder) -> None:
-    gate = asyncio.Barrier(20)
-
-    async def meet(n: int) -> int:
-        await gate.wait()
-        return n
-
-    async with serve(folder, {"meet": meet}), asyncio.timeout(10):
-        assert await asyncio.gather(*(ask(folder, "meet", n=n) for n in range(20))) == list(range(20))
-
-
 async def test_a_long_reply_arrives_whole(folder: DataFolder) -> None:
     async def long() -> str:
         return "ä" * 3_000_000

@@ -48,13 +48,6 @@ async def catalog(
         await models.aclose()
 
 
-async def test_a_model_answers(server: ModelServer, offline: ScriptedModel) -> None:
-    server.script(wire.Answer("hello", chunks=2))
-    async with catalog(server, offline) as models:
-        answer = await last(await models.get("openai:scripted"))
-    assert (answer.text, answer.model, answer.degraded) == ("hello", "openai:scripted", "")
-
-
 async def test_each_model_is_made_once(server: ModelServer, offline: ScriptedModel) -> None:
     async with catalog(server, offline, "openai:second", "offline") as models:
         assert models.model("openai:a") is await models.get("openai:a")

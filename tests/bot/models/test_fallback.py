@@ -23,12 +23,6 @@ from tests.bot.models.scripted import HELLO, ScriptedModel, answer, events, last
 OFFLINE = ScriptedModel(says("No model is there.", "offline"), name="offline")
 
 
-async def test_the_first_model_answers_undegraded() -> None:
-    second = ScriptedModel(says("second"))
-    found = await last(FallbackModel([ScriptedModel(says("first")), second]))
-    assert (found.text, found.degraded, second.requests) == ("first", "", [])
-
-
 @pytest.mark.parametrize("kind", [ModelBusy, ModelRefused, ModelRejected, ModelGarbage, ContextTooLong])
 async def test_every_failure_leads_to_the_next_and_is_told(kind: type[ModelError]) -> None:
     chain = FallbackModel([ScriptedModel([kind("one is down")]), ScriptedModel([kind("two is down")]), OFFLINE])
@@ -42,19 +36,10 @@ async def test_what_was_streamed_before_a_failure_is_void() -> None:
     assert found[:3] == [TextDelta("Once upon"), Restarted(), TextDelta("No model is there.")]
 
 
-async def test_nothing_is_void_when_nothing_was_streamed() -> None:
-    assert Restarted() not in await events(FallbackModel([ScriptedModel([ModelBusy("gone")]), OFFLINE]))
-
-
 async def test_a_restart_of_a_link_is_passed_on_once() -> None:
     link = ScriptedModel([TextDelta("a"), Restarted(), ModelBusy("gone")])
     found = await events(FallbackModel([link, OFFLINE]))
     assert found.count(Restarted()) == 1
-
-
-async def test_the_last_failure_is_raised_when_nobody_answers() -> None:
-    with pytest.raises(ModelRefused, match="two"):
-        await events(FallbackModel([ScriptedModel([ModelBusy("one")]), ScriptedModel([ModelRefused("two")])]))
 
 
 async def test_a_chain_is_known_by_its_first_link() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.models.base import Call, Restarted, TextDelta, ToolSpec
+from bot.models.base import Restarted, TextDelta, ToolSpec
 from bot.models.chain import LenientModel
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, answer, events, last
 
@@ -52,15 +52,6 @@ async def test_anything_else_stays_text(text: str) -> None:
 async def test_prose_is_not_held_back() -> None:
     found = await events(LenientModel(ScriptedModel(streamed("Hello there"))), OFFERED)
     assert found[:3] == [TextDelta("Hell"), TextDelta("o th"), TextDelta("ere")]
-
-
-async def test_nothing_is_read_where_no_tool_is_offered() -> None:
-    assert await events(LenientModel(ScriptedModel(streamed(WRITTEN)))) == streamed(WRITTEN)
-
-
-async def test_real_calls_are_left_alone() -> None:
-    whole = answer("{", Call("c1", "recall", "{}"))
-    assert await events(LenientModel(ScriptedModel([TextDelta("{"), whole])), OFFERED) == [TextDelta("{"), whole]
 
 
 async def test_a_restart_forgets_what_was_held() -> None:

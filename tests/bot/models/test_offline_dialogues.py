@@ -80,13 +80,6 @@ def test_the_reason_comes_once_a_day_and_only_where_a_language_model_would_have_
     assert "CARINA_MODEL" in talk.say("tell me a joke")
 
 
-def test_another_reason_on_the_same_day_is_told_as_well() -> None:
-    talk = failing(Trouble.KEY)
-    talk.say("who am I?")
-    talk.failed = (Unanswered(MODEL, Trouble.UNREACHABLE),)
-    assert "can't be reached" in talk.say("who am I?")
-
-
 # ------------------------------------------------------------------------------------------ clock, sums, the calendar
 
 
@@ -268,25 +261,6 @@ def test_the_newest_statement_wins_and_the_older_one_is_named() -> None:
     said = talk.say("where do I live?")
     assert said.startswith("You told me you live in Rome (on 24 November 2026 at 14:03 UTC, in #general).")
     assert "Before that it was: you live in Lisbon (on 22 November" in said
-
-
-@pytest.mark.parametrize(
-    ("tool", "text"),
-    [
-        ("tasks", "new task: {}"),
-        ("reminders", "remind me in 20 minutes to {}"),
-        ("events", "new event: {} tomorrow at 9"),
-    ],
-)
-def test_what_is_asked_for_reaches_its_tool_whole_which_refuses_what_is_too_long(tool: str, text: str) -> None:
-    long = " ".join(f"word{number}" for number in range(250))
-    said = text.format(long)
-    request = Request(
-        "", (UserMessage(said, said=said, speaker="ann", at=NOW),), (ToolSpec(tool, "", {"type": "object"}),)
-    )
-    _, answer = complete(OfflineModel(lambda: NOW), request)
-    (call,) = answer.calls
-    assert any("word249" in str(value) for value in json.loads(call.arguments).values())
 
 
 @pytest.mark.parametrize(
@@ -521,42 +495,6 @@ def test_what_was_told_in_several_languages_is_listed_together(question: str, ow
 )
 def test_what_was_taken_back_answers_no_more(said: str, taken_back: str, question: str) -> None:
     assert asked((said, taken_back), question).startswith(UNKNOWN)
-
-
-def test_what_was_so_once_stands_behind_what_is_so() -> None:
-    said = asked(("I live in Rome", "remember that I used to live in Paris"), "where do I live?")
-    assert said.startswith("You told me you live in Rome (")
-    assert "Paris" not in said
-
-
-def test_two_questions_of_one_sentence_are_both_answered() -> None:
-    said = asked(("my dog is called Rex", "I live in Lisbon"), "what's my dog called and where do I live?")
-    assert "your dog is called Rex (" in said
-    assert "you live in Lisbon (" in said
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "told", "asked", "where"),
-    [
-        ("terminal", "the terminal", "my name is Ana", "who am I?", "in the terminal)"),
-        ("terminal", "the terminal", "mein Name ist Ana", "wie heiße ich?", ", am Terminal)"),
-        ("terminal", "the terminal", "私の名前はアナです", "私の名前は？", "、ターミナルで）"),
-        ("direct", "direct messages with Ana", "my name is Ana", "who am I?", "in direct messages with Ana)"),
-        ("direct", "direct messages with Ana", "mein Name ist Ana", "wie heiße ich?", ", in Direktnachrichten)"),
-        ("direct", "direct messages with Ana", "私の名前はアナです", "私の名前は？", "、ダイレクトメッセージで）"),
-        ("dashboard", "the dashboard with Anchor", "my name is Ana", "who am I?", "on the dashboard)"),
-        ("api", "script with Anchor", "my name is Ana", "who am I?", "through the API)"),
-        ("api", "script with Anchor", "mein Name ist Ana", "wie heiße ich?", ", über die API)"),
-        ("api", "script with Anchor", "私の名前はアナです", "私の名前は？", "、API経由で）"),
-        ("guild", "the terminal", "mein Name ist Ana", "wie heiße ich?", ", in the terminal)"),
-    ],
-)
-def test_a_place_without_a_name_of_its_own_is_named_in_the_language_of_the_answer(
-    kind: str, name: str, told: str, asked: str, where: str
-) -> None:
-    talk = Talk(Memory(place=name, place_kind=kind))
-    talk.say(told)
-    assert where in talk.say(asked)
 
 
 HOSTILE = (

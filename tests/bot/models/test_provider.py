@@ -276,13 +276,6 @@ async def test_a_hang_meets_each_time_limit(server: ModelServer, after: int, lim
     await hung_up(server.requests[0])
 
 
-async def test_a_slow_stream_is_cut_at_the_limit_of_the_attempt(server: ModelServer) -> None:
-    server.script(wire.Answer("word " * 100, chunks=100, pace=0.05))
-    async with connected(server, limits=Limits(attempt=0.4, silence=0.3)) as model:
-        with pytest.raises(ModelBusy, match="did not answer in time"):
-            await events(model)
-
-
 async def test_nobody_there_is_busy(server: ModelServer) -> None:
     model = connect(Access("openai:scripted", LIMITS, "k", "http://127.0.0.1:9/v1"))
     async with model.provider:

@@ -18,7 +18,7 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.chain import RetryingModel, without_older_half
-from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
+from tests.bot.models.scripted import ScriptedModel, events, last, says
 
 
 def said(text: str) -> UserMessage:
@@ -44,13 +44,6 @@ async def test_too_long_is_asked_again_with_the_newer_half() -> None:
     assert [len(request.messages) for request in inner.requests] == [13, 5]
     assert inner.requests[1].messages == (*EXCHANGE, said("and now?"))
     assert inner.requests[1].system == LONG.system
-
-
-async def test_still_too_long_is_passed_up() -> None:
-    inner = ScriptedModel([ContextTooLong("long")])
-    with pytest.raises(ContextTooLong):
-        await events(RetryingModel(inner), LONG)
-    assert len(inner.requests) == 2
 
 
 async def test_a_single_question_cannot_be_shortened() -> None:
@@ -87,13 +80,6 @@ async def test_images_that_are_not_taken_are_named_instead() -> None:
     assert isinstance(again, UserMessage)
     assert again.images == ()
     assert again.text == "look\n[image that you cannot see: cat.png]\n[image that you cannot see: unnamed]"
-
-
-async def test_a_rejected_request_without_images_is_not_repeated() -> None:
-    inner = ScriptedModel([ModelRejected("400")])
-    with pytest.raises(ModelRejected):
-        await events(RetryingModel(inner), HELLO)
-    assert len(inner.requests) == 1
 
 
 async def test_what_can_be_compacted_by_who_asks_is_given_back_when_it_is_too_long() -> None:

@@ -1,7 +1,6 @@
 """What a person adds before the answer is shown: the model is asked again with all of it."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,34 +8,14 @@ from pathlib import Path
 import pytest
 
 from bot.agents import additions
-from bot.agents.context.quotes import say
-from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.models.base import Answer, Event, Request
 from memory.queue import inbox
-from memory.store.database import Rows
 from tests.bot.parts import ANN, BOB, HALL, HeldReply, ScriptedModel, call, said, says, texts
 from tests.bot.runtime.test_conversation import Bell
 from tests.bot.stage import AT_ONCE, Service, Setting, running, until
 from tests.wire import PATIENCE
 
 TOLD = says("").usage
-
-
-class Nothing(Arguments):
-    pass
-
-
-class Look(ReadTool[Nothing]):
-    """A tool that only reads."""
-
-    name = "look"
-    description = "Looks."
-    arguments: type[Arguments] = Nothing
-    caution = Caution()
-
-    def read(self, _rows: Rows, _context: ToolContext, _arguments: Nothing) -> Outcome:
-        return Outcome(say("seen"))
 
 
 async def begun(held: HeldReply) -> None:
@@ -84,20 +63,6 @@ async def test_what_comes_after_two_interruptions_joins_at_the_next_step(tmp_pat
         assert await turns(service) == ["done"]
 
 
-async def test_what_others_say_meanwhile_interrupts_nothing(tmp_path: Path) -> None:
-    held = HeldReply(says("For Ann."))
-    model = ScriptedModel(held, says("For Bob."))
-    async with running(tmp_path, Setting(model)) as service:
-        service.hear(said("one", 1))
-        await begun(held)
-        service.hear(said("two", 2, speaker=BOB))
-        await service.router._intake.emptied()
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts() == ["For Ann.", "For Bob."]
-        assert len(model.requests) == 2
-
-
 async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Path) -> None:
     bell, held = Bell(), HeldReply(says("Rung once."))
     model = ScriptedModel(says("", call("bell", word="one")), held, says("Both."))
@@ -109,17 +74,6 @@ async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Pat
         held.free.set()
         await service.settled()
         assert (bell.rung, service.platform.texts()) == (["one"], ["Both."])
-
-
-async def test_a_turn_that_only_looked_is_begun_anew(tmp_path: Path) -> None:
-    held = HeldReply(says("never said"))
-    model = ScriptedModel(says("", call("look")), held, says("Both."))
-    async with running(tmp_path, Setting(model, tools=[Look()])) as service:
-        service.hear(said("look", 1))
-        await begun(held)
-        await service.heard(said("and tell me", 2))
-        assert service.platform.texts() == ["Both."]
-        assert texts(model.requests[2]) == ["look", "and tell me"]
 
 
 async def test_where_words_are_read_as_they_come_the_answer_goes_on(tmp_path: Path) -> None:
@@ -160,17 +114,6 @@ async def test_an_answer_waits_a_moment_for_who_is_typing(tmp_path: Path) -> Non
         assert await booked(service) == [TOLD.input_tokens] * 2
 
 
-async def test_an_answer_does_not_wait_longer_than_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.agents.model_call.HOLD_SECONDS", 0.2)
-    setting = Setting(ScriptedModel(says("Here it is.")))
-    async with running(tmp_path, setting) as service:
-        setting.typing.types(HALL.id, ANN.id)
-        began = time.monotonic()
-        await service.heard(said("one", 1))
-        assert service.platform.texts() == ["Here it is."]
-        assert 0.2 <= time.monotonic() - began < 2
-
-
 async def test_a_death_while_the_model_is_asked_anew_loses_nothing(tmp_path: Path) -> None:
     first, second = HeldReply(says("never said")), HeldReply(says("never said either"))
     async with running(tmp_path, Setting(ScriptedModel(first, second))) as service:
@@ -198,23 +141,6 @@ def test_what_was_sent_is_expected_until_it_is_taken_up() -> None:
     people.spoke(HALL.id, ANN.id)
     assert people.is_typing(HALL.id, ANN.id)
     people.took(HALL.id, ANN.id)
-    assert not people.is_typing(HALL.id, ANN.id)
-
-
-def test_what_is_typed_after_words_were_sent_is_expected_when_they_are_taken_up() -> None:
-    people = additions.TypingPeople()
-    people.types(HALL.id, ANN.id)
-    people.spoke(HALL.id, ANN.id)
-    people.types(HALL.id, ANN.id)
-    people.took(HALL.id, ANN.id)
-    assert people.is_typing(HALL.id, ANN.id)
-
-
-def test_typing_that_is_not_reported_again_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    people = additions.TypingPeople()
-    people.types(HALL.id, ANN.id)
-    later = time.monotonic() + 11
-    monkeypatch.setattr(time, "monotonic", lambda: later)
     assert not people.is_typing(HALL.id, ANN.id)
 
 

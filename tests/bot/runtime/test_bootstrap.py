@@ -33,26 +33,6 @@ def everybody(rows: Rows) -> list[Agent]:
     return agents.agents(rows)
 
 
-async def test_an_agent_and_its_group_stand_there_after_the_first_start(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        (carina,) = await service.read(everybody)
-        assert (carina.name, carina.tools) == ("Carina", TOOLS)
-        assert await service.column("SELECT name FROM agent_groups") == ["Main"]
-        found = await service.read(lambda rows: blocks.visible_blocks(rows, carina.id, Scope(PUBLIC), tuple(BlockType)))
-        assert [(block.label, block.audience) for block in found] == [("persona", PUBLIC)]
-
-
-async def test_a_second_start_changes_nothing_and_adds_what_is_new(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.write(lambda tx: tx.run("UPDATE agents SET system_prompt = 'edited by hand'"))
-        first = await service.read(everybody)
-    async with running(tmp_path, Setting(toml=TWO)) as service:
-        after = await service.read(everybody)
-        assert [agent.name for agent in after] == ["Carina", "Moon", "Star"]
-        assert after[0] == first[0]
-        assert len(await service.column("SELECT id FROM agent_groups")) == 2
-
-
 EARLIER = '["context", "recall", "search", "send_message"]'
 
 

@@ -375,25 +375,3 @@ async def test_a_place_that_a_person_assigned_stays_there_whatever_the_file_says
         assert [each.place for each in constellations.assigned(side.home.runtime.id)] == ["discord:guild:3"]
         await constellations.configure([], side.home.runtime.id)
         assert [each.place for each in constellations.assigned()] == ["discord:guild:2"]
-
-
-async def test_two_hundred_on_disk_are_looked_after_with_few_files_open(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        constellations = side.served.shared.constellations
-        for number in range(200):
-            await constellations.ensure(f"number {number}", PERSON)
-    async with serving(tmp_path) as side:
-        constellations = side.served.shared.constellations
-        assert len(constellations.all()) == 201
-        assert len(list(side.served.opened)) == 1
-        await side.heard(said("hello", 1, HALL))
-        await side.answered(HALL)
-        files = [path for path in Path("/proc/self/fd").iterdir() if _target(path).endswith(("carina.db", "-wal"))]
-        assert len({_target(path) for path in files}) < 20
-
-
-def _target(path: Path) -> str:
-    try:
-        return str(path.readlink())
-    except FileNotFoundError:
-        return ""

@@ -14,10 +14,7 @@ from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, ModelBusy, Request, ToolMessage
 from bot.runtime.conversation import GIVEN_UP
-from memory.queue import inbox
-from memory.store.ids import InboxId
 from tests.bot.parts import (
-    ANN,
     BOB,
     HALL,
     HeldReply,
@@ -69,16 +66,6 @@ async def states(service: Service) -> list[str]:
 
 
 # -------------------------------------------------------------------------------------------------------------- tools
-
-
-async def test_tools_are_called_in_order_and_their_results_come_before_the_next_request(tmp_path: Path) -> None:
-    bell = Bell()
-    model = ScriptedModel(says("", call("bell", "a", word="one"), call("bell", "b", word="two")), says("Done."))
-    async with running(tmp_path, Setting(model, tools=[bell])) as service:
-        await service.heard(said("ring", 1))
-        assert service.platform.texts() == ["Done."]
-    assert bell.rung == ["one", "two"]
-    assert results(model.requests[1]) == [("rang one", True), ("rang two", True)]
 
 
 @pytest.mark.parametrize(
@@ -143,22 +130,6 @@ async def test_calls_with_ids_that_repeat_or_are_missing_still_find_their_result
     assert len(set(ids)) == 4
 
 
-async def test_an_empty_answer_is_silence(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(ScriptedModel(says("  ")))) as service:
-        await service.heard(said("hm", 1))
-        assert (service.platform.sends, await states(service)) == ([], ["done"])
-
-
-async def test_the_use_of_every_call_is_recorded(tmp_path: Path) -> None:
-    model = ScriptedModel(says("", call("bell")), says("Done."))
-    async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
-        await service.heard(said("ring", 1))
-        found = await service.rows("SELECT model, input_tokens, output_tokens, person_id FROM model_usage")
-    assert [(row["model"], row["input_tokens"], row["output_tokens"], row["person_id"]) for row in found] == [
-        ("scripted:one", 10, 5, ANN.id)
-    ] * 2
-
-
 async def test_a_secret_is_taken_out_of_everything_that_is_stored_or_said(tmp_path: Path) -> None:
     secret = "sk-very-secret-token"
     leaking = says(f"I know {secret}", call("bell", word=secret), call("recall", operation="insert", content=secret))
@@ -214,19 +185,6 @@ async def test_a_row_is_dead_after_five_tries_and_the_owner_is_told_once(tmp_pat
         assert len(again.platform.texts(OWNERS_PLACE.id)) == 1
 
 
-async def test_a_dead_row_that_is_revived_is_answered(tmp_path: Path) -> None:
-    model = ScriptedModel(*[RuntimeError("boom")] * 5, says("Now it works."))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("hello", 1))
-        (identifier,) = await service.column("SELECT id FROM inbox WHERE status = 'dead'")
-        row = await service.write(lambda tx: inbox.revive(tx, InboxId(identifier)))
-        assert row is not None
-        assert row.group is not None
-        service.runtime.answer(row.place, row.group)
-        await service.settled()
-        assert service.platform.texts() == [GIVEN_UP, "Now it works."]
-
-
 async def test_joined_rows_run_one_by_one_after_two_failures(tmp_path: Path) -> None:
     def bad(request: Request) -> Answer:
         if any("poison" in text for text in texts(request)[-2:]):
@@ -279,21 +237,6 @@ async def test_what_the_same_person_adds_joins_at_the_next_step_and_both_are_ans
         assert await states(service) == ["done", "done"]
     assert texts(model.requests[2]) == ["one", "two"]
     assert results(model.requests[2]) == [("rang x", True), ("rang y", True)]
-
-
-async def test_what_arrives_while_the_answer_is_written_is_answered_by_it_too(tmp_path: Path) -> None:
-    held = HeldReply(says("Too early."))
-    model = ScriptedModel(held, says("Both."))
-    async with running(tmp_path, Setting(model)) as service:
-        service.hear(said("one", 1))
-        await held.begun.wait()
-        service.hear(said("two", 2))
-        await service.router._intake.emptied()
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts() == ["Both."]
-        assert await service.column("SELECT content FROM messages ORDER BY id") == ["one", "two", "Both."]
-    assert texts(model.requests[1]) == ["one", "two"]
 
 
 async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bot import storage_retry
 from bot.agents.events import Failed
 from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
-from bot.runtime import conversation
 from bot.runtime.conversation import GIVEN_UP
 from memory.queue import attempts as tries
 from memory.store.clock import from_text
 from memory.store.database import Tx
-from memory.store.errors import DatabaseFull
 from sources.base import Notification
 from tests.bot.parts import BOB, HeldReply, Platform, ScriptedModel, said, says, texts
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
@@ -60,14 +57,6 @@ async def test_after_two_deaths_joined_rows_are_answered_one_by_one(tmp_path: Pa
         assert await states(service) == [("done", 3, 1), ("done", 2, 1)]
 
 
-async def test_one_death_takes_nothing_apart(tmp_path: Path) -> None:
-    platform = await died(tmp_path, 1, 1)
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
-        await service.settled()
-        assert len(service.platform.texts()) == 1
-        assert await states(service) == [("done", 2, 0), ("done", 2, 0)]
-
-
 async def test_what_joined_a_row_that_had_all_its_tries_is_not_given_up_with_it(tmp_path: Path) -> None:
     platform = await died(tmp_path, 7, 1)
     async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
@@ -75,22 +64,6 @@ async def test_what_joined_a_row_that_had_all_its_tries_is_not_given_up_with_it(
         assert service.platform.texts() == [GIVEN_UP, "You said: number 2"]
         assert await states(service) == [("dead", 7, 0), ("done", 2, 1)]
         assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
-
-
-async def test_who_waits_for_what_no_turn_can_be_made_of_is_told_when_it_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_given: object) -> None:
-        raise ValueError("no turn of this")
-
-    monkeypatch.setattr(conversation, "begin_turn", broken)
-    async with running(tmp_path) as service:
-        await service.heard(said("hello", 1))
-        assert await states(service) == [("dead", 5, 1)]
-        assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
-        (notice,) = service.platform.texts(OWNERS_PLACE.id)
-        assert "no turn of this" in notice
-        assert service.platform.texts() == [GIVEN_UP], "who asked is told too"
 
 
 async def test_orderly_stops_use_no_tries_up(tmp_path: Path) -> None:
@@ -105,17 +78,6 @@ async def test_orderly_stops_use_no_tries_up(tmp_path: Path) -> None:
         platform = service.platform
     async with running(tmp_path, Setting(ScriptedModel(says("At last.")), platform=platform)) as service:
         await service.settled()
-        assert service.platform.texts() == ["At last."]
-        assert await states(service) == [("done", 1, 0)]
-
-
-async def test_a_database_that_takes_no_writes_uses_no_tries_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(storage_retry, "RETRY_SECONDS", 0)
-    model = ScriptedModel(*[DatabaseFull("the disk is full")] * 7, says("At last."))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("hello", 1))
         assert service.platform.texts() == ["At last."]
         assert await states(service) == [("done", 1, 0)]
 

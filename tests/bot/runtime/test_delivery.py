@@ -120,16 +120,6 @@ async def post(tmp_path: Path) -> AsyncIterator[Post]:
 # ------------------------------------------------------------------------------------------------------- the usual way
 
 
-async def test_rows_are_sent_once_in_order(post: Post) -> None:
-    rows = [await post.put(str(number), f"line {number}") for number in range(5)]
-    await post.run()
-    await post.run()
-    assert post.sent() == rows
-    assert post.platform.texts() == [f"line {number}" for number in range(5)]
-    assert set(await post.states(*rows)) == {Status.SENT}
-    assert (await post.row(rows[0])).external_id == "post-1"
-
-
 async def test_a_row_is_durably_sending_before_its_first_byte_leaves(post: Post) -> None:
     row = await post.put("a")
     seen: list[Status] = []
@@ -152,14 +142,6 @@ async def test_an_answer_that_got_lost_is_asked_for_again_with_the_same_nonce(po
     assert post.sent() == [row, row, after]
     assert post.platform.texts() == ["hello", "next"]
     assert post.platform.finds == []
-
-
-async def test_what_did_not_arrive_is_sent_again(post: Post) -> None:
-    row = await post.put("a")
-    post.platform.fates.extend([Fate.NOWHERE, Fate.NOWHERE])
-    await post.run()
-    assert post.sent() == [row] * 3
-    assert post.platform.texts() == ["hello"]
 
 
 @pytest.mark.parametrize("has_nonce", [True, False])
@@ -234,16 +216,6 @@ async def test_a_first_piece_that_fails_takes_the_rest_with_it_and_nothing_else(
     assert len(await post.notices()) == 1
 
 
-async def test_a_message_of_a_tool_that_fails_elsewhere_does_not_take_the_answer_with_it(post: Post) -> None:
-    turn = await post.turn()
-    tool = await post.put(f"tool/{turn.id}/1/0", "said elsewhere", turn=turn.id)
-    attic = PlaceId("discord:attic")
-    answer = await post.put(f"turn/{turn.id}/0", "the answer", turn=turn.id, place=attic)
-    post.platform.fates.append(DeliveryFailed("forbidden"))
-    await post.run()
-    assert await post.states(tool, answer) == [Status.FAILED, Status.PENDING]
-
-
 async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: Post) -> None:
     turn = await post.turn()
     said = Said(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
@@ -289,15 +261,6 @@ async def test_after_it_what_does_not_stand_there_is_sent(post: Post) -> None:
 async def test_a_platform_without_nonces_is_always_looked_at_first(post: Post, arrived: bool, sends: int) -> None:
     post.platform.has_nonce, post.platform.nonce_seconds = False, 0
     row = await post.put("a")
-    await post.begun(row, arrived=[row] if arrived else [])
-    await post.run()
-    assert (len(post.sent()), post.platform.finds, post.platform.texts()) == (sends, [(row,)], ["hello"])
-
-
-@pytest.mark.parametrize(("arrived", "sends"), [(True, 0), (False, 1)])
-async def test_so_is_what_is_said_under_an_agents_name(post: Post, arrived: bool, sends: int) -> None:
-    """It goes by webhook, and webhooks know no nonce."""
-    row = await post.put("a", detail=TextDetail(speaker="Star"))
     await post.begun(row, arrived=[row] if arrived else [])
     await post.run()
     assert (len(post.sent()), post.platform.finds, post.platform.texts()) == (sends, [(row,)], ["hello"])
@@ -396,13 +359,6 @@ async def test_the_answer_takes_the_place_of_its_preview(post: Post) -> None:
     assert await post.states(preview) == [Status.WITHDRAWN]
 
 
-async def test_only_the_first_piece_takes_the_previews_place(post: Post) -> None:
-    post.platform.max_length = 20
-    await previewed(post, over=True, text="a" * 20 + "b" * 20)
-    await post.run()
-    assert post.platform.texts() == ["a" * 20, "b" * 20]
-
-
 async def test_a_preview_that_cannot_be_changed_is_withdrawn_after_the_answer_was_sent(post: Post) -> None:
     await previewed(post, over=True, text="Once upon a time.")
     post.platform.edit_fails = True
@@ -416,12 +372,6 @@ async def test_a_preview_of_a_turn_that_came_to_nothing_is_withdrawn(post: Post)
     assert (post.platform.texts(), await post.states(preview)) == ([], [Status.WITHDRAWN])
 
 
-async def test_a_preview_of_a_running_turn_stays(post: Post) -> None:
-    await previewed(post, over=False)
-    await post.run()
-    assert post.platform.texts() == ["Once upon …"]
-
-
 async def test_a_death_while_the_preview_was_replaced_leaves_one_message(post: Post) -> None:
     turn, _preview = await previewed(post, over=True, text="Once upon a time.")
     answer = await post.database.read(lambda rows: outbox.of_key(rows, f"turn/{turn.id}/0"))
@@ -432,12 +382,3 @@ async def test_a_death_while_the_preview_was_replaced_leaves_one_message(post: P
     await post.run()
     assert post.platform.texts() == ["Once upon a time."]
     assert await post.states(answer.id) == [Status.SENT]
-
-
-async def test_a_preview_that_fails_is_not_worth_a_word_and_the_answer_comes_all_the_same(post: Post) -> None:
-    post.platform.fates.append(DeliveryFailed("forbidden"))
-    turn, preview = await previewed(post, over=True, text="Once upon a time.")
-    assert await post.states(preview) == [Status.FAILED]
-    await post.run()
-    assert (post.platform.texts(), await post.notices()) == (["Once upon a time."], [])
-    assert await post.database.read(lambda rows: outbox.anything_said(rows, turn.id))

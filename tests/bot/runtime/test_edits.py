@@ -3,19 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from bot.agents.context.quotes import passage
-from bot.models.offline import OfflineModel
 from memory.blocks import retraction
 from memory.blocks.retraction import unwrite
 from memory.queue.follow_ups import TRIES
 from memory.store.database import Tx
 from memory.store.ids import PlaceId
-from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, edited, said, says, texts
-from tests.bot.requests import Bell, answer, ring, ringing, strokes, waiting
+from tests.bot.parts import BOB, HALL, ScriptedModel, call, channel, deleted, edited, said, says, texts
+from tests.bot.requests import Bell, answer, ring, strokes, waiting
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 
@@ -113,25 +112,6 @@ async def test_what_was_written_into_a_block_follows_the_edit_and_the_deletion(t
         assert await everywhere(service, "bus is") == []
 
 
-async def test_an_edit_of_other_words_leaves_what_was_stored(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(model=keeps("the bus is 17"))) as service:
-        await service.heard(said("remembr that the bus is 17", 1))
-        await service.heard(edited("remember that the bus is 17", 1))
-        assert await entries(service) == ["the bus is 17"]
-        assert service.platform.texts() == ["Kept: the bus is 17."]
-        assert len(service.model.requests) == 2
-
-
-async def test_without_a_model_the_new_words_are_stored_too(tmp_path: Path) -> None:
-    setting = Setting()
-    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))  # nobody looks at its requests here
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("remember that my bus is 17", 1, direct(ANN)))
-        await service.heard(edited("remember that my bus is 18", 1, direct(ANN)))
-        (content,) = await entries(service)
-        assert "18" in content
-
-
 async def test_a_deleted_message_takes_its_question_along(tmp_path: Path) -> None:
     model = ScriptedModel(says("", ring(times=1, note="zeta")), says("It waits."))
     async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
@@ -143,16 +123,6 @@ async def test_a_deleted_message_takes_its_question_along(tmp_path: Path) -> Non
         assert "withdrawn" in (await answer(service, request)).words
         assert await strokes(service) == 0
         assert await everywhere(service, "zeta") == []
-
-
-async def test_a_question_that_was_used_is_forgotten_all_the_same(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
-        await answer(service, request)
-        await service.heard(deleted(1))
-        assert await service.column("SELECT arguments || reason FROM permission_requests") == [""]
-        assert await service.column("SELECT status FROM permission_requests") == ["used"]
 
 
 @pytest.mark.parametrize(

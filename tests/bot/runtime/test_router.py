@@ -1,7 +1,5 @@
 """From a notification to a conversation: whose it is, in which order, what runs beside it, and what is refused."""
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +8,11 @@ import pytest
 
 from bot.runtime.arrivals import to_arrival
 from bot.runtime.conversation import GIVEN_UP
-from memory import jobs, requests
-from memory.jobs import NewJob
 from memory.people.audience import Trust
 from memory.queue import inbox, payloads
 from memory.queue.payloads import BlockNote, Brought, Quotation
-from memory.store.errors import DatabaseBusy
 from memory.store.ids import GroupId, PersonId
 from memory.store.sqlite import connect
-from scheduler import triggers
-from scheduler.jobs import Done, Kinds, Queueing
-from scheduler.runner import Runner
-from scheduler.triggers import At
 from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
 from tests.bot.parts import (
     ANN,
@@ -30,28 +21,13 @@ from tests.bot.parts import (
     HeldReply,
     ScriptedModel,
     channel,
-    direct,
     edited,
     said,
     says,
-    texts,
-    words_of,
 )
-from tests.bot.stage import SETUP, Setting, running, until
-from tests.scheduler.parts import alike
+from tests.bot.stage import Setting, running, until
 
 ATTIC = channel("attic")
-ABROAD = channel("port", of="abroad")
-
-
-async def test_a_message_is_answered_where_it_was_said(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("hello", 1, ATTIC))  # one after the other: places wait for no other
-        await service.heard(said("hello", 2, direct(ANN)))
-        assert service.platform.texts(ATTIC.id) == ["Yes."]
-        assert service.platform.texts(direct(ANN).id) == ["Yes."]
-        assert service.platform.texts(HALL.id) == []
-        assert [words_of(row).reply_to for row in await service.outbox()] == ["1", "2"]
 
 
 async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_path: Path) -> None:
@@ -70,26 +46,6 @@ async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_pa
 
 async def _true(look: Any) -> bool:
     return bool(look())
-
-
-async def test_places_of_another_constellation_go_to_its_own_file_at_the_same_time(tmp_path: Path) -> None:
-    held = HeldReply(says("At home."))
-    model = ScriptedModel(held, says("Abroad."))
-    setting = Setting(model, more={"abroad": ["discord:guild:abroad"]})
-    async with running(tmp_path, setting) as service:
-        home, abroad = service.ids
-        service.hear(said("here", 1))
-        await held.begun.wait()
-        service.hear(said("there", 2, ABROAD))
-        await until(lambda: _true(lambda: service.platform.texts(ABROAD.id) == ["Abroad."]))
-        held.free.set()
-        await service.settled()
-        found = [
-            [row["content"] for row in await service.rows("SELECT content FROM messages ORDER BY id", of=constellation)]
-            for constellation in (home, abroad)
-        ]
-    assert found == [["here", "At home."], ["there", "Abroad."]]
-    assert texts(model.requests[1]) == ["there"]
 
 
 async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay_open(tmp_path: Path) -> None:
@@ -115,28 +71,6 @@ async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay
         assert len(service.constellations.open_now()) <= 4
 
 
-async def test_what_a_job_queues_in_a_constellation_opens_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        other = await service.constellations.ensure("summer", ANN.id)
-        kinds = Kinds()
-        runner = Runner(
-            service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
-        )
-        kinds.add(Queueing("note", lambda _tx, _firing: Done("noted")))
-        async with service.constellations.use(other.id) as database:
-            soon = NewJob("soon", "note", triggers.dump(At(service.clock())), service.clock(), {})
-            await database.write(SETUP, lambda tx: jobs.put(tx, soon, service.clock()))
-            service.clock.forward(60)
-            await runner.tick()
-            done = await database.read(lambda rows: jobs.get(rows, "soon"))
-        assert done is not None
-        assert done.last_detail == "noted"
-        await until(lambda: _true(lambda: service.router.opened.get(other.id) is not None))
-        assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == []
-        await service.heard(said("hello", 1))
-        assert service.platform.texts() == ["Yes."]
-
-
 async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cursor_with_them(tmp_path: Path) -> None:
     held = HeldReply(says("x"))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
@@ -153,15 +87,6 @@ async def test_the_same_happening_heard_twice_at_once_is_one(tmp_path: Path) -> 
         await service.heard(said("hello", 1), said("hello", 1), edited("new", 1), edited("new", 1))
         assert await service.column("SELECT external_id FROM inbox WHERE kind = 'message'") == ["1"]
         assert await service.column("SELECT count(*) FROM inbox") == [2]
-
-
-async def test_what_nobody_is_to_answer_is_heard_and_remembered(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("just talking", 1, answer=False))
-        assert await service.column("SELECT content FROM messages") == ["just talking"]
-        assert (service.model.requests, service.platform.sends) == ([], [])
-        await service.heard(said("and you?", 2))
-    assert texts(service.model.requests[0]) == ["just talking", "and you?"]
 
 
 async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(tmp_path: Path) -> None:
@@ -219,56 +144,6 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
         assert service.router.workers.unstored.words() == ""
         assert service.platform.texts() == ["At last."]
         assert await service.column("SELECT status FROM inbox") == ["done"]
-
-
-async def test_what_is_taken_up_while_the_database_cannot_be_read_is_taken_up_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The task would otherwise end the whole service with its error."""
-    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
-    async with running(tmp_path) as service:
-        service.halt.begin("a test")
-        service.hear(said("hello", 1))
-        await service.router._intake.emptied()
-        refusals = Refusals(3)
-        monkeypatch.setattr(
-            "bot.runtime.constellation.inbox.open_conversations", refusals.around(inbox.open_conversations)
-        )
-        await service.halt.end()
-        service.router.release()
-        await service.settled()
-        assert refusals.left == 0
-        assert service.platform.texts() == ["Yes."]
-
-
-async def test_the_watch_for_expired_requests_survives_a_database_that_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
-    async with running(tmp_path) as service, asyncio.TaskGroup() as tasks:
-        refusals = Refusals(3)
-        monkeypatch.setattr("bot.services.approvals.requests.due", refusals.around(requests.due))
-        watch = tasks.create_task(service.approvals.watch())
-        await until(lambda: _true(lambda: refusals.left == 0 and refusals.passed))
-        watch.cancel()
-
-
-class Refusals:
-    """Makes a function fail as a busy database does, so many times; afterwards it works."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-        self.passed = 0
-
-    def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        def refusing(*arguments: Any) -> Any:
-            if self.left:
-                self.left -= 1
-                raise DatabaseBusy("the database is locked")
-            self.passed += 1
-            return work(*arguments)
-
-        return refusing
 
 
 async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(tmp_path: Path) -> None:
@@ -369,13 +244,6 @@ async def test_a_row_without_a_group_that_exists_is_given_up_and_the_conversatio
         await service.heard(said("hello", 2))
         assert await service.column("SELECT status FROM inbox ORDER BY id") == ["dead", "done"]
         assert sorted(service.platform.texts()) == [GIVEN_UP, "Yes."], "two conversations, in whatever order"
-
-
-async def test_tasks_of_the_service_end_with_it(tmp_path: Path) -> None:
-    before = len(asyncio.all_tasks())
-    async with running(tmp_path) as service:
-        await service.heard(said("hello", 1))
-    assert len(asyncio.all_tasks()) == before
 
 
 @pytest.mark.parametrize(

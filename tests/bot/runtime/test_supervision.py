@@ -3,7 +3,6 @@
 import ast
 import asyncio
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,15 @@ from bot.runtime.arrivals import to_arrival
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.conversation import GIVEN_UP
 from bot.runtime.open_constellations import OpenConstellations
-from bot.runtime.supervision import LONGEST_PAUSE, Supervisor, pause_after
-from memory.queue import outbox
+from bot.runtime.supervision import Supervisor
 from memory.queue.inbox import Accepted, Arrival
 from memory.queue.outbox import Status
 from memory.store.errors import DatabaseFull, EntryNotFound
-from memory.store.ids import ConstellationId, GroupId, PlaceId
+from memory.store.ids import ConstellationId, GroupId
 from sources.base import DeliveryFailed, Kind, Notification
 from tests.bot.faults import Injection, kind_of
 from tests.bot.interfaces.test_chat import answers, service, told
-from tests.bot.parts import HALL, SOURCE, Platform, channel, deleted, edited, said
+from tests.bot.parts import HALL, Platform, channel, deleted, edited, said
 from tests.bot.stage import Setting, running, until
 
 ROOT = Path(__file__).parents[3]
@@ -128,17 +126,6 @@ async def test_what_cannot_be_said_in_one_place_is_given_up_and_others_are_answe
         assert platform.texts(HALL.id) == ["Yes."]
 
 
-async def test_a_row_that_was_given_up_is_not_begun_again_by_the_next_start(tmp_path: Path) -> None:
-    setting = Setting()
-    setting.platform = Platform(setting.clock, odd={HALL.id: KeyError("id")})
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("hello", 1))
-    sends = len(setting.platform.sends)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("hello", 2, ATTIC))
-        assert len([each for each in setting.platform.sends if each.place == HALL.id]) <= sends
-
-
 async def test_a_notification_that_cannot_be_stored_is_given_up_with_a_word_to_the_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,24 +146,6 @@ async def test_a_notification_that_cannot_be_stored_is_given_up_with_a_word_to_t
         await until(is_told)
         await service.settled()
         assert service.platform.texts(ATTIC.id) == ["Yes."]
-
-
-async def test_one_that_can_be_stored_at_the_second_try_is_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really, failed = to_arrival, list[str]()
-
-    def broken(notification: Notification, group: GroupId) -> Arrival:
-        if not failed:
-            failed.append(notification.external_id)
-            raise KeyError("odd")
-        return really(notification, group)
-
-    monkeypatch.setattr(constellation, "to_arrival", broken)
-    async with running(tmp_path) as service:
-        service.hear(said("hello", 1))
-        await until(lambda: _answered(service.platform))
-        assert failed == ["1"]
 
 
 async def test_one_that_was_stored_before_something_broke_is_answered(
@@ -266,30 +235,6 @@ async def _odd(*_given: object) -> bool:
     raise KeyError("odd")
 
 
-async def test_what_could_not_be_stored_at_once_is_stored_although_everything_was_halted_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really, failed = to_arrival, list[str]()
-
-    def broken(notification: Notification, group: GroupId) -> Arrival:
-        if not failed:
-            failed.append(notification.external_id)
-            raise KeyError("odd")
-        return really(notification, group)
-
-    monkeypatch.setattr(constellation, "to_arrival", broken)
-    monkeypatch.setattr(constellation, "_STORE_AGAIN", (0.05,))
-    async with running(tmp_path) as service:
-        service.hear(said("hello", 1))
-        await until(lambda: _true(bool(failed)))
-        service.halt.begin("somebody said so")
-
-        async def is_stored() -> bool:
-            return await service.column("SELECT content FROM messages") == ["hello"]
-
-        await until(is_stored)
-
-
 async def test_what_arrives_while_the_file_cannot_be_opened_is_answered_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,32 +283,6 @@ async def _answered(platform: Platform) -> bool:
     return platform.texts(HALL.id) == ["Yes."]
 
 
-async def test_what_fails_in_one_constellation_is_done_in_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(supervision, "FIRST_PAUSE", 60.0)
-    monkeypatch.setattr(supervision, "LONGEST_PAUSE", 60.0)
-    really, failed = ConstellationRuntime._run_delivery, list[ConstellationId]()
-
-    async def run(self: ConstellationRuntime, place: PlaceId, source: str) -> None:
-        if self.id == home:
-            failed.append(self.id)
-            raise KeyError("odd")
-        await really(self, place, source)
-
-    monkeypatch.setattr(ConstellationRuntime, "_run_delivery", run)
-    async with running(tmp_path, Setting(more={"abroad": ["discord:guild:abroad"]})) as service:
-        home, abroad = service.ids
-        row = outbox.NewRow("pair/1", HALL.id, SOURCE, "Hello.", HALL.audience)
-        for constellation in (home, abroad):
-            await service.write(lambda tx: outbox.add(tx, row, service.clock()), constellation)
-        service.router.resume(home)
-        await until(lambda: _true(bool(failed)))
-        service.router.resume(abroad)
-        await until(lambda: _true(service.platform.texts(HALL.id) == ["Hello."]))
-        assert set(failed) == {home}
-
-
 async def _true(holds: bool) -> bool:
     return holds
 
@@ -374,20 +293,6 @@ async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_com
     platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
     async with running(tmp_path, setting) as service:
         service.hear(said("hello", 1))
-        await until(lambda: _waits(service.runtime))
-        assert platform.texts(HALL.id) == []
-        setting.clock.forward(4_001)
-        await until(lambda: _answered(platform))
-
-
-async def test_it_is_made_after_a_restart_as_well(tmp_path: Path) -> None:
-    setting = Setting()
-    setting.platform = platform = Platform(setting.clock)
-    platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
-    async with running(tmp_path, setting) as service:
-        service.hear(said("hello", 1))
-        await until(lambda: _waits(service.runtime))
-    async with running(tmp_path, setting) as service:
         await until(lambda: _waits(service.runtime))
         assert platform.texts(HALL.id) == []
         setting.clock.forward(4_001)
@@ -426,11 +331,3 @@ async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.
     async with asyncio.TaskGroup() as tasks:
         await Supervisor(tasks, broken).keep("watcher", fails_twice)
     assert len(tries) == 3
-
-
-def test_pauses_grow_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    found = [timedelta(seconds=pause_after(failures)) for failures in (1, 2, 3, 9, 10, 1000)]
-    assert found == sorted(found)
-    assert found[0] == timedelta(seconds=1)
-    assert found[-1] == timedelta(seconds=LONGEST_PAUSE)

@@ -16,7 +16,6 @@ from bot.agents.tools import make_tools
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
-from bot.services.approvals import Approvals
 from bot.services.permits import Permits
 from memory import requests
 from memory.people.audience import Trust
@@ -27,7 +26,6 @@ from sources.base import Delivery, DeliveryFailed
 from tests.bot.parts import (
     ANN,
     BOB,
-    HALL,
     OLGA,
     MovableClock,
     Platform,
@@ -326,20 +324,6 @@ async def test_a_yes_given_after_a_restart_counts(tmp_path: Path) -> None:
         assert platform.texts()[-1] == "Rung."
 
 
-async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
-    model = ScriptedModel(says("", ring()), says("It waits."), says("Hello Bob."), says("Rung."), says("Bye."))
-    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
-        await service.heard(said("ring the bell", 1))
-        await service.heard(said("hello", 2, speaker=BOB))
-        request = await waiting(service)
-        await service.approvals.answer(request, OWNER, Verdict.ONCE)
-        service.hear(said("bye", 3, speaker=BOB))
-        await service.settled()
-        assert service.platform.texts() == ["It waits.", "Hello Bob.", "Rung.", "Bye."]
-        for each in service.model.requests:
-            check_calls(each)
-
-
 async def test_a_call_that_leaves_the_program_runs_at_most_once(tmp_path: Path) -> None:
     siren = Siren()
 
@@ -487,14 +471,6 @@ async def test_a_flood_of_questions_asks_nobody_anything_more(tmp_path: Path) ->
         await service.heard(said("ring them all", 1))
         assert len(await service.rows("SELECT 1 FROM permission_requests")) == MOST_WAITING
         assert sum("wait already" in text for text, _ok in results(service.model.requests[-1])) == 5
-
-
-async def test_answers_name_what_is_not_there(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        approvals: Approvals = service.approvals
-        for number in (1, 2**63 - 1, 2**63, 10**19):
-            assert "no such request" in (await approvals.answer(number, OWNER, Verdict.ONCE)).words
-        assert HALL.id
 
 
 async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_decides_nothing(

@@ -130,22 +130,6 @@ async def test_what_is_added_is_kept_by_the_agent_that_answered_last(tmp_path: P
         assert len(await of.call("archival.list")) == 3
 
 
-@pytest.mark.parametrize("to", ["guild:7", "guild:discord:7", "channel:7", " channel:discord:7"])
-async def test_a_server_or_channel_is_named_by_its_number_or_with_its_source(tmp_path: Path, to: str) -> None:
-    async with archive(tmp_path) as of:
-        await of.add("The stork is back.", label="stork")
-        kind = to.strip().partition(":")[0]
-        audience = f"{kind}:discord:7"
-        row = {"id": "discord:7", "source": "discord", "kind": "guild", "name": "#pond in Park", "audience": audience}
-        await of.database.write(SETUP, lambda tx: tx.insert("places", {**row, "heard_at": ""}))
-        wider: Any = {"entry": "stork", "audience": to}
-        with pytest.raises(Unconfirmed, match="would be known in"):
-            await of.call("archival.widen", **wider)
-        assert (await of.call("archival.show", entry="stork"))["audience"] == "owner"
-        assert (await of.call("archival.widen", sure=True, **wider))["audience"] == audience
-        assert (await of.call("archival.show", entry="stork"))["audience"] == audience
-
-
 async def test_only_what_was_shown_is_made_known_more_widely(tmp_path: Path) -> None:
     async with archive(tmp_path) as of:
         await of.add("The stork is back.", label="stork")

@@ -52,22 +52,6 @@ async def test_a_partner_block_is_written_when_the_owner_says_yes(tmp_path: Path
         assert await content(service, "pact") == ["No calls at night.\n"]
 
 
-async def test_a_block_that_changed_since_is_asked_about_anew(tmp_path: Path) -> None:
-    first, second = writes("pact", "No calls.", "one"), writes("pact", "Many calls.", "two")
-    replies = [says("", first, second), says("Asked."), says("Written."), says("Asked again."), says("Written too.")]
-    setting = Setting(model=ScriptedModel(*replies), toml=BLOCKS.format(permission="partner"))
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("agree on calls", 1))
-        one, two = sorted(await service.column("SELECT id FROM permission_requests"))
-        await answer(service, one)
-        await answer(service, two)
-        assert await content(service, "pact") == ["No calls.\n"]
-        anew = await waiting(service)
-        assert anew not in (one, two)
-        await answer(service, anew)
-        assert await content(service, "pact") == ["No calls.\nMany calls.\n"]
-
-
 async def test_strangers_words_enter_a_core_block_only_with_a_yes(tmp_path: Path) -> None:
     stranger = person("Zed", Trust.STRANGER)
     model = ScriptedModel(says("", writes("human", "Zed is the boss.")), says("Asked."), says("As you wish."))

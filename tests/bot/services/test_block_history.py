@@ -1,9 +1,8 @@
 """Going back and taking changes back while others write: what came meanwhile is seen, and stays."""
 
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -15,9 +14,8 @@ from bot.services.blocks import Blocks
 from bot.services.caller import owner_at_terminal
 from memory import blocks
 from memory.agents import Agent, seed_agent
-from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
+from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM, agent_writer, job_writer, person_writer
-from memory.blocks.history import Past, past_of
 from memory.blocks.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.constellation import Constellations
@@ -100,10 +98,6 @@ async def test_what_others_write_while_the_past_is_replayed_stays(tmp_path: Path
 
 async def test_what_that_writer_writes_meanwhile_goes_as_well(tmp_path: Path) -> None:
     assert await reverted(tmp_path, lambda tx: write(tx, "more of the job's\n", job=True)) == "one\n"
-
-
-async def test_undisturbed_the_past_is_replayed_once(tmp_path: Path) -> None:
-    assert await reverted(tmp_path, lambda _tx: None) == "one\n"
 
 
 async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_path: Path) -> None:
@@ -207,41 +201,6 @@ async def test_a_wholly_damaged_block_is_edited_by_hand_and_its_past_says_what_m
         ]
 
 
-async def test_a_form_that_was_open_while_a_block_was_repaired_keeps_what_came_since(tmp_path: Path) -> None:
-    async with interrupted(tmp_path, a_text, lambda _tx: None) as memory:
-        await memory.database.write(SETUP, damage)
-        await memory.database.write(SETUP, lambda tx: write(tx, "two\n"))
-        edited = await memory("edit", "notes", text="ONE\nthe job's\n", seen=3)
-        assert edited["text"] == "ONE\nthe job's\ntwo\n"
-
-
-@pytest.mark.parametrize(("setup", "version"), [(owners_text, 1), (parts, 2)])
-async def test_undisturbed_it_is_thought_out_by_a_reader_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setup: Callable[[Tx], None], version: int
-) -> None:
-    """The past is not replayed by the writer, whom every other waits for."""
-    threads = list[str]()
-
-    def noted(*arguments: Any) -> Past:
-        threads.append(threading.current_thread().name)
-        return past_of(*arguments)
-
-    monkeypatch.setattr("memory.blocks.history.past_of", noted)
-    async with interrupted(tmp_path, setup, lambda _tx: None) as memory:
-        writers = await memory.database.write(SETUP, lambda _tx: threading.current_thread().name)
-        await memory("undo", "notes")
-        await memory("undo", "notes", redo=True)
-        await memory("rollback", "notes", version=version)
-    assert len(threads) == 3
-    assert writers not in threads
-
-
-async def test_of_an_older_version_its_own_size_is_told(tmp_path: Path) -> None:
-    async with interrupted(tmp_path, a_text, lambda _tx: None) as memory:
-        sizes = [(await memory("show", "notes", version=version))["size"] for version in (0, 1, None)]
-    assert sizes == [0, len("one\n"), len("one\nthe job's\n")]
-
-
 async def test_a_block_that_is_one_list_opens_with_an_item_on_each_line_and_is_written_so(tmp_path: Path) -> None:
     def a_list(tx: Tx) -> None:
         block = NewBlock(
@@ -258,31 +217,6 @@ async def test_a_block_that_is_one_list_opens_with_an_item_on_each_line_and_is_w
         assert (row["text"], row["version"]) == ("a\nb", 1)
         done = await memory("edit", "notes", text="A\nb", seen=row["version"])
     assert (done["text"], done["merged"]) == ("1. A\n2. b\n3. c\n", True)
-
-
-async def test_a_name_that_says_more_than_it_needs_to_is_understood(tmp_path: Path) -> None:
-    def setup(tx: Tx) -> None:
-        everybodys = NewBlock(AgentId(CONSTELLATION_OWNER), "board", "Board.", PUBLIC, Trust.AGENT, content="told")
-        for new in (
-            everybodys,
-            replace(everybodys, audience=OWNER, content="kept"),
-            NewBlock(STAR, "notes", "Notes.", PUBLIC, Trust.AGENT, content="mine"),
-        ):
-            blocks.create_block(tx, new, SYSTEM, NOON)
-
-    async with interrupted(tmp_path, setup, lambda _tx: None) as memory:
-        for name, text in (
-            ("board in all places", "told"),
-            ("everybody/board in all places", "told"),
-            ("_constellation_/Board in the owner's places", "kept"),
-            ("notes", "mine"),
-            ("notes in all places", "mine"),
-            ("Star/notes in All places", "mine"),
-        ):
-            assert (await memory("show", name))["text"] == text, name
-        for name in ("notes in the owner's places", "Moon/notes in all places"):
-            with pytest.raises(UserError, match="There is no block"):
-                await memory("show", name)
 
 
 async def test_a_form_is_for_the_block_that_it_was_opened_for(tmp_path: Path) -> None:

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from bot.config import Agent
 from bot.config.agent_files import read_exchange, write_exchange
-from bot.errors import CallError, UserError
+from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.runtime.bootstrap import agent_row, agent_section
-from bot.services.agent_tables import read_settings
 from tests.bot.command_line import Here, front_door
 from tests.bot.terminals import Terminal, carina
 from tests.service.live_service import live_service, until
@@ -119,13 +118,6 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
     assert file_of(here, "Star") == "as in carina.toml"
 
 
-def test_an_agent_that_the_file_does_not_name_is_made_and_stays(here: Here) -> None:
-    assert rows(here, "agent create Nova --set model=offline") == [{"kind": "agent", "name": "Nova", "did": "created"}]
-    assert file_of(here, "Nova") == "not in carina.toml"
-    again = here("agent create Nova --set model=offline")
-    assert (again.returncode, "There is already an agent Nova" in again.stderr) == (1, True)
-
-
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
@@ -193,13 +185,6 @@ def test_every_text_and_every_kind_of_block_comes_back_from_toml(prompt: str, na
     assert agent_section(agent_row(back, show_name=True)) == section
 
 
-def test_values_are_toml_or_texts() -> None:
-    given_settings = ["a=1", "b=x y", 'c=["d"]', "e=", "f=openai:gpt"]
-    assert read_settings(given_settings) == {"a": 1, "b": "x y", "c": ["d"], "e": "", "f": "openai:gpt"}
-    with pytest.raises(CallError, match="expected KEY=VALUE"):
-        read_settings(["=1"])
-
-
 # ------------------------------------------------------------------------------------------------------------- groups
 
 
@@ -256,15 +241,6 @@ def test_patterns_roles_and_rules_go_out_and_in(here: Here, tmp_path: Path) -> N
     assert [each["role"] for each in rows(here, "group status Night")["members"]] == ["regular", "observer"]
     wrong = here("group add member Main Moon --role king")
     assert (wrong.returncode, 'role: found "king"' in wrong.stderr) == (1, True)
-
-
-def test_the_owner_says_how_they_are_at_the_terminal(here: Here, tmp_path: Path) -> None:
-    assert "You have not said how you are." in rows(here, "state")["text"]
-    (tmp_path / "planning.toml").write_text(PLANNING, "utf-8")
-    assert here(f"group import {tmp_path / 'planning.toml'}").returncode == 0
-    assert "The group that responds to it answers what you tell me privately" in rows(here, "state planning")["text"]
-    assert 'Your state is "planning".' in rows(here, "state")["text"]
-    assert "Cleared" in rows(here, "state none")["text"]
 
 
 def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.events import Failed
 from bot.errors import UserError
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.halt import Halt
@@ -123,14 +122,6 @@ async def test_other_words_do_not(tmp_path: Path, words: str) -> None:
         assert not halt.since
 
 
-async def test_without_a_phrase_silence_halts_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(halt_phrase="")) as service:
-        halt = await switch(service)
-        service.hear(said("", 1, HALL, OLGA))
-        await stored(service, 1)
-        assert not halt.since
-
-
 class Locked:
     """Somebody else holds the registry's file."""
 
@@ -190,18 +181,3 @@ async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(tmp_p
 
 async def _logged(service: Service, event: str) -> bool:
     return any(log["event"] == event for log in service.logs)
-
-
-async def test_who_watched_a_stopped_turn_is_told_that_it_ended(tmp_path: Path) -> None:
-    """A typing indicator would go on otherwise."""
-    held = HeldReply(says("Too late."))
-    async with running(tmp_path, Setting(model=ScriptedModel(held))) as service:
-        halt = await switch(service)
-        service.hear(said("hello", 1))
-        await held.begun.wait()
-        await halt.halt()
-        await until(lambda: _ended(service))
-
-
-async def _ended(service: Service) -> bool:
-    return any(isinstance(event, Failed) and event.again for event in service.events)

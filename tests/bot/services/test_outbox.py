@@ -13,14 +13,14 @@ from bot.services.caller import Unconfirmed
 from bot.services.outbox import Outbox
 from bot.services.registry import Registry
 from memory.people.audience import Trust
-from memory.queue import inbox, outbox
+from memory.queue import outbox
 from memory.queue.outbox import Status
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.ids import OutboxId, PersonId
 from sources.base import DeliveryFailed
 from sources.terminal import PERSON
-from tests.bot.parts import ANN, HALL, NOON, OLGA, Fate, MovableClock, ScriptedModel, direct, said, says
+from tests.bot.parts import ANN, OLGA, MovableClock, ScriptedModel, direct, said, says
 from tests.bot.runtime.test_delivery import Post
 from tests.bot.stage import Service, Setting, running
 from tests.services.calling import registry, somebody
@@ -87,36 +87,6 @@ async def test_a_whole_answer_is_sent_again_in_order_and_once(post: Counter) -> 
     assert await post.listed() == []
 
 
-async def test_it_goes_before_what_was_queued_since(post: Counter) -> None:
-    rows = await given_up(post, 2)
-    await post.put("later", "later")
-    await post.retry(rows[0])
-    await post.run()
-    assert post.platform.texts() == ["piece 0", "piece 1", "later"]
-
-
-async def test_what_fails_again_is_listed_again_and_can_be_tried_once_more(post: Counter) -> None:
-    rows = await given_up(post)
-    await post.retry(rows[0])
-    post.platform.fates.append(DeliveryFailed("still forbidden"))
-    await post.run()
-    (line,) = await post.listed()
-    assert (line["reason"], line["pieces"]) == ("still forbidden", 3)
-    await post.retry(rows[0])
-    await post.run()
-    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
-
-
-async def test_a_middle_piece_brings_back_the_ones_after_it_only(post: Counter) -> None:
-    turn = await post.turn()
-    rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id) for n in range(3)]
-    post.platform.fates.extend([Fate.ARRIVES, DeliveryFailed("forbidden")])
-    await post.run()
-    await post.retry(rows[1])
-    await post.run()
-    assert post.platform.texts() == ["piece 0", "piece 1", "piece 2"]
-
-
 async def test_a_dropped_answer_is_gone_with_all_its_pieces(post: Counter) -> None:
     rows = await given_up(post)
     await post.drop(rows[0])
@@ -167,12 +137,6 @@ async def test_only_the_owner_may(post: Counter) -> None:
             await post.registry.call(f"outbox.{name}", somebody(ANN.id), given)
 
 
-@pytest.mark.parametrize("number", [-1, 7, 2**63, 2**70])
-async def test_what_is_not_there_is_said(post: Counter, number: int) -> None:
-    with pytest.raises(UserError, match=f"There is no undelivered message {number}"):
-        await post.retry(number)
-
-
 # ------------------------------------------------------------------------------------------------- in the service
 
 
@@ -193,18 +157,3 @@ async def test_words_of_direct_messages_are_not_shown_but_can_be_sent_again(tmp_
         await door(service).call("outbox.retry", OWNER, {"row": line["id"]})
         await service.settled()
         assert service.platform.texts(place.id) == ["the secret of Ann"]
-
-
-async def test_a_running_service_sends_at_once_and_names_places(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        service.platform.refuses[HALL.id] = DeliveryFailed("forbidden")
-        await service.heard(said("hello", 1))
-        (line,) = (await door(service).call("outbox.list", OWNER, {})).data()
-        named: Any = await service.read(lambda rows: inbox.place(rows, HALL.id))
-        assert line["place"] == f"{named.name} ({HALL.id})"
-        assert any(f"An answer in {line['place']} was not" in told for told in service.platform.texts(direct(OLGA).id))
-        service.platform.refuses.clear()
-        await door(service).call("outbox.retry", OWNER, {"row": line["id"]})
-        await service.settled()
-        assert service.platform.texts() == ["Yes."]
-        assert line["made"].startswith(str(NOON.date()))

@@ -16,14 +16,13 @@ from bot.runtime.conversation import Patience
 from bot.services.caller import Unconfirmed, Via
 from bot.services.erasure import Eraser
 from bot.services.privacy import Choices, named
-from bot.services.privacy_results import WORDS, FileCounts, Receipt, Seen
+from bot.services.privacy_results import WORDS, Receipt
 from bot.services.results import Plain, Result
 from memory.erasure import stores
 from memory.people import privacy
 from memory.people.privacy import Choice
 from memory.queue import inbox, outbox
 from memory.queue.turns import TurnMoved
-from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId, ErasureId, PersonId
 from sources.base import BlockSpec, Kind, Notification, Quoted
@@ -103,30 +102,6 @@ async def test_see_counts_each_store_in_words(tmp_path: Path) -> None:
 
 def test_every_store_has_words() -> None:
     assert set(WORDS) == {store.name for store in (*stores.STORES, *stores.GLOBAL_STORES)}
-
-
-def test_one_of_something_is_told_as_one() -> None:
-    names = list(WORDS)
-    file = FileCounts("home", "carina.db", dict.fromkeys(names, 1), dict.fromkeys(names, 2), answers=1)
-    about: dict[str, Any] = {
-        "id": "1",
-        "person": ANN.id,
-        "asked_by": ANN.id,
-        "begun_at": "",
-        "done_at": "2026-11-22T12:00:00.000Z",
-    }
-    _, line, searched = Receipt(**about, stores=(file,), words=1, files=1).lines(PLAIN)
-    gone, answers, left = line.removeprefix("- home: ").split("; ")
-    assert gone == ", ".join(ngettext(*counted, 1) for counted, _ in WORDS.values())
-    assert {"1 message", "1 archival entry", "1 delivery"} <= set(gone.split(", "))
-    assert answers == "1 message of agents emptied"
-    assert left == f"LEFT: {', '.join(ngettext(*counted, 2) for counted, _ in WORDS.values())}"
-    assert searched == "Looked for 1 word in the files and found none (1 searched)."
-    seen = Seen(
-        person=ANN.id, persons=(ANN.id,), choice="", since="", identities=1, erasures=(), yours=False,
-        stores={"home": {"messages": 1}},
-    )  # fmt: skip
-    assert "- 1 message: including direct messages and private answers" in seen.lines(PLAIN)
 
 
 async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp_path: Path) -> None:
@@ -406,13 +381,6 @@ async def test_what_was_heard_just_before_is_erased_too(tmp_path: Path) -> None:
         assert bytes_with(tmp_path, WORD) == []
 
 
-async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        receipt = await asked(service, "erase")
-        assert receipt["words"] == 0
-        assert "no words to look for" in written(receipt)
-
-
 async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_why(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         owned = "SELECT owner_id FROM constellations"
@@ -540,13 +508,3 @@ async def test_who_opts_out_later_leaves_the_view_of_others(tmp_path: Path) -> N
         await told(service, "optout")
         await service.heard(said("well?", 3, speaker=BOB))
         assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
-
-
-async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        clock = service.clock
-    async with Constellations.open(tmp_path, clock) as constellations:
-        erasure = await Eraser.at_rest(constellations, tmp_path, clock).erase(ANN.id, OLGA.id)
-        assert (erasure.asked_by, erasure.receipt["left"]) == (OLGA.id, [])
-    assert bytes_with(tmp_path, WORD) == []

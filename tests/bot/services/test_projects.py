@@ -1,23 +1,18 @@
 """What projects teach agents: kept by the tool, shown in later turns within the bound of facts, changed by people."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from bot.agents.context.known_facts import PROJECTS_HEAD, TOKENS, Knowledge, knowledge_parts
-from bot.agents.context.quotes import estimate_tokens, quotation
+from bot.agents.context.known_facts import PROJECTS_HEAD
 from bot.errors import UserError
 from bot.services.projects import Projects
 from bot.services.registry import Registry
-from memory.knowledge.items import Item, Kind
-from memory.knowledge.projects import AXES, Learned
 from memory.people.audience import Trust
-from memory.store.ids import PersonId
 from tests.bot.agents.test_context import newest
 from tests.bot.agents.test_facts import shown
-from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, deleted, direct, results, said, says
+from tests.bot.parts import ANN, BOB, ScriptedModel, call, deleted, direct, results, said, says
 from tests.bot.stage import Service, Setting, running
 from tests.services.calling import registry, somebody
 
@@ -107,26 +102,6 @@ async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(tmp_path: Path
         assert (await own.call("project.list", HERS, {})).data() == []
         with pytest.raises(UserError, match="I neither keep nor answer what you say"):
             await door(service, withheld=True).call("project.prefer", HERS, {"text": "three.js"})
-
-
-def learning(kind: Kind, number: int) -> Item:
-    words = f"number {number} of what was found, wanted or made, in about a dozen words of some length"
-    at = datetime(2026, 11, 22, tzinfo=UTC)
-    detail = {"tech": "Three.js", "ratings": dict.fromkeys(AXES, 2)}
-    where = HALL.audience, Trust.APPROVED, at, at
-    return Item(number, kind, words, words, detail, 3, None, PersonId("ann"), None, None, *where)
-
-
-def test_with_facts_and_roster_it_stays_within_their_bound() -> None:
-    kinds = Kind.REVIEW, Kind.PREFERENCE, Kind.PROJECT
-    every = [tuple(learning(kind, number) for number in range(5)) for kind in kinds]
-    roster = quotation("who else is here", "x" * 480)
-    for known in (Knowledge(projects=Learned(*every)), Knowledge(projects=Learned(rated=every[2]))):
-        parts = list(knowledge_parts(known, roster))
-        assert [head for head, _ in parts] == [PROJECTS_HEAD]
-        assert parts[0][1].startswith("- weak in the last projects, do better: creativity")
-        assert estimate_tokens(roster + "".join(quotation(*each) for each in parts)) <= TOKENS
-    assert list(knowledge_parts(Knowledge(), roster)) == []
 
 
 async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:

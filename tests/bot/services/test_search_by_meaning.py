@@ -78,16 +78,6 @@ async def looked(config: Config, text: str) -> Any:
         return await searched(registry, text)
 
 
-async def test_a_word_of_like_meaning_finds_what_was_kept(tmp_path: Path) -> None:
-    async with service(tmp_path, "packaged") as app:
-        await say(app, KEPT)
-        await embedded(app)
-        (hit, *_) = (await searched(app.services.registry, ASKED))["hits"]
-        assert "Elm Street" in str(hit)
-    async with service(tmp_path, "none") as app:
-        assert (await searched(app.services.registry, ASKED))["hits"] == []
-
-
 async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(tmp_path: Path) -> None:
     async with service(tmp_path, "packaged") as app:
         await say(app, KEPT)

@@ -25,20 +25,6 @@ async def shown(folder: Path, **environ: str) -> list[str]:
         return lines
 
 
-async def test_what_is_not_configured_is_said_with_the_setting(tmp_path: Path) -> None:
-    assert await shown(tmp_path) == [
-        "dashboard: starting",
-        "language model: not configured (set CARINA_MODEL)",
-        "discord: not configured (set DISCORD_TOKEN)",
-        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
-        "reading the web: not configured (set [web] fetch)",
-        "searching the web: not configured (set [web] search)",
-        "embedding: switched off by EMBEDDING_MODEL; search uses words only",
-        "agent Carina: answers without a language model",
-        "0 waiting for an answer, 0 to be sent, 0 failed",
-    ]
-
-
 async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Path) -> None:
     asked = {"CARINA_MODEL": "openai:a", "CARINA_FALLBACK_MODELS": "openai:b,offline", "OPENAI_API_KEY": KEY}
     assert await shown(tmp_path, DISCORD_TOKEN=KEY, **asked) == [

@@ -13,7 +13,7 @@ from bot.services.unanswered import Unanswered
 from memory.store.ids import PersonId
 from sources.base import Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, deleted, direct, said, says
-from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
+from tests.bot.stage import Service, Setting, running
 from tests.services.calling import registry, somebody
 
 
@@ -65,15 +65,6 @@ async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_r
         assert await retried(service, who.id, number) == "That has been answered."
 
 
-async def test_the_owner_is_told_with_the_same_button(tmp_path: Path) -> None:
-    async with running(tmp_path, broken()) as service:
-        number = await given_up(service)
-        (told,) = [each for each in service.platform.sends if each.place == OWNERS_PLACE.id]
-        assert told.buttons is not None
-        assert str(told.buttons.request) == number
-        assert f"`carina retry {number}` tries again" in told.text
-
-
 @pytest.mark.parametrize("number", ["{}", "7", "x", "#9999999999999999999999999"])
 async def test_nobody_else_has_it_answered_or_learns_whether_there_is_one(tmp_path: Path, number: str) -> None:
     async with running(tmp_path, broken()) as service:
@@ -81,15 +72,6 @@ async def test_nobody_else_has_it_answered_or_learns_whether_there_is_one(tmp_pa
         with pytest.raises(UserError, match=r"^You have no failed message with this number\."):
             await retried(service, BOB.id, number.format(theirs))
         assert await service.column("SELECT status FROM inbox") == ["dead"]
-
-
-async def test_what_is_given_up_again_is_said_again(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=ValueError("boom")))) as service:
-        number = await given_up(service)
-        await retried(service, ANN.id, number)
-        await service.settled()
-        assert service.platform.texts() == [GIVEN_UP, GIVEN_UP]
-        assert [post.buttons is not None for post in service.platform.posts if post.place == HALL.id] == [False, True]
 
 
 async def test_what_was_deleted_is_not_answered(tmp_path: Path) -> None:

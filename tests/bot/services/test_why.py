@@ -108,24 +108,6 @@ async def test_an_answer_names_what_it_was_made_from(tmp_path: Path) -> None:
         assert await why_of(service).of_message(curious(), post.external_id) == explained
 
 
-async def test_an_answer_without_memories_says_so(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting()) as service:
-        await service.heard(said("hello", 1))
-        text = text_of(await why_of(service).newest(curious()))
-        assert text.startswith("This answer used nothing from memory")
-        assert "No tools were used." in text
-
-
-async def test_blocks_are_noted_once_however_often_the_model_was_asked(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        await told(service)
-        labels = await service.column(
-            "SELECT b.label FROM turn_uses u JOIN memory_blocks b ON b.id = u.row_id "
-            "WHERE u.kind = 'block' AND u.turn_id = (SELECT max(id) FROM turns) ORDER BY 1"
-        )
-        assert labels.count("persona") == 1
-
-
 async def test_what_is_no_answer_of_this_place_is_refused(tmp_path: Path) -> None:
     async with running(tmp_path, keeping()) as service:
         home = direct(ANN)
@@ -201,15 +183,6 @@ async def test_a_message_is_forgotten_with_what_came_from_it(tmp_path: Path) -> 
         assert "3 memories that are forgotten now" in text_of(await why.newest(curious()))
         with pytest.raises(UserError, match="may already be forgotten"):
             await why.forget(curious(), "message", message.id)
-
-
-async def test_a_deleted_source_is_said_to_be_gone(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        await told(service)
-        await service.heard(deleted(101))
-        text = text_of(await why_of(service).newest(curious()))
-        assert "that are forgotten now" in text
-        assert QUAGGA not in text
 
 
 async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None:
@@ -294,25 +267,6 @@ async def test_an_erased_persons_answers_say_that_the_record_is_erased(tmp_path:
         await service.write(lambda tx: tx.run("DELETE FROM turn_uses"))
         text = text_of(await why_of(service).newest(curious(BOB)))
         assert "was erased with the data of the person" in text
-
-
-async def test_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        entry = await told(service)
-        before = await why_of(service).newest(curious())
-    async with running(tmp_path, Setting()) as service:
-        assert await why_of(service).newest(curious()) == before
-        await why_of(service).forget(curious(), "entry", entry)
-        assert await service.column("SELECT id FROM archival_entries") == []
-
-
-async def test_a_terminal_person_is_the_owner_too(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        entry = await told(service, HALL, OLGA)
-        both = why_of(service, PersonId("terminal:owner"))
-        asker = replace(curious(OLGA), approver=Approver(PersonId("terminal:owner")))
-        assert (await both.forget(asker, "entry", entry)).startswith("Forgotten.")
-        assert await service.column("SELECT content FROM messages WHERE external_id = '101'") == [""]
 
 
 async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_words_went(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from bot.errors import ConfigError
 from bot.models.base import Answer, AssistantMessage, ContextTooLong, ModelBusy, Request, ToolMessage, Usage
 from bot.upkeep.compaction_strategies import (
     Importance,
-    Strategy,
     TimeDecay,
     Truncate,
     View,
@@ -127,18 +126,6 @@ async def test_a_summary_is_made_of_the_one_before_it_and_knows_how_deep_it_is(t
     assert json.loads(rows[1]["detail"])["previous"] == str(rows[0]["id"])
     assert rows[0]["first_position"] == rows[1]["first_position"]
     assert cost == [1.0]
-
-
-async def test_summarised_messages_are_still_found(tmp_path: Path) -> None:
-    model = SummaryJob()
-    async with running(tmp_path, Setting(model, toml=RECURSIVE)) as service:
-        await service.heard(said("the tortoise is called Ada", 1))
-        await count(service, 2, 5)
-        model.replies.extend([says("", call("search", query="tortoise")), says("Ada")])
-        await service.heard(said("what is she called?", 9))
-    (result,) = [m for m in model.spoken()[-1].messages if isinstance(m, ToolMessage)]
-    assert "the tortoise is called Ada" in result.text
-    assert "tortoise" not in model.spoken()[-2].messages[0].text
 
 
 async def test_a_call_is_never_parted_from_its_result(tmp_path: Path) -> None:
@@ -333,17 +320,6 @@ async def test_a_prompt_that_is_too_long_is_compacted_and_asked_once_more(tmp_pa
     assert (made.strategy, made.summary) == ("truncate", "")
 
 
-async def test_a_prompt_that_is_too_long_is_summarised_where_the_agent_has_that(tmp_path: Path) -> None:
-    model = SummaryJob()
-    async with running(tmp_path, Setting(model, toml=toml(strategy="recursive_summarization"))) as service:
-        await count(service, 1, 6)
-        model.replies.append(ContextTooLong("at most so much"))
-        await service.heard(said("number 7", 7))
-        (made,) = await compactions(service)
-    assert made.summary == f"{SUMMARY} (1)."
-    assert f"{SUMMARY} (1)." in model.requests[-1].messages[0].text
-
-
 async def test_a_summariser_that_fails_then_leaves_truncation(tmp_path: Path) -> None:
     model = ScriptedModel(otherwise=says("yes"))
     async with running(tmp_path, Setting(model, toml=toml(strategy="recursive_summarization"))) as service:
@@ -354,13 +330,6 @@ async def test_a_summariser_that_fails_then_leaves_truncation(tmp_path: Path) ->
         assert service.platform.texts()[-1] == "fits"
         assert [row["compacted"] for row in service.logs if row["event"] == "prompt_too_long"] == [True]
     assert (made.strategy, made.summary) == ("truncate", "")
-
-
-async def test_the_first_words_of_a_conversation_that_are_too_long_are_not_given_back(tmp_path: Path) -> None:
-    model = ScriptedModel(otherwise=says("yes"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("number 1", 1))
-    assert model.requests[0].compactable is False
 
 
 # --------------------------------------------------------------------------------------------- who may know what
@@ -432,12 +401,6 @@ def view(*found: Message, budget: int = 1000, size: int = 10) -> View:
     return View(found, budget, lambda _message: size, NOON)
 
 
-def test_a_conversation_with_room_is_left_alone() -> None:
-    strategy = Truncate(max_messages=4, keep_recent=2)
-    assert plan(strategy, view(*(message(n) for n in range(4)))) is None
-    assert plan(strategy, view(*(message(n) for n in range(5)))) is not None
-
-
 def test_it_is_full_by_tokens_too_and_then_half_stays() -> None:
     found = plan(Truncate(), view(*(message(n) for n in range(1, 11)), budget=100, size=9))
     assert found is not None
@@ -475,12 +438,6 @@ def test_what_is_old_but_new_among_the_newest_stays() -> None:
 def test_a_strategy_that_makes_no_sense_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         strategy_of({"compaction": given})
-
-
-def test_without_a_strategy_nothing_is_compacted() -> None:
-    assert strategy_of({}) is None
-    found: Strategy | None = strategy_of({"compaction": {"strategy": "importance"}})
-    assert isinstance(found, Importance)
 
 
 async def test_summaries_count_for_the_constellation_and_no_person_and_leave_the_rest_of_a_budget_to_people(

@@ -130,17 +130,6 @@ async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_on
         assert len(server.asked) == before + 1
 
 
-async def test_a_place_that_is_never_quiet_is_embedded_all_the_same(tmp_path: Path, server: EmbeddingServer) -> None:
-    async with running(tmp_path, **remote(server)) as (made, file):
-        made.settle = 0.05
-        await said(file, "a")
-        await all_done(made, file, 1)
-        async with asyncio.timeout(10):
-            while len(await embedded(file)) < 2:
-                await said(file, "and more")
-                await asyncio.sleep(0.01)
-
-
 @pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
 async def test_the_packaged_model_needs_no_setting(tmp_path: Path) -> None:
     async with running(tmp_path) as (made, file):
@@ -257,16 +246,6 @@ async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Pat
     server.usual = lambda texts: openai(texts, dimension=6)
     async with running(tmp_path, **remote(server, "new")) as (made, file):
         await until(file, only_new)
-        await all_done(made, file, 2)
-
-
-async def test_what_was_queued_while_nothing_ran_is_done_at_the_start(tmp_path: Path, server: EmbeddingServer) -> None:
-    async with running(tmp_path, EMBEDDING_MODEL="none") as (made, file):
-        assert made.embedder is None
-        assert await words(made, file) == "switched off by EMBEDDING_MODEL; search uses words only"
-        assert (await made.questions.ask("a")).reason == "no embedder is configured"
-        await said(file, "a", "bbb")
-    async with running(tmp_path, **remote(server)) as (made, file):
         await all_done(made, file, 2)
 
 

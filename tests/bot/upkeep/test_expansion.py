@@ -155,16 +155,6 @@ async def test_what_is_saved_stands_at_once_and_is_written_out_later(tmp_path: P
         assert len(g.model.requests) == 1, "once"
 
 
-async def test_what_is_inserted_is_left_as_it_was_said(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        for name in ("archival_insert", "recall"):
-            more = {"operation": "insert"} if name == "recall" else {}
-            assert (await g.save(f"{NOTE} {name}", name, **more)).partition(" as ")[0] == "stored"
-        await g.run(hours=1)
-        assert g.model.requests == []
-        assert await g.service.column("SELECT count(*) FROM jobs") == [0]
-
-
 @pytest.mark.parametrize("how", [{"budgets": Budgets()}, {"expand": False}, {"tokens_per_run": 0}])
 async def test_without_a_model_it_is_stored_and_that_is_all_that_is_said(tmp_path: Path, how: dict[str, Any]) -> None:
     async with ground(tmp_path, **how) as g:
@@ -174,17 +164,6 @@ async def test_without_a_model_it_is_stored_and_that_is_all_that_is_said(tmp_pat
         await g.run(hours=1)
         assert (await g.standing(), g.model.requests) == ([NOTE], [])
         assert await g.service.column("SELECT count(*) FROM jobs") == [0]
-
-
-async def test_a_file_says_otherwise_how_to_write_it_out_but_not_in_which_form(tmp_path: Path) -> None:
-    (tmp_path / "directives").mkdir()
-    (tmp_path / "directives" / "memory-rules.md").write_text("Nothing about cats.")
-    async with ground(tmp_path) as g:
-        await g.save()
-        await g.run()
-        (request,) = g.model.requests
-    assert request.system.startswith("Nothing about cats.")
-    assert '"entries"' in request.system
 
 
 async def test_it_is_of_who_said_it_and_where(tmp_path: Path) -> None:
@@ -218,13 +197,6 @@ async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already
         assert "2 entries made; 3 left" in (await g.job()).last_detail
 
 
-async def test_no_more_than_twelve_are_made(tmp_path: Path) -> None:
-    async with ground(tmp_path, written(*(entry(f"Ann has a cat {'x' * n}") for n in range(1, 30)))) as g:
-        await g.save()
-        await g.run()
-        assert len(await g.standing()) == 13
-
-
 async def test_what_is_known_in_these_words_is_strengthened_and_stays_when_the_note_goes(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await g.save(f"{JOB}.", "archival_insert")
@@ -248,19 +220,6 @@ async def test_it_goes_with_the_note_unless_it_was_said_again_by_itself(tmp_path
         await g.delete(note.id)
         assert await g.standing() == [CAT]
         assert await g.service.column("SELECT count(*) FROM entry_expansions") == [0]
-
-
-async def test_what_was_made_of_two_notes_goes_with_the_second(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        await g.save()
-        await g.save(f"Ann's job at Blue Bakery: well, {NOTE}")
-        await g.run()
-        assert await g.standing() == [NOTE, f"Ann's job at Blue Bakery: well, {NOTE}", JOB, CAT]
-        first, second, *_ = await g.entries()
-        await g.delete(first.id)
-        assert await g.standing() == [second.content, JOB, CAT]
-        await g.delete(second.id)
-        assert await g.standing() == []
 
 
 async def test_it_goes_with_the_message_that_it_was_learned_from(tmp_path: Path) -> None:
@@ -402,16 +361,6 @@ async def test_what_changed_while_the_model_thought_is_not_written_out_from_its_
         assert await g.standing() == ([] if change == "delete" else [f"{NOTE}\nHe is grey."])
         await g.run(minutes=2)
         assert len(await g.standing()) == (0 if change == "delete" else 3)
-
-
-async def test_it_is_not_listed_as_a_job_of_somebody_who_was_forgotten(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        await g.save()
-        (identifier,) = await g.service.column("SELECT id FROM archival_entries")
-        await g.delete(identifier)
-        assert await g.service.column("SELECT count(*) FROM jobs") == [0]
-        await g.run(hours=1)
-        assert g.model.requests == []
 
 
 async def test_insert_alone_is_a_call_like_any_other(tmp_path: Path) -> None:

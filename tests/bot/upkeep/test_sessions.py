@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bot.upkeep.idle import IdleMonitor
 from memory.knowledge import sessions
-from memory.knowledge.sessions import KEPT, Session
+from memory.knowledge.sessions import Session
 from memory.people.audience import OWNER, Scope
 from tests.bot.agents.test_context import newest
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, deleted, direct, edited, said, says
@@ -48,15 +48,6 @@ async def test_a_session_has_one_place_and_one_audience(tmp_path: Path) -> None:
     assert sorted(each.what.partition(" —")[0] for each in hall) == ["word 0", "word 2"]
     assert sorted(each.what.partition(" —")[0] for each in owner) == ["word 0", "word 2", "word 3"]
     assert [each.what.partition(" —")[0] for each in ann] == ["word 1"]
-
-
-async def test_of_an_agent_the_newest_thirty_stay(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        for number in range(KEPT + 2):
-            await service.heard(said(f"word {number}", number))
-            found = await ended(service)
-    assert len(found) == KEPT
-    assert (found[0].what.partition(" —")[0], found[-1].what.partition(" —")[0]) == ("word 31", "word 2")
 
 
 async def test_what_is_edited_or_deleted_is_put_in_short_again_without_it(tmp_path: Path) -> None:

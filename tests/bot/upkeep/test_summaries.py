@@ -31,7 +31,6 @@ from tests.bot.parts import (
     says,
     thread_in_public,
 )
-from tests.bot.stage import Setting
 
 PORT = channel("port", of="abroad")
 ATTIC = private("attic")
@@ -77,17 +76,6 @@ async def test_an_agent_is_told_of_when_it_is_not_active_any_more_and_not_again_
         await live.pass_by(hours=5)
         assert [of_agent(request) for request in model.told] == [True], "nothing new, so nothing is asked or written"
         assert "nothing happened" in (await live.job(OF_AGENTS)).last_detail
-
-
-async def test_an_agent_that_is_active_is_told_of_every_hour_in_which_five_messages_came(tmp_path: Path) -> None:
-    model = Teller()
-    async with living(tmp_path, setting(model)) as live:
-        for number in range(12):  # every 20 minutes: never idle; 6 messages an hour
-            await live.say(f"number {number}")
-            await live.pass_by(minutes=20)
-        assert 3 <= len(model.told) <= 4
-        assert "number 11" not in shown(model.told[0])
-        assert "number 0" in shown(model.told[-1]), "what was said lately, not only what is new"
 
 
 async def test_no_summary_mixes_audiences_and_none_is_seen_where_its_words_may_not_be(tmp_path: Path) -> None:
@@ -244,16 +232,6 @@ async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tm
         assert sum(map(of_day, model.told)) == 2
 
 
-async def test_a_day_begins_at_four_on_the_clocks_of_the_house(tmp_path: Path) -> None:
-    model = Teller()
-    late = NOON.replace(hour=2, minute=30)  # half past three in Vienna: still yesterday
-    async with living(tmp_path, setting(model, late), zone="Europe/Vienna") as live:
-        await live.say("good night")
-        await live.pass_by(hours=1)
-        (day,) = await of_days(live)
-        assert day.end == NOON.replace(hour=3)
-
-
 async def test_after_three_days_down_what_is_missing_is_told_once_and_the_job_says_how_late(tmp_path: Path) -> None:
     model = Teller()
     made = setting(model, NOON.replace(day=16))
@@ -306,53 +284,6 @@ async def test_a_summary_that_could_not_be_stored_is_made_later_and_once(tmp_pat
     async with living(tmp_path, made) as live:
         await live.pass_by(hours=3)
         assert len(await of_agents(live)) == len(await of_days(live)) == 1
-
-
-async def test_upkeep_has_a_model_of_its_own(tmp_path: Path) -> None:
-    model = Teller()
-    made: Setting = setting(model)
-    async with living(tmp_path, made, upkeep_model="openai:small") as live:
-        await live.say("the boat is called Ada")
-        await live.pass_by(hours=17)
-        assert [agent.model for agent in made.asked if agent.model] == ["openai:small"] * 4  # known, then asked
-        cost = await live.service.rows("SELECT agent_id, person_id FROM model_usage WHERE cost_usd = 0.5")
-        assert [row["person_id"] for row in cost] == [None, None]
-        assert cost[1]["agent_id"] == "_constellation_"
-
-
-TWO = """
-[[agents]]
-name = "Carina"
-[[agents]]
-name = "Flux"
-[[groups]]
-name = "Main"
-members = ["Carina"]
-default = true
-[[groups]]
-name = "Garden"
-members = ["Flux"]
-mention = false
-places = ["discord:77"]
-"""
-
-
-async def test_who_was_away_is_told_what_others_did_and_what_is_open(tmp_path: Path) -> None:
-    model, garden = Teller(), channel("77")
-    async with living(tmp_path, setting(model, toml=TWO)) as live:
-        await live.say("hello Flux", garden)
-        await live.pass_by(hours=2)
-        await live.say("let us paint the gate")
-        await live.say("between us: it is pink", ANNS)
-        await live.pass_by(hours=24)
-        await live.say("what did I miss?", garden)
-        (*_, newest) = model.requests[-1].messages
-        did = {each.audience: each.summary for each in await of_agents(live)}
-    assert "### Open Threads\n- the gate\n" in newest.text
-    told = [each for each in model.told if of_agent(each) and "paint the gate" in shown(each)]
-    number = model.told.index(told[-1]) + 1
-    assert f"\nDid {number}.\n" in newest.text
-    assert did[ANNS.audience] not in newest.text, "what was said in private is told to nobody else"
 
 
 async def test_a_budget_leaves_summaries_out_before_it_leaves_people_out(tmp_path: Path) -> None:

@@ -21,14 +21,12 @@ from bot.services.results import Plain, Result
 from bot.services.upkeep import Upkeep
 from bot.upkeep.background_calls import Background
 from bot.upkeep.model_calls import Means
-from bot.upkeep.prompts import DIRECTIVES
 from bot.upkeep.runs import Outcome, UpkeepRun
 from memory import agents, jobs
 from memory.budgets import Limit
 from memory.jobs import NewJob
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
-from memory.knowledge.consolidation import Pass
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
@@ -140,13 +138,6 @@ async def test_without_a_model_the_same_words_become_one_and_the_rest_is_left_an
         assert await g.service.column("SELECT count(*) FROM dream_runs") == [1], "a quiet run leaves nothing"
 
 
-async def test_an_empty_memory_is_nothing_to_do(tmp_path: Path) -> None:
-    async with ground(tmp_path, otherwise=answers()) as g:
-        assert (await g.run()).words == "nothing is new"
-        assert g.model.requests == []
-        assert await g.report() == "Memory has not been cleaned up yet."
-
-
 # -------------------------------------------------------------------------------------------------------- with a model
 
 
@@ -185,14 +176,6 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert await g.service.column(found) == [2]
 
 
-async def test_a_second_run_asks_nothing_when_nothing_is_new(tmp_path: Path) -> None:
-    async with ground(tmp_path, answers(merge=[{"sources": ["e1", "e2"], "content": DENTIST[0]}])) as g:
-        await g.keep(*DENTIST)
-        await g.run()
-        assert (await g.run()).words == "nothing is new"
-        assert len(g.model.requests) == 1
-
-
 async def test_what_can_be_undone_is_told_also_after_a_run_that_changed_nothing(tmp_path: Path) -> None:
     async with ground(tmp_path, answers(retire=["e1"]), otherwise=says("sure, all gone")) as g:
         await g.keep("test test", "Ann likes tea")
@@ -204,18 +187,6 @@ async def test_what_can_be_undone_is_told_also_after_a_run_that_changed_nothing(
         assert "the answer was no JSON" in "\n".join(lines)
         assert any(line.endswith(": 1 entry retired.") for line in lines[1:])
         assert lines[-1].endswith("retired as noise: “test test”")
-
-
-async def test_a_directive_file_overrides_the_text_but_not_the_form(tmp_path: Path) -> None:
-    (tmp_path / "directives").mkdir()
-    (tmp_path / "directives" / "consolidation.md").write_text("Touch nothing about tea.")
-    async with ground(tmp_path, answers()) as g:
-        await g.keep("Ann likes tea")
-        await g.run()
-    (request,) = g.model.requests
-    assert request.system.startswith("Touch nothing about tea.")
-    assert DIRECTIVES[Pass.CONSOLIDATION] not in request.system
-    assert '"merge"' in request.system
 
 
 async def test_one_call_is_of_one_audience_and_trust_and_what_is_said_alone_stays_there(tmp_path: Path) -> None:
@@ -337,14 +308,6 @@ async def test_among_fifty_thousand_entries_few_are_looked_at_and_fewer_go(tmp_p
         assert sum(shown) <= 2 * 40, "a call for each run, as all is of one part"
 
 
-async def test_what_was_said_often_is_not_even_shown(tmp_path: Path) -> None:
-    async with ground(tmp_path, otherwise=answers()) as g:
-        for _ in range(6):
-            await g.keep("Ann is allergic to nuts")
-        await g.run()
-        assert g.model.requests == []
-
-
 async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None:
     held = HeldReply(answers(merge=[{"sources": ["e1", "e2"], "content": DENTIST[0]}]))
     async with ground(tmp_path, held) as g:
@@ -357,13 +320,6 @@ async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None
         await task
         assert await g.standing() == {DENTIST[1]}
         assert "changed meanwhile" in await g.report()
-
-
-async def test_two_runs_at_once_are_one_after_the_other(tmp_path: Path) -> None:
-    async with ground(tmp_path, answers(merge=[{"sources": ["e1", "e2"], "content": DENTIST[0]}])) as g:
-        await g.keep(*DENTIST)
-        both = await asyncio.gather(g.run(), g.run())
-        assert sorted(each.words for each in both) == ["2 entries retired, 1 made", "nothing is new"]
 
 
 # -------------------------------------------------------------------------------------------------------------- budgets

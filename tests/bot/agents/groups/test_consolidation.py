@@ -3,7 +3,6 @@
 from datetime import timedelta
 from pathlib import Path
 
-from bot.agents.permissions.policy import Approver
 from bot.agents.tools import make_tools
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
@@ -17,7 +16,6 @@ TEAM = agents("Ant", "Bee", "Cat").replace("tools = []", 'tools = ["recall"]') +
     '[[groups]]\nname = "Team"\nmembers = ["Ant", "Bee"]\ndefault = true\n'
     '[[groups]]\nname = "Alone"\nmembers = ["Cat"]\n'
 )
-OWNER = Approver(OLGA.id)
 LOOK = says("", call("recall", operation="observations"))
 PATTERN = "Afternoons after meetings are lost."
 
@@ -99,10 +97,3 @@ async def test_leave_is_for_words_of_one_audience_and_ends_when_it_is_taken_back
         await service.write(lambda tx: tx.run("UPDATE permission_grants SET revoked_at = created_at"))
         await service.heard(said("Bee: put it in order", 6))
         assert "waits for approval" in results(model.requests[-1])[-1][0]
-
-
-async def test_who_is_alone_has_nobody_to_read(tmp_path: Path) -> None:
-    model = Cast(Cat=[LOOK, "Well."])
-    async with running(tmp_path, Setting(model, toml=TEAM)) as service:
-        await service.heard(said("Alone: put it in order", 1))
-    assert results(model.requests[-1]) == [("Nobody else is in your group whose observations you could read.", False)]

@@ -61,20 +61,3 @@ async def test_a_member_whose_work_was_cut_off_is_told_what_it_was_doing(tmp_pat
     assert "Your work here was interrupted" in text
     assert "Did: Drew the outline.; used calculate" in text
     assert "not the whole history" in text
-
-
-async def test_a_member_that_had_done_nothing_is_told_nothing(tmp_path: Path) -> None:
-    held, platform = HeldReply(says("lost")), Platform(MovableClock())
-
-    class Dies(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Bee" else super()._answer(request)
-
-    toml = stages(("a", "Ant", ""), ("b", "Bee", ""))
-    async with running(tmp_path, Setting(Dies(), platform=platform, toml=toml)) as service:
-        await cut_off(service, held)
-    second = Cast()
-    async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
-        await service.settled()
-    assert second.asked() == ["Bee"]
-    assert HEAD not in told(second.requests[0])

@@ -3,17 +3,13 @@
 from pathlib import Path
 from typing import Any, cast
 
-from bot.agents.groups.team import acting
 from bot.models.base import Request
 from bot.models.offline import OfflineModel
 from bot.runtime.conversation import GIVEN_UP
-from memory.queue import turns
 from memory.search.embedding import to_vector
 from memory.search.similarity import Meaning
-from memory.store.database import Rows
-from memory.store.ids import TurnId
 from tests.bot.agents.groups.parts import Cast, agents, told, who
-from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, results, said, says, words_of
+from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, said, says, words_of
 from tests.bot.stage import Service, Setting, running, until
 
 THREE = agents("Ant", "Bee", "Cat")
@@ -75,19 +71,6 @@ async def test_the_words_of_one_are_not_the_others_own(tmp_path: Path) -> None:
     assert not any(type(message).__name__ == "AssistantMessage" for message in shown.messages)
 
 
-async def test_a_member_may_have_another_model_in_a_group(tmp_path: Path) -> None:
-    toml = ROUND.replace('"Ant",', '{ agent = "Ant", model = "offline" },')
-
-    def models(rows: Rows) -> list[str]:
-        running_turns = [turns.get(rows, TurnId(row["id"])) for row in rows.all("SELECT id FROM turns ORDER BY id")]
-        return [acting(rows, turn).model for turn in running_turns if turn is not None]
-
-    async with running(tmp_path, Setting(Cast(), toml=toml)) as service:
-        await service.heard(said("1", 1))
-        await service.heard(said("2", 2))
-        assert await service.read(models) == ["offline", ""]
-
-
 LISTENING = """
 [[agents]]
 name = "Ant"
@@ -101,21 +84,6 @@ blocks = []
 name = "Round"
 members = [{ agent = "Ant", role = "observer" }, "Bee"]
 """
-
-
-async def test_an_observer_hears_what_was_answered_keeps_notes_and_says_nothing(tmp_path: Path) -> None:
-    notes = call("recall", operation="insert", content="Ann has a newt.", label="newt")
-    speaks = call("send_message", target_type="channel", target="hall", content="I speak!")
-    model = Cast(Ant=[says("", notes), says("", speaks), "Nobody reads this."], Bee=["How nice."])
-    async with running(tmp_path, Setting(model, toml=LISTENING)) as service:
-        await service.heard(said("I have a newt", 1))
-        await until(lambda: _idle(service))
-        assert service.platform.texts() == ["How nice."]
-        assert await service.column("SELECT content FROM archival_entries") == ["Ann has a newt."]
-        assert await service.column("SELECT kind || ' ' || status FROM group_parts") == ["observe done"]
-    assert model.asked() == ["Bee", "Ant", "Ant", "Ant"]
-    assert "How nice." in told(model.of("Ant")[0])
-    assert "There is no tool 'send_message'" in results(model.requests[-1])[-1][0]
 
 
 async def test_an_observer_listens_after_a_crash_and_after_people(tmp_path: Path) -> None:

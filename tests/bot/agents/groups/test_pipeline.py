@@ -1,6 +1,5 @@
 """A pipeline: each stage gets what the one before it gave, and what follows when one fails."""
 
-import asyncio
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 from bot.agents.context.quotes import say
 from bot.agents.permissions.policy import Caution
-from bot.agents.rate_limits import Rates
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.models.base import Answer, Request
 from memory.erasure.person import begin_again
@@ -24,7 +22,6 @@ from tests.bot.parts import (
     OLGA,
     Fate,
     HeldReply,
-    MovableClock,
     Platform,
     call,
     deleted,
@@ -81,47 +78,6 @@ async def test_what_a_stage_read_on_the_web_takes_the_trust_of_those_after_it(tm
         )
         assert dict(tuple(each) for each in trusts if each["name"] == "Bee") == {"Bee": Trust.WEB}
         assert {each["trust"] for each in trusts} == {Trust.WEB}
-
-
-async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path) -> None:
-    held = HeldReply(says("Checked."))
-
-    class Two(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Bee" else super()._answer(request)
-
-    model = Two(Ant=[says("", call("send_message", target_type="channel", target="hall", content="On it.")), "Sent."])
-    toml = stages(("act", "Ant", ""), ("check", "Bee", "")).replace("tools = []", 'tools = ["send_message"]')
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        service.hear(said("tell them", 1))
-        await held.begun.wait()
-        service.hear(edited("tell them all", 1))
-        await service.router._intake.emptied()
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts().count("On it.") == 1
-        assert model.asked().count("Ant") == 2
-
-
-async def test_the_agents_of_a_stage_work_side_by_side_and_all_they_say_goes_on(tmp_path: Path) -> None:
-    held, other = HeldReply(says("From Ant.")), HeldReply(says("From Bee."))
-
-    class Two(Cast):
-        def _answer(self, request: Request) -> Any:
-            return (
-                {"Ant": held, "Bee": other}[who(request)](request)
-                if who(request) != "Cat"
-                else super()._answer(request)
-            )
-
-    model = Two(Cat=[lambda request: says(f"{'From Ant.' in told(request)} {'From Bee.' in told(request)}")])
-    async with running(tmp_path, Setting(model, toml=stages(("two", "Ant Bee", ""), ("one", "Cat", "")))) as service:
-        service.hear(said("go", 1))
-        await asyncio.gather(held.begun.wait(), other.begun.wait())  # both at the same time
-        other.free.set()
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts() == ["True True"]
 
 
 async def test_parallel_stages_all_get_the_message_alone(tmp_path: Path) -> None:
@@ -213,25 +169,6 @@ async def test_a_stage_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         assert await service.column("SELECT status FROM group_parts ORDER BY turn_id") == ["late", "done"]
 
 
-async def test_a_crash_between_stages_asks_nobody_twice(tmp_path: Path) -> None:
-    held = HeldReply(says("lost with the process"))
-
-    class Dies(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Bee" else super()._answer(request)
-
-    toml, platform = stages(("a", "Ant", ""), ("b", "Bee", "")), Platform(MovableClock())
-    first, second = Dies(Ant=["first draft"]), Cast(Bee=[lambda r: says(f"kept: {'first draft' in told(r)}")])
-    async with running(tmp_path, Setting(first, platform=platform, toml=toml)) as service:
-        service.hear(said("go", 1))
-        await held.begun.wait()
-        service.crash()
-    async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
-        await service.settled()
-    assert platform.texts() == ["kept: True"]
-    assert second.asked() == ["Bee"]
-
-
 async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_ends_it(tmp_path: Path) -> None:
     held = [HeldReply(says("to the old words")), HeldReply(says("nobody reads this"))]
 
@@ -277,11 +214,3 @@ async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path:
         assert service.platform.texts() == ["Bee here."]
         assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
     assert model.asked() == ["Ant", "Bee", "Ant", "Bee"]
-
-
-async def test_what_members_are_asked_does_not_count_against_the_person(tmp_path: Path) -> None:
-    setting = Setting(Cast(), toml=stages(("a", "Ant Bee Cat", "")), rates=Rates(person=2))
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("1", 1))
-        await service.heard(said("2", 2))
-        assert len(service.platform.texts()) == 6

@@ -47,16 +47,6 @@ def test_of_stages_side_by_side_those_are_counted_that_are_over() -> None:
     ]
 
 
-def test_ballots_are_counted_and_not_shown() -> None:
-    asked = part("ant", "ballot", "done"), part("bee", "ballot", "failed"), part("cat", "ballot", "running")
-    assert words("voting", {}, *asked) == [
-        "Team is working on this: 2 of 3 ballots done.",
-        "✓ Ant",
-        "✗ Bee",
-        "… Cat",
-    ]
-
-
 def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens() -> None:
     parts = part("ant", "choice", "done"), part("bee", "answer", "running"), part("cat", "observe", "running")
     assert words("dynamic", {}, parts[0]) == ["Team is working on this: choosing who answers.", "✓ Ant"]

@@ -1,27 +1,20 @@
 """Sleeptime groups: triggers over what is really stored, and the turn that one of them causes."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from bot.agents.groups.settings import Sleeptime, Trigger
-from bot.agents.groups.sleeptime import look_all, number_in, number_of
+from bot.agents.groups.sleeptime import look_all, number_in
 from bot.agents.groups.triggers import Facts, exceeding, holding
-from bot.models.base import Answer, Request
-from bot.models.offline import OfflineModel
-from bot.services.jobs import Schedule
-from bot.services.maintenance import Upkeep, standing
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
 from memory.queue.messages import Spoken
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
-from scheduler.jobs import Kinds
 from tests.bot.agents.groups.parts import Cast, agents, told
 from tests.bot.parts import (
     ANN,
@@ -30,7 +23,6 @@ from tests.bot.parts import (
     OLGA,
     MovableClock,
     Platform,
-    ScriptedModel,
     channel,
     direct,
     said,
@@ -153,25 +145,6 @@ async def ticked(service: Service) -> list[str]:
     return fired
 
 
-async def test_the_service_s_own_job_looks_every_five_minutes(tmp_path: Path) -> None:
-    clock = MovableClock()
-    setting = Setting(Cast(), clock, Platform(clock), toml=agents("Ant", "Bee") + NIGHT)
-    async with running(tmp_path, setting) as service:
-        kinds = Kinds()
-        runner = service.runner(kinds)
-        Upkeep(clock).add(kinds)
-        kept = standing("UTC")
-        await Schedule(
-            service.database, clock, partial(runner.changed, service.home), service.resume, kinds, kept
-        ).prepare()
-        clock.forward(300)
-        await runner.tick()
-        row = "SELECT last_outcome, last_detail FROM jobs WHERE id = 'sleeptime'"
-        assert [tuple(each) for each in await service.rows(row)] == [("run", "nothing called for a turn")]
-        (state,) = await service.column("SELECT state FROM group_states")
-        assert json.loads(state)["checked"], "the group was looked after"
-
-
 async def talk(service: Service, first: int, count: int) -> None:
     for number in range(first, first + count):
         service.clock.forward(1)
@@ -262,22 +235,6 @@ async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing
         assert json.loads(state)["above"] == ["stress"]
 
 
-@pytest.mark.parametrize(
-    ("result", "number"),
-    [
-        ('{"date": "2026-11-22", "steps": 900, "heart": {"rest": 61.5}}', 900),
-        ('<quoted from="watch">\nsteps: 900\n</quoted>', 900),
-        ("- steps: -3", -3),
-        ('{"steps": "many"}', None),
-        ('{"footsteps": 4}', None),
-        ("as of now steps: 4", None),
-        ("steps: 12:30", None),
-    ],
-)
-def test_a_number_is_read_from_what_a_tool_gave(result: str, number: float | None) -> None:
-    assert number_of(result, "steps") == number
-
-
 @pytest.mark.parametrize("more", [{}, {"block": "mood", "tool": "watch"}])
 def test_a_number_stands_in_one_place(more: dict[str, str]) -> None:
     with pytest.raises(ValidationError, match="block or tool, one of them"):
@@ -326,22 +283,6 @@ def stretch(name: str, first: int, last: int, step: int = 10) -> list[Spoken]:
     return [Spoken(NOON - timedelta(minutes=m), "x", PersonId(name), name) for m in range(first, last, -step)]
 
 
-def test_one_person_without_a_break_is_told_once_for_each_stretch() -> None:
-    one = trigger("time_elapsed", minutes=90, of="person", cooldown=180)
-    ann, bob = stretch("ann", 95, 0), stretch("bob", 300, 160)
-    assert fires(one, Facts(NOON, LONG_AGO, of_hearers=ann))
-    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=bob)), "bob stopped long ago"
-    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=ann[:4] + ann[6:])), "ann had a break"
-    taking_turns = stretch("ann", 95, 45) + stretch("bob", 45, 0)
-    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=taking_turns)), "no one person was here all the time"
-    (fired,) = holding([one], Facts(NOON, LONG_AGO, of_hearers=[*bob, *ann]), {})
-    assert fired.why == "ann has been here for 95 minutes without a pause, since 10:25 UTC"
-    long = Facts(NOON, LONG_AGO, of_hearers=stretch("ann", 400, 0))
-    assert not fires(one, replace(long, fired={"t": NOON - timedelta(minutes=200)})), "it was said in this stretch"
-    assert not fires(one, Facts(NOON, LONG_AGO, of_hearers=ann, fired={"t": NOON - timedelta(minutes=170)})), "too soon"
-    assert fires(one, Facts(NOON, LONG_AGO, of_hearers=ann, fired={"t": NOON - timedelta(minutes=181)}))
-
-
 CHECK_IN = check_in("Ant", "Bee", "discord:user:olga")
 
 
@@ -367,31 +308,3 @@ async def test_who_forgets_the_time_is_told_once_where_they_alone_hear_it(tmp_pa
             said_by_bee += [number] if await ticked(service) else []
             clock.forward(8 * 60)
         assert said_by_bee == [12, 42], "another stretch"
-
-
-async def test_the_offline_model_stays_silent_when_it_is_woken(tmp_path: Path) -> None:
-    clock = MovableClock()
-    platform, alone = Platform(clock), direct(OLGA)
-    toml = agents("Ant", "Bee") + CHECK_IN
-    async with running(tmp_path, Setting(Offline(clock), clock, platform, toml=toml)) as service:
-        fired = []
-        for number in range(14):
-            await service.heard(said(f"line {number}", number + 1, alone, OLGA, at=clock()))
-            answered = len(platform.posts)
-            fired += await ticked(service)
-            assert len(platform.posts) == answered
-            clock.forward(8 * 60)
-        assert fired == ["Check-in: hyperfocus"]
-
-
-class Offline(ScriptedModel):
-    """The real one, where a scripted one is expected."""
-
-    def __init__(self, clock: MovableClock) -> None:
-        real = OfflineModel(clock)
-
-        async def reply(request: Request) -> Answer:
-            (answer,) = [event async for event in real.complete(request) if isinstance(event, Answer)]
-            return answer
-
-        super().__init__(otherwise=reply)

@@ -1,7 +1,6 @@
 """How a person is chooses who answers, as far as those who hear the answer may know how they are."""
 
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ from tests.bot.parts import ANN, BOB, HALL, NOON, direct, said
 from tests.bot.stage import Service, Setting, running
 from tests.services.calling import registry, somebody
 
-ANNS = direct(ANN, "hall")
 TIRED = '{ block = "current_state", field = "energy", below = 2 }'
 TOML = (
     tables("Ant", "Bee", "Cat").replace(
@@ -63,18 +61,6 @@ async def test_who_said_to_be_overwhelmed_is_answered_by_the_group_for_that_unti
         await say(service, HALL, "none")
         await service.heard(said("hello", 5))
     assert [model.asked()[0], sorted(model.asked()[1:3]), *model.asked()[3:]] == ["Ant", ["Ant", "Bee"], "Ant", "Ant"]
-
-
-async def test_what_is_not_said_again_holds_for_a_day(tmp_path: Path) -> None:
-    model = Cast()
-    async with running(tmp_path, Setting(model, toml=TOML)) as service:
-        await say(service, HALL, "overwhelmed")
-        service.clock.now = NOON + timedelta(hours=23)
-        await service.heard(said("hello", 1, at=service.clock.now))
-        service.clock.now = NOON + timedelta(hours=25)
-        await service.heard(said("hello", 2, at=service.clock.now))
-        assert "You have not said how you are." in await say(service, HALL, "")
-    assert model.asked() == ["Bee", "Ant"]
 
 
 async def test_what_was_said_alone_chooses_nobody_where_others_hear_it(tmp_path: Path) -> None:

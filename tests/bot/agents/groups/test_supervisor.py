@@ -1,6 +1,5 @@
 """A leader who gives tasks to other members."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,9 @@ import pytest
 from bot.models.base import Request
 from tests.bot.agents.groups.parts import LED, Cast, delegates, group, told, who
 from tests.bot.parts import (
-    BOB,
     HeldReply,
     MovableClock,
     Platform,
-    call,
     results,
     said,
     says,
@@ -35,18 +32,6 @@ async def test_a_task_goes_to_the_member_and_what_it_says_comes_back_to_the_lead
     assert "how many newts?" in told(asked)
     assert [spec.name for spec in asked.tools] == []  # only who leads gives tasks
     assert [spec.name for spec in model.of("Ant")[0].tools] == ["delegate"]
-
-
-async def test_what_the_offline_model_says_for_a_member_is_no_result(tmp_path: Path) -> None:
-    stands_in = replace(says("I read that."), model="offline", degraded="HTTP 500")
-    model = Cast(Ant=[delegates("Bee", "count"), lambda request: says(f"{results(request)[0]}")], Bee=[stands_in])
-    async with running(tmp_path, Setting(model, toml=LED)) as service:
-        await service.heard(said("how many newts?", 1))
-        (text,) = service.platform.texts()
-        assert await service.column("SELECT kind || ' ' || status FROM group_parts") == ["task failed"]
-    assert "I read that" not in text
-    assert "got no answer from its model" in text
-    assert text.endswith("False)")
 
 
 async def test_nobody_gives_a_task_to_itself_to_strangers_or_too_many_to_one(tmp_path: Path) -> None:
@@ -100,25 +85,6 @@ async def test_what_nobody_can_take_now_is_done_afterwards_and_told(tmp_path: Pa
         await service.heard(said("go", 1))
         assert service.platform.texts() == ["Bee goes on.", "two"]
     assert "A task was left for you while a message here was answered: 2" in told(model.of("Bee")[1])
-
-
-async def test_people_are_answered_before_what_agents_left_for_each_other(tmp_path: Path) -> None:
-    toml = LED.replace("max_delegations = 2", 'max_delegations = 1\nfallback = "queue"')
-    held = HeldReply(says("", call("delegate", "c2", agent="Bee", task="2")))
-
-    class Waits(Cast):
-        def _answer(self, request: Request) -> Any:
-            second = who(request) == "Ant" and len(self.of("Ant")) == 2
-            return held(request) if second else super()._answer(request)
-
-    model = Waits(Ant=[delegates("Bee", "1", "c1"), "Bee goes on.", "To Bob."], Bee=["one", "the task"])
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        service.hear(said("go", 1))
-        await held.begun.wait()
-        service.hear(said("and me?", 2, speaker=BOB))
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts() == ["Bee goes on.", "To Bob.", "the task"]
 
 
 async def test_a_crash_while_a_member_works_goes_on_with_that_member_alone(tmp_path: Path) -> None:

@@ -4,30 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.groups.settings import Pipeline, Supervisor, stored
+from bot.agents.groups.settings import Supervisor, stored
 from bot.config import load_config
 from bot.errors import ConfigError
-from memory import agents
-from memory.agents import Group, Member
-from memory.store.database import Rows
-from memory.store.ids import AgentId
-from tests.bot.stage import Setting, running
 
 AGENTS = "".join(f'[[agents]]\nname = "{name}"\n' for name in ("Ant", "Bee", "Cat", "Dog"))
-PLANNING = """
-[[groups]]
-name = "Planning"
-pattern = "pipeline"
-description = "Plans things."
-keywords = ["plan"]
-mention = false
-members = ["Ant", { agent = "Bee", role = "specialist", domain = "time", capabilities = ["dates"], model = "offline" }]
-[[groups.pipeline.stages]]
-name = "first"
-agents = ["Ant", "Bee"]
-on_failure = "fallback"
-fallback_agent = "Ant"
-"""
 
 
 def problems(folder: Path, toml: str) -> str:
@@ -116,26 +97,6 @@ def test_what_cannot_work_is_refused_with_both_that_contradict_each_other(
     tmp_path: Path, toml: str, expected: str
 ) -> None:
     assert expected in problems(tmp_path, toml)
-
-
-async def test_the_database_keeps_a_group_as_it_was_configured_with_agents_by_id(tmp_path: Path) -> None:
-    def planning(rows: Rows) -> tuple[Group, dict[str, str]]:
-        found = next(each for each in agents.groups(rows) if each.name == "Planning")
-        return found, {agent.name: agent.id for agent in agents.agents(rows)}
-
-    async with running(tmp_path, Setting(toml=AGENTS + PLANNING)) as service:
-        kept, ids = await service.read(planning)
-        assert kept.members == (
-            Member(AgentId(ids["Ant"])),
-            Member(AgentId(ids["Bee"]), "specialist", "time", ("dates",), "offline"),
-        )
-        assert (kept.pattern, kept.description, kept.keywords, kept.mention) == (
-            "pipeline", "Plans things.", ("plan",), False
-        )  # fmt: skip
-        settings = stored(kept.pattern, kept.config)
-        assert isinstance(settings, Pipeline)
-        assert settings.stages[0].agents == (ids["Ant"], ids["Bee"])
-        assert settings.stages[0].fallback_agent == ids["Ant"]
 
 
 def test_a_row_that_no_pattern_understands_is_refused() -> None:

@@ -5,9 +5,8 @@ from typing import Any
 
 from bot.agents import events
 from memory.queue import inbox
-from tests.bot.agents.groups.parts import LED, Cast, delegates, group, stages
+from tests.bot.agents.groups.parts import Cast, group, stages
 from tests.bot.parts import (
-    results,
     said,
 )
 from tests.bot.stage import Setting, running, until
@@ -27,21 +26,6 @@ async def test_those_who_watch_hear_who_works_and_what_it_came_to(tmp_path: Path
     assert [event.text for event in inner if isinstance(event, events.TextChunk)] == ["draft", "final"]
     done = next(event for event in seen if isinstance(event, events.GroupComplete))
     assert (done.group, done.pattern, done.responses, done.seconds) == ("Team", "pipeline", 1, 0.0)
-
-
-async def test_those_who_watch_hear_of_a_member_that_was_given_a_task_and_of_one_that_failed(tmp_path: Path) -> None:
-    model = Cast(Ant=[delegates("Bee", "count"), "done"], Bee=[RuntimeError("down")])
-    async with running(tmp_path, Setting(model, toml=LED)) as service:
-        await service.heard(said("go", 1))
-        seen = service.events
-    started = next(event for event in seen if isinstance(event, events.AgentStarted))
-    assert (started.name, started.role, started.doing) == ("Bee", "regular", "task")
-    failed = next(event for event in seen if isinstance(event, events.GroupError))
-    assert (failed.message, failed.recoverable) == ("failed (RuntimeError)", True)
-    assert [event.ok for event in seen if isinstance(event, events.AgentCompleted)] == [False]
-    assert results(model.of("Ant")[1]) == [
-        ("It was not done: failed (RuntimeError). Do it yourself, or say so.", False)
-    ]  # fmt: skip
 
 
 async def test_when_nobody_gives_anything_the_message_is_tried_again(tmp_path: Path) -> None:

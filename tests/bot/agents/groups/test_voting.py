@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from bot.agents.groups.settings import Voting
-from bot.agents.groups.voting import options_of
 from bot.models.base import Answer, Request
 from tests.bot.agents.groups.parts import Cast, group, told, who
 from tests.bot.parts import (
@@ -23,11 +21,6 @@ from tests.bot.stage import Setting, running
 
 def ballot(choice: str, reason: str = "") -> Answer:
     return says("", call("cast_ballot", choice=choice, reason=reason))
-
-
-def test_every_option_that_was_named_can_be_voted_for() -> None:
-    named = tuple(f"colour {number}" for number in range(40))
-    assert options_of(f"Which?\noptions: {', '.join(named)}", Voting()) == named
 
 
 async def test_every_voter_is_asked_and_ballots_and_tally_are_shown(tmp_path: Path) -> None:
@@ -89,12 +82,3 @@ async def test_what_breaks_a_tie(tmp_path: Path, table: str, decision: str) -> N
         await service.heard(said("Shall we?", 1))
         assert service.platform.texts()[0].startswith(decision)
         assert '"yes" and "no" are tied; ' in service.platform.texts()[0]
-
-
-async def test_the_ballot_of_who_knows_the_subject_weighs_more(tmp_path: Path) -> None:
-    members = '"Ant", "Bee", { agent = "Cat", role = "specialist", domain = "newts" }'
-    model = Cast(Ant=[ballot("no")], Bee=[ballot("no")], Cat=[ballot("yes")])
-    toml = group("voting", "[groups.voting]\nweight_by_expertise = true\n", members)
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("Are newts amphibians?", 1))
-        assert service.platform.texts()[0].splitlines()[:2] == ["Decision: yes (the most votes).", "Votes: yes 3, no 2"]

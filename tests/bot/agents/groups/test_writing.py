@@ -14,11 +14,9 @@ from tests.bot.parts import (
     HALL,
     HeldReply,
     MovableClock,
-    Platform,
     call,
     deleted,
     direct,
-    edited,
     person,
     results,
     said,
@@ -170,29 +168,6 @@ async def test_people_come_before_agents(tmp_path: Path) -> None:
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["I asked Bee.", "To Bob.", "From Bee."]
-
-
-async def test_a_crash_after_it_was_written_loses_nothing_and_asks_once(tmp_path: Path) -> None:
-    platform, held, model = Platform(MovableClock()), HeldReply(says("lost")), Cast()
-    model.replies.extend([writes("agent", "Bee", "count"), held])
-    async with running(tmp_path, Setting(model, platform=platform, toml=TWO)) as service:
-        service.hear(said("go", 1))
-        await held.begun.wait()
-        service.crash()
-    second = Cast(Ant=["Asked."], Bee=["Seven."])
-    async with running(tmp_path, Setting(second, platform=platform, toml=TWO)) as service:
-        await service.settled()
-    assert sorted(platform.texts()) == ["Asked.", "Seven."]
-    assert sorted(second.asked()) == ["Ant", "Bee"]
-
-
-async def test_an_edit_takes_words_out_of_what_agents_wrote_because_of_it(tmp_path: Path) -> None:
-    model = Cast(Ant=[writes("agent", "Bee", "Ann lives in Lisbon"), "Noted."], Bee=["Lisbon, then.", "", ""])
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("I live in Lisbon", 1))
-        assert len(await service.column("SELECT 1 FROM messages WHERE content LIKE '%Lisbon%'")) == 3
-        await service.heard(edited("I live somewhere", 1))
-        assert await service.column("SELECT content FROM messages WHERE content LIKE '%Lisbon%'") == []
 
 
 async def test_what_was_written_for_a_message_that_is_taken_back_goes_with_it(tmp_path: Path) -> None:
