@@ -18,7 +18,7 @@ from memory.store.migrations import Kind
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 # The same examples each time, and fewer of them: `make slow` looks for new ones.
-settings.register_profile("ci", settings.get_profile("ci"), max_examples=40)
+settings.register_profile("ci", settings.get_profile("ci"), max_examples=25)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -1,6 +1,6 @@
 """An entry that says again what stands is found by an index: it costs the same, however many entries there are."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.knowledge import archival
@@ -32,7 +32,6 @@ def begins(old: str, new: str) -> bool:
     return longer and (not new[len(kept) :].rstrip(MARKS) or not new[len(kept)].isalnum())
 
 
-@settings(max_examples=100, deadline=None)
 @given(TEXTS, TEXTS)
 def test_it_is_found_exactly_when_one_begins_with_the_other(old: str, rest: str) -> None:
     for new in (rest, old + rest, f"{old.rstrip(MARKS)}, {rest}", old.rstrip(MARKS) + MARKS):

@@ -78,7 +78,7 @@ def test_entries_of_a_log_are_of_who_added_them(tx: Tx) -> None:
     assert [writer for _, writer in blamed(tx)] == [AGENT, PERSON]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_blame_is_of_the_whole_text_and_of_those_who_wrote(data: st.DataObject) -> None:
     with blocks_store() as tx:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.blocks import (
@@ -317,7 +317,6 @@ AUDIENCES = [PUBLIC, OWNER, GUILD, DM, Audience("guild:discord:2"), Audience("ch
 HEARERS = [*map(Scope, AUDIENCES), IN_DM, Scope(Audience("channel:discord:11"), frozenset({GUILD}))]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(AUDIENCES), st.sampled_from(BlockType), st.booleans()), max_size=8),
     st.sampled_from(HEARERS),

@@ -106,23 +106,6 @@ def test_a_bare_yes_takes_back_what_it_led_to(tx: Tx, text: str) -> None:
     assert stands(tx, "notes") == "Kept.\n"
 
 
-def test_what_came_before_and_after_stays(tx: Tx) -> None:
-    first, second, third = (begun(tx, taken(tx, number, f"words {number}")) for number in (1, 2, 3))
-    blocks.append_block(tx, author(first.id), "notes", "one\n")
-    blocks.append_block(tx, author(second.id), "notes", "two\n")
-    blocks.append_block(tx, author(third.id), "notes", "three\n")
-    delete(tx, 2)
-    assert stands(tx, "notes") == "Kept.\none\nthree\n"
-
-
-def test_the_history_shows_that_the_system_took_it_back(tx: Tx) -> None:
-    turn = begun(tx, taken(tx, 1, "my cat is Bolt"))
-    made = blocks.append_block(tx, author(turn.id), "notes", "Ann's cat is Bolt.\n")
-    delete(tx, 1)
-    last = revert.past_of_block(tx, made.id).steps[-1].change
-    assert (last.writer, last.note.deed, last.note.whose) == (SYSTEM, "revert", agent_writer(STAR))
-
-
 def test_what_a_turn_wrote_goes_whole_with_any_of_the_messages_that_it_answered(tx: Tx) -> None:
     """Nobody can tell which of them led to what; what another turn wrote stays, also in the same words."""
     turn = begun(tx, taken(tx, 1, "my dentist is on Elm Street"), taken(tx, 2, "my cat is called Bolt"))
@@ -170,19 +153,6 @@ def test_what_stood_there_comes_back_even_beyond_the_limit(tx: Tx) -> None:
     blocks.append_block(tx, author(begun(tx, taken(tx, 2)).id), "full", " and more")
     delete(tx, 1)
     assert stands(tx, "full") == f"A {'x' * 90} Z and more"
-
-
-def test_fields_go_back_as_texts_do(tx: Tx) -> None:
-    fields = (Field(name="mood"), Field(name="pets", type=FieldType.LIST))
-    schema = MapSchema(fields=fields)
-    block(tx, "about", content="", schema=schema)
-    first, second = begun(tx, taken(tx, 1, "I am glad")), begun(tx, taken(tx, 2, "I am sad, and Bolt is my cat"))
-    blocks.set_field(tx, author(first.id), "about", "mood", "glad")
-    blocks.set_field(tx, author(second.id), "about", "mood", "sad")
-    blocks.add_item(tx, author(second.id), "about", "pets", "Bolt")
-    delete(tx, 2)
-    assert "glad" in stands(tx, "about")
-    assert "Bolt" not in stands(tx, "about")
 
 
 def test_twice_takes_back_once(tx: Tx) -> None:
@@ -473,11 +443,15 @@ def test_what_is_left_after_an_erasure_is_undone_and_reverted_as_before(tx: Tx) 
     assert stands(tx, "notes") == "Kept.\n"
 
 
-def test_a_block_that_was_deleted_is_emptied(tx: Tx) -> None:
+@pytest.mark.parametrize("erased", [False, True])
+def test_a_block_that_was_deleted_is_emptied(tx: Tx, erased: bool) -> None:
     turn = begun(tx, taken(tx, 1, "my code is 4711"))
     blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
     tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
-    delete(tx, 1)
+    if erased:
+        unwrite_person(tx, ANN, LATER)
+    else:
+        delete(tx, 1)
     assert "4711" not in words_of_file(tx)
     assert stands(tx, "plans") == "Kept.\n"
 
@@ -547,38 +521,6 @@ def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, str
     assert not {word for word in ("word2", "secret2", "mood2", "more") if word in stands(tx, label)}
     assert "secret2" not in words_of_file(tx)
     assert verify_block(tx, found.id) == []
-
-
-def test_erasing_empties_fields_and_their_past(tx: Tx) -> None:
-    schema = MapSchema(fields=(Field(name="pet", type=FieldType.TEXT), Field(name="seen", type=FieldType.LIST)))
-    block(tx, "facts", content="", schema=schema)
-    theirs, others = begun(tx, taken(tx, 1, "my dog Fido")), begun(tx, taken(tx, 2, "hello", person=BOB))
-    blocks.set_field(tx, author(theirs.id), "facts", "pet", "Fido")
-    blocks.add_item(tx, author(others.id), "facts", "seen", "Bob")
-    unwrite_person(tx, ANN, LATER)
-    found = blocks.find_block(tx, STAR, "facts", Scope(GUILD))
-    assert "Bob" in found.content
-    assert "Fido" not in words_of_file(tx)
-    blocks.set_field(tx, author(others.id), "facts", "pet", "Rex")
-    assert "pet: Rex" in stands(tx, "facts")
-    assert verify_block(tx, found.id) == []
-
-
-def test_erasing_empties_what_was_deleted(tx: Tx) -> None:
-    turn = begun(tx, taken(tx, 1, "my code is 4711"))
-    blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
-    tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
-    unwrite_person(tx, ANN, LATER)
-    assert "4711" not in words_of_file(tx)
-
-
-def test_erasing_takes_what_a_turn_wrote_in_a_block_whose_past_was_erased_before(tx: Tx) -> None:
-    turn = begun(tx, taken(tx, 1, "my code is 4711"))
-    made = blocks.append_block(tx, author(turn.id), "notes", "My code: 4711.\n")
-    forget_past(tx, made.id, LATER)
-    unwrite_person(tx, ANN, LATER)
-    assert stands(tx, "notes") == "Kept.\n"
-    assert "4711" not in words_of_file(tx)
 
 
 @pytest.mark.parametrize("erased", [False, True])

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.blocks import (
@@ -218,7 +218,6 @@ def apply(tx: Tx, model: str, edit: Edit) -> str:
     return model
 
 
-@settings(max_examples=40, deadline=None)
 @given(edits=EDITS)
 def test_any_edits_by_several_writers_equal_a_plain_string(edits: list[Edit]) -> None:
     with blocks_store() as tx:
@@ -232,7 +231,6 @@ def test_any_edits_by_several_writers_equal_a_plain_string(edits: list[Edit]) ->
         assert numbers == list(range(1, len(numbers) + 1))
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_damage_to_any_blob_never_empties_a_block_silently(data: st.DataObject) -> None:
     with blocks_store() as tx:

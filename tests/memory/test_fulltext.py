@@ -73,7 +73,7 @@ def finds(tx: Tx, text: str, query: str, mode: Mode = "all") -> bool:
     return found(tx, query, mode) != []
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=hostile | st.text(), mode=st.sampled_from(MODES))
 def test_no_text_raises_or_acts_as_syntax(tx: Tx, text: str, mode: Mode) -> None:
     match = match_query(text, mode=mode)
@@ -82,7 +82,7 @@ def test_no_text_raises_or_acts_as_syntax(tx: Tx, text: str, mode: Mode) -> None
     found(tx, text, mode)
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(categories=["L", "M", "N", "P", "Zs"]), max_size=30) | hostile)
 @example(text="〡\U0001133b0")
 def test_every_text_with_a_word_is_found_by_itself(tx: Tx, text: str) -> None:
@@ -100,7 +100,7 @@ def _is_token(tx: Tx, word: str) -> bool:
     return tx.all("SELECT term FROM seen_words") != []
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     run=st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x4E20), min_size=1, max_size=8),
     start=st.integers(0, 7),

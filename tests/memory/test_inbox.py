@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.erasure import stores
@@ -100,7 +100,6 @@ def test_what_waits_has_a_conversation_of_its_place_and_group(tx: Tx) -> None:
 
 
 @given(st.lists(st.integers(0, 2**70), max_size=12))
-@settings(max_examples=40, deadline=None)
 def test_a_places_cursor_only_moves_forward(positions: list[int]) -> None:
     tx = store()
     for number, position in enumerate(positions):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.blocks import (
@@ -113,7 +113,6 @@ def test_several_edits_of_one_answer_go_by_the_numbers_that_were_shown(tx: Tx) -
         edit_lines(tx, agent, "notes", 4, 4, "X")
 
 
-@settings(max_examples=200)
 @given(
     st.lists(st.sampled_from("abc"), min_size=1, max_size=7),
     st.lists(st.sampled_from("abcd"), max_size=7),

@@ -248,7 +248,7 @@ steps = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps)
 def test_any_order_of_arrivals_edits_and_deletions_equals_the_model(
     tx: Tx, steps: list[tuple[str, str, str, int]]

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.agents import Agent, seed_agent
@@ -58,7 +58,6 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 EDITS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 99), st.integers(0, 99), TEXTS), max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
 @given(edits=EDITS, limits=st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), Limits(9, 900, 0)]))
 def test_every_version_reads_as_it_was_whatever_was_archived(
     edits: list[tuple[int, int, int, str]], limits: Limits

@@ -294,7 +294,7 @@ _parts = st.sampled_from(
 hostile = st.lists(_parts | st.text(max_size=5), max_size=8).map("".join)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=hostile, name=hostile.map(lambda text: text.encode(errors="ignore").decode()))
 def test_no_text_breaks_a_search_or_finds_what_is_not_meant(world: World, text: str, name: str) -> None:
     world.tx.run("DELETE FROM messages")

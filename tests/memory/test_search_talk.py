@@ -154,7 +154,7 @@ spoken = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(spoken, min_size=3, max_size=14), scope=st.sampled_from([HERE, Scope(ABROAD)]))
 def test_what_others_said_in_between_changes_nothing(
     world: World, lines: list[tuple[str, str, int, Audience | None]], scope: Scope

@@ -97,7 +97,6 @@ class Kept:
         assert verify_block(self.tx, self.block) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS), max_size=30),
     limits=st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), Limits(9, 900, 0)]),
@@ -115,7 +114,7 @@ def test_every_version_of_parts_reads_as_the_row_did(edits: list[tuple[Any, Any]
         assert document.version - document.base.version <= limits.changes + policy.updates
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(entries=st.lists(st.tuples(st.sampled_from(WRITERS), TEXTS), max_size=30))
 def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, str]]) -> None:
     with blocks_store() as tx:
@@ -185,7 +184,7 @@ def test_what_came_back_after_damage_is_in_the_past() -> None:
 # ---------------------------------------------------------------- going back
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS, st.integers(0, 40)), max_size=20),
     limits=st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(9, 900, 0)]),

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from memory import blocks
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import retraction, stores
-from memory.knowledge import archival
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.queue import messages
 from memory.search import vectors
@@ -27,7 +25,7 @@ from memory.store.ids import AgentId, GuildId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
 from tests.memory.parts import ANN, GUILD, NOON, STAR
-from tests.memory.vector_parts import DIMENSION, MODEL, asking, cosine, embed, embed_all, held, keep, pointing, say
+from tests.memory.vector_parts import DIMENSION, MODEL, asking, cosine, embed, embed_all, held, keep, say
 
 MOON = AgentId("agt_moon")
 HERE = Scope(GUILD)
@@ -74,23 +72,6 @@ def test_every_kind_of_row_is_found_by_its_meaning(tx: Tx) -> None:
     assert entry_number is not None
     assert numbers == {"message": message, "entry": entry_number["n"], "block": 1}
     assert [near.cosine for near in found] == sorted((near.cosine for near in found), reverse=True)
-
-
-def test_the_cosine_is_that_of_the_vectors(tx: Tx) -> None:
-    say(tx, "the tortoise sleeps")
-    embed_all(tx)
-    (found,) = nearest(tx, asking("tortoise"), HERE)
-    text = "[22 November 2026] Ann: the tortoise sleeps"
-    assert found.cosine == pytest.approx(cosine(pointing("tortoise"), pointing(text)), abs=1e-5)
-
-
-def test_a_message_is_also_embedded_with_the_one_before_it(tx: Tx) -> None:
-    first = say(tx, "where is the tortoise")
-    second = say(tx, "in the garden")
-    embed_all(tx)
-    assert held(tx) == [("message", second, "own"), ("message", second, "window"), ("message", first, "own")]
-    (found,) = nearest(tx, asking("tortoise garden", view="window"), HERE)
-    assert found.row == second
 
 
 def test_words_of_another_audience_or_place_are_in_no_window(tx: Tx) -> None:
@@ -230,23 +211,7 @@ def test_a_narrowed_message_leaves_the_wider_audience_at_once_and_follows(tx: Tx
     assert ids(nearest(tx, asking("tortoise"), Scope(person_audience(ANN)))) == [("message", message)]
 
 
-def test_a_widened_entry_is_found_where_it_may_be_known_now(tx: Tx) -> None:
-    entry = keep(tx, "tortoise", audience=person_audience(ANN))
-    embed_all(tx)
-    assert nearest(tx, asking("tortoise"), HERE) == []
-    archival.store(tx, replace(entry, audience=GUILD), None)
-    embed_all(tx)
-    assert len(nearest(tx, asking("tortoise"), HERE)) == 1
-
-
 # ---------------------------------------------------------------------------------------------------- who finds what
-
-
-def test_entries_are_found_by_their_agent_and_messages_by_all(tx: Tx) -> None:
-    keep(tx, "tortoise")
-    message = say(tx, "tortoise")
-    embed_all(tx)
-    assert ids(nearest(tx, asking("tortoise", agent=MOON), HERE)) == [("message", message)]
 
 
 def test_a_person_finds_what_every_agent_keeps(tx: Tx) -> None:
@@ -315,7 +280,7 @@ def exact(tx: Tx, scope: Scope, question: vectors.Question) -> dict[tuple[str, i
     return found
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(rows=ROWS, audience=st.sampled_from(AUDIENCES), word=st.integers(0, 12))
 def test_a_search_finds_what_comparing_everything_finds_and_nothing_out_of_scope(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, Audience, int]], audience: Audience, word: int
@@ -330,7 +295,7 @@ def test_a_search_finds_what_comparing_everything_finds_and_nothing_out_of_scope
     tx._raw.close()
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(rows=ROWS, secret=st.lists(st.integers(0, 12), min_size=1, max_size=30), word=st.integers(0, 12))
 def test_what_a_scope_may_not_use_changes_nothing_that_is_found_for_it(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, Audience, int]], secret: list[int], word: int
@@ -413,16 +378,6 @@ def test_another_model_embeds_everything_again_and_the_old_vectors_go_at_the_end
     assert embed_all(tx, "other") == 1
     assert len(nearest(tx, asking("tortoise", model="other"), HERE)) == 3
     assert nearest(tx, asking("tortoise"), HERE) == []
-
-
-def test_going_back_to_a_model_embeds_what_it_lacks(tx: Tx) -> None:
-    say(tx, "tortoise")
-    embed_all(tx)
-    vectors.choose(tx, "other", DIMENSION)
-    vectors.choose(tx, MODEL, DIMENSION)
-    say(tx, "hamster")
-    embed_all(tx)
-    assert len(nearest(tx, asking("tortoise"), HERE)) == 2
 
 
 def test_vectors_of_a_model_that_is_not_current_are_not_kept(tx: Tx) -> None:

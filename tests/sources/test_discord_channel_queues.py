@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
@@ -41,7 +41,6 @@ async def through(act: Callable[[ChannelQueues], Awaitable[None]]) -> None:
         await act(ChannelQueues(group.create_task, nobody))
 
 
-@settings(max_examples=50, deadline=None)
 @given(EVENTS, st.integers(0, 30), st.integers(0, 30))
 async def test_each_conversation_keeps_its_order(
     events: list[tuple[int, int, bool]], held_at: int, released_at: int

@@ -224,7 +224,10 @@ async def test_somebody_who_does_not_exist_is_not_looked_for_again(
     ]
 
 
-async def test_what_is_read_while_nothing_is_taken_is_read_again(server: DiscordServer, ana: Person) -> None:
+async def test_what_is_read_while_nothing_is_taken_is_read_again(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.catch_up.AGAIN_SECONDS", 0.05)
     general = channel(server)
     ear = await heard_before(ana, general)
     missed = await ana.say(general, "<@bot> missed")

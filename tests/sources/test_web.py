@@ -74,10 +74,10 @@ async def test_the_character_set_is_the_server_s() -> None:
 
 
 async def test_a_page_of_breaks_is_read_in_time_that_grows_with_it_alone() -> None:
-    page = Page("https://example.org/", 200, "text/html", b"<p>" + b"<br>" * 100_000 + b"end" + b"<div>" * 500)
+    page = Page("https://example.org/", 200, "text/html", b"<p>" + b"<br>" * 20_000 + b"end" + b"<div>" * 500)
     began = time.process_time()
     assert read_text(page).text == "end"
-    assert time.process_time() - began < 20, "inserting into the tree took minutes"
+    assert time.process_time() - began < 8, "inserting into the tree took much longer"
 
 
 async def test_comments_are_not_words_of_a_page() -> None:
