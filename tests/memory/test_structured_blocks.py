@@ -21,7 +21,6 @@ from memory.blocks import (
     set_viewport,
     write_block,
 )
-from memory.blocks.configured import TEMPLATES
 from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, agent_writer, job_writer, person_writer, seal
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import (
