@@ -137,15 +137,6 @@ def test_what_people_wrote_cannot_forge_a_line_or_a_colour() -> None:
     assert len([line for line in lines if not line.startswith("    ")]) == 3  # two events and the end
 
 
-def test_chatter_of_libraries_is_left_out_but_not_their_warnings() -> None:
-    stream = logged()
-    for name in ("httpx", "httpx2", "discord.gateway", "discord"):
-        logging.getLogger(name).info("HTTP Request: POST https://host/secret-path")
-        logging.getLogger(name).warning("trouble")
-    assert stream.getvalue().count("trouble") == 4
-    assert "secret-path" not in stream.getvalue()
-
-
 @pytest.mark.parametrize(("no_color", "colored"), [(False, True), (True, False)])
 def test_colours_are_for_terminals_without_no_color(no_color: bool, colored: bool) -> None:
     reading, writing = pty.openpty()

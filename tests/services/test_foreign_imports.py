@@ -132,15 +132,6 @@ def discord_package(path: Path) -> Path:
     return path
 
 
-async def test_own_messages_of_discord_keep_their_dates(imports: Imports, database: Database, tmp_path: Path) -> None:
-    discord_package(tmp_path / "package.zip")
-    report = await imports.discord(OLGA, given(tmp_path / "package.zip", audience="person:discord:123"))
-    assert (report.carried, report.refused) == (1, 1)
-    assert await rows(database, "SELECT content, created_at, person_id, audience, speaker FROM messages") == [
-        ("Hello hall", "2020-02-29T08:00:00.000Z", "discord:123", "person:discord:123", "olga")
-    ]
-
-
 async def test_notes_become_entries_and_links_that_lead_out_are_left(
     imports: Imports, database: Database, tmp_path: Path
 ) -> None:

@@ -22,7 +22,6 @@ from bot.services.parameters import Arguments, Param, parameters
 from bot.services.registry import Options, operation, operations_of, sources_of
 from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence, relative
 from bot.services.slash_names import BUTTONS, HEADINGS
-from bot.services.tables import rows_text
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings
@@ -159,13 +158,6 @@ async def test_a_wrong_argument_is_named(given: dict[str, Any], words: str) -> N
         await registry(Echo()).call("echo.say", ann(), given)
 
 
-def test_a_default_is_within_the_limits_that_are_told_with_it() -> None:
-    for name, declared in OPERATIONS.items():
-        for each in declared.parameters:
-            if isinstance(each.default, int | float) and not isinstance(each.default, bool):
-                assert (each.low or each.default) <= each.default <= (each.high or each.default), (name, each.name)
-
-
 async def test_what_a_service_refuses_is_said_to_the_caller() -> None:
     with pytest.raises(UserError, match=r"x is refused\."):
         await registry(Echo()).call("echo.refuse", ann(), {"words": "x"})
@@ -250,11 +242,6 @@ async def test_a_yes_holds_for_the_question_that_was_asked() -> None:
     assert done == Sentence(text="Removed x")
 
 
-async def test_a_stream_gives_its_results_as_they_come() -> None:
-    found = registry(Echo()).results("echo.count", owner_at_terminal(), {"words": "x", "times": 3})
-    assert [each async for each in found] == [Sentence(text=str(number)) for number in range(3)]
-
-
 def test_two_operations_do_not_share_a_name() -> None:
     class Second:
         @operation("echo.say", "Say something else", Action.HELP)
@@ -324,11 +311,6 @@ def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
     assert found.terminal(plain, 200).split("\n")[0].split() == ["id", "text", "at"]
     assert Listing[Shown](rows=(), empty="Nothing.").terminal(plain, None) == "Nothing."
     assert found.data() == [{"id": row.id, "text": row.text, "at": "2026-03-02T14:00:00.000Z"}]
-
-
-def test_a_table_answers_yes_and_no() -> None:
-    rows = [{"text": "tea", "urgent": True, "paused": False}]
-    assert rows_text(rows, empty="", width=None) == "text\turgent\tpaused\ntea\tyes\tno"
 
 
 def test_people_and_places_read_as_each_interface_shows_them() -> None:

@@ -65,17 +65,6 @@ async def test_short_words_are_understood_by_those_before_them(tmp_path: Path) -
         assert recalled(service) == ["Rufus the dog is nine"]
 
 
-async def test_all_steps_of_a_turn_see_the_same_though_more_is_stored_meanwhile(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, "the dog is Rufus")
-        insert = call("recall", operation="insert", content="the dog is nine")
-        service.model.replies.extend([says("", insert), says("Noted.")])
-        await service.heard(said("the dog is nine", 1))
-        first, second = service.model.requests[-2:]
-        assert second.messages[: len(first.messages)] == first.messages
-        assert second.system == first.system
-
-
 @pytest.mark.parametrize(
     ("place", "expected"), [(HALL, 0), (ABROAD, 0), (direct(BOB, "guild"), 0), (direct(ANN, "guild"), 1)]
 )

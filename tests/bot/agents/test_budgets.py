@@ -9,7 +9,6 @@ import pytest
 
 from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.models.base import Answer, Request, Trouble, Unanswered, Usage
-from bot.models.prices import price
 from memory import budgets
 from memory.budgets import Filter, Limit, Period
 from memory.store.ids import AgentId, TurnId
@@ -83,16 +82,6 @@ async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, m
         assert await service.column("SELECT count(*) FROM model_usage WHERE model = ''") == [0]
 
 
-async def test_the_next_day_it_begins_anew(tmp_path: Path) -> None:
-    async with serving(tmp_path, limited(Limit("constellation", DAY, tokens=10_000))) as service:
-        service.model.replies.append(spending(20_000))
-        for number in (1, 2):
-            await service.heard(said("hello", number))
-        service.clock.forward(24 * 3600)
-        await service.heard(said("hello", 3))
-        assert asked_of(service) == ["", "offline", ""]
-
-
 async def test_what_one_spent_is_nobody_elses(tmp_path: Path) -> None:
     kept = limited(Limit("person", DAY, tokens=10_000), Limit("agent:Nobody", DAY, tokens=0))
     async with serving(tmp_path, kept) as service:
@@ -115,14 +104,6 @@ async def test_a_guild_has_its_own(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------------------------------- money and prices
-
-
-def test_prices_are_those_of_the_model_layer_and_unknown_is_not_zero() -> None:
-    known = price(PRICED, 1_000_000, 0)
-    assert known is not None
-    assert known > 0
-    assert price(UNPRICED, 1_000_000, 0) is None
-    assert price("offline", 1_000_000, 0) == 0
 
 
 # ------------------------------------------------------------------------------------------------------- reservations

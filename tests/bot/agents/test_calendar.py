@@ -36,15 +36,6 @@ def fired(tx: Tx, event: appointments.Event, now: datetime | None = None) -> Fir
     return Firing(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
 
 
-def test_an_event_is_announced_before_it_and_once(tx: Tx) -> None:
-    event = kept(tx, "today at 18:00")
-    firing = fired(tx, event)
-    assert firing.due == datetime(2026, 3, 2, 17, 45, tzinfo=UTC)
-    EventJob(says()).announce(tx, firing)
-    EventJob(says()).announce(tx, firing)
-    assert out(tx) == [(DIRECT, "📅 Mon 2026-03-02 18:00: dinner", ALONE.audience)]
-
-
 @pytest.mark.parametrize(("when", "minutes"), [("every day at 12:05", 15), ("every day at 12:05", 2_000)])
 def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_at_once(
     tx: Tx, when: str, minutes: int
@@ -144,16 +135,3 @@ def test_an_event_ends_after_it_begins(tx: Tx) -> None:
     assert event.ends_at == datetime(2026, 3, 2, 19, 30, tzinfo=UTC)
     with pytest.raises(Refused, match="do not understand"):
         kept(tx, "today at 18:00", ends="later")
-
-
-def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their_person(tx: Tx) -> None:
-    quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
-    evening = kept(tx, "every monday at 18:00", ends="at 19:30")
-    night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
-    plain = kept(tx, "today at 20:00")
-    coming = calendar.coming([evening, night, plain], NOW, 1)
-    assert calendar.lines(coming, "Europe/Vienna") == [
-        f"- Mon 2026-03-02 18:00–19:30 dinner (every Monday) `{evening.id}`",
-        f"- Mon 2026-03-02 20:00 dinner `{plain.id}`",
-        f"- Mon 2026-03-02 23:00 to Tue 2026-03-03 02:00 dinner `{night.id}`",
-    ]

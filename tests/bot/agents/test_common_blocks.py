@@ -9,7 +9,7 @@ import pytest
 from bot.config import load_config
 from bot.errors import ConfigError
 from memory import agents
-from tests.bot.agents.test_tools import Scene, append, only
+from tests.bot.agents.test_tools import Scene, only
 from tests.bot.command_line import front_door
 from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, channel, direct
 from tests.bot.stage import Service, Setting, running
@@ -87,16 +87,6 @@ async def test_there_is_one_for_each_audience_and_who_may_not_know_it_sees_none(
         assert await service.column("SELECT person_id FROM memory_blocks WHERE audience LIKE 'person:%'") != []
         about = "SELECT person_id FROM memory_blocks WHERE label = 'partner_profile' AND audience LIKE 'person:%'"
         assert await service.column(about) == [ANN.id], "and goes with her"
-
-
-async def test_writing_down_and_sharing_hold_as_for_any_other_block(tmp_path: Path) -> None:
-    async with running(tmp_path, setting()) as service:
-        scene = Scene(service)
-        text, ok = only(await scene.do(append("rules", "Ann snores.")))
-        assert (ok, "is read by others (public) than hear this" in text) == (False, True)
-        share = call("context", operation="share", label="rules", agent="Bea", permission="read_write")
-        text, ok = only(await scene.do(share))
-        assert (ok, "no share" in text) == (False, True)
 
 
 async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_decided(tmp_path: Path) -> None:

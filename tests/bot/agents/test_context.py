@@ -19,9 +19,7 @@ from tests.bot.parts import (
     ScriptedModel,
     call,
     channel,
-    deleted,
     direct,
-    edited,
     person,
     said,
     says,
@@ -74,21 +72,6 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
         assert after.messages[: len(before.messages) - 1] == before.messages[:-1]
 
 
-async def test_a_past_turn_is_shown_with_its_calls_and_their_results(tmp_path: Path) -> None:
-    model = ScriptedModel(
-        says("Let me see.", call("search", query="cat"), call("recall", operation="read")), says("No.")
-    )
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("have I a cat?", 1))
-        await service.heard(said("sure?", 2))
-    last = model.requests[-1]
-    assert kinds(last) == "UATTAU"
-    assert [c.name for message in last.messages if isinstance(message, AssistantMessage) for c in message.calls] == [
-        "search",
-        "recall",
-    ]
-
-
 async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: Path) -> None:
     held = HeldReply(says("x"))
     model = ScriptedModel(held, says("y"))
@@ -102,25 +85,6 @@ async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: P
         await service.settled()
     assert texts(model.requests[0]) == ["between us", "one"]
     assert texts(model.requests[1]) == ["between us", "one", "waits"]
-
-
-async def test_what_is_overheard_while_a_turn_runs_is_shown_from_the_next_on(tmp_path: Path) -> None:
-    held = HeldReply(says("", call("search", query="word")))
-    model = ScriptedModel(held, says("x"), says("y"))
-    async with running(tmp_path, Setting(model)) as service:
-        service.hear(said("one", 1))
-        await held.begun.wait()
-        service.hear(said("meanwhile", 2, speaker=BOB, answer=False))
-        await service.router._intake.emptied()
-        held.free.set()
-        await service.settled()
-        await service.heard(said("two", 3))
-        step, later = model.requests[1:]
-    assert texts(step) == ["one"]
-    assert texts(later) == ["one", "meanwhile", "two"]
-    assert [
-        message.text.split("]")[0].rpartition(" · ")[2] for message in later.messages if "meanwhile" in message.text
-    ] == ["overheard"]
 
 
 async def test_what_is_answered_is_quoted_only_where_it_is_not_in_view(tmp_path: Path) -> None:
@@ -147,16 +111,6 @@ async def test_what_is_answered_is_quoted_only_where_it_is_not_in_view(tmp_path:
         '[the message below answers what you said: "It is the moss."]',
         '<quoted from="Bob" reason="the message below answers this">',
     ]
-
-
-async def test_edited_words_are_shown_as_edited_and_deleted_ones_not_at_all(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("first", 1), said("second", 2, answer=False))
-        await service.heard(edited("better", 1), deleted(2))
-        await service.heard(said("third", 3))
-        last = service.model.requests[-1]
-    assert texts(last) == ["better", "third"]
-    assert "· 2026-11-22 12:00 UTC · edited]" in last.messages[0].text
 
 
 async def test_what_came_with_a_message_is_quoted_before_it(tmp_path: Path) -> None:

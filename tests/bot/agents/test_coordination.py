@@ -148,22 +148,6 @@ async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_onc
     assert "buy tea" in again
 
 
-async def test_a_handoff_note_that_was_read_in_a_direct_message_is_still_new_in_the_guild(tmp_path: Path) -> None:
-    def leave(tx: Tx) -> None:
-        by = By(Scope(HALL.audience), Trust.OWNER, NOON, AgentId("agt_else"))
-        coordination.hand_over(tx, by, "the gate is open", None, "")
-
-    async with running(tmp_path) as service:
-        await service.write(leave)
-        for number, place in enumerate((ANNS, ANNS, HALL, ANNS, HALL), 1):
-            await service.heard(said("hello", number, place))
-        shown = [
-            "the gate is open" in newest(request).partition("handoff notes for you")[2]
-            for request in service.model.requests
-        ]
-    assert shown == [True, False, True, False, False]
-
-
 async def test_what_is_arranged_in_a_direct_message_is_known_nowhere_else(tmp_path: Path) -> None:
     calls = [
         call("coord", "1", operation="assign", content="buy the diamond", agent=""),

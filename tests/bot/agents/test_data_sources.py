@@ -154,14 +154,6 @@ def source(kind: SourceType = "feed", address: str = "") -> DataSource:
     return data_sources.new("news", kind, address, 30, OWNER)
 
 
-def test_what_a_folder_lost_is_news_and_what_a_feed_dropped_is_not() -> None:
-    known = {"a": "1", "b": "1"}
-    found = [Item("a", "2", "a"), Item("c", "1", "c")]
-    assert news(found, known, source("folder")).gone == ("b",)
-    assert [each.key for each in news(found, known, source("feed")).items] == ["a", "c"]
-    assert news(found, known, source("feed")).gone == ()
-
-
 def heard_as_system(text: str) -> str:
     """As the agent reads it."""
     return str(passage(text))

@@ -127,20 +127,6 @@ async def test_edits_and_deletions_follow_through(tmp_path: Path) -> None:
         assert await learned(service) == []
 
 
-async def test_a_fact_is_reinforced_once_a_session_and_known_to_all_after_three(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        for number in range(6):
-            await service.heard(said("I love apple cake", number))
-            service.clock.forward(31 * 60 if number % 2 else 60)
-        await service.heard(said("hello", 9))
-        (fact,) = await learned(service)
-        sessions = await service.column("SELECT count(*) FROM sessions")
-    assert (fact.reinforcements, fact.shared, sessions) == (3, True, [4])
-    prompt = newest(service.model.requests[-1])
-    assert shown(prompt) == []
-    assert shown(prompt, SHARED_HEAD) == ["- Preference (Ann): loves apple cake"]
-
-
 # ------------------------------------------------------------------------------------------------- as a model sees it
 
 
@@ -238,18 +224,3 @@ async def test_what_cannot_be_added_or_confirmed_is_told_to_the_model(
         assert [fact.text for fact in await learned(service)] == ["prefers dark theme editor"]
     ((text, ok),) = results(service.model.requests[2])
     assert (ok, words in text) == (False, True)
-
-
-async def test_an_answer_that_repeats_a_fact_names_its_message_and_stays_with_whom_it_was_given_to(
-    tmp_path: Path,
-) -> None:
-    model = ScriptedModel(says("Noted."), says("Ann loves apple cake."))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("I love apple cake", 1))
-        await service.heard(said("what would be a good present?", 2, speaker=BOB))
-        used = await service.column("SELECT row_id FROM turn_uses WHERE kind = 'message' ORDER BY turn_id")
-        assert used == [str(each) for each in await service.column("SELECT id FROM messages WHERE external_id = '1'")]
-        await service.erase(ANN.id)
-        left = await service.column("SELECT content FROM messages ORDER BY id")
-    assert "I love apple cake" not in left
-    assert left[-2:] == ["what would be a good present?", "Ann loves apple cake."]

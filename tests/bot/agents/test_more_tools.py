@@ -60,17 +60,3 @@ async def test_a_tool_comes_when_it_is_asked_for_and_stays_where_it_was_used(tmp
     assert results(second) == [("You can call tasks now.", True)]
     assert "tasks" in shown(later)
     assert "tasks" not in shown(elsewhere)
-
-
-async def test_a_tool_that_is_only_named_can_be_called_at_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        service.model.replies.extend([says("", call("calculate", "1", expression="6*7")), says("42")])
-        await service.heard(said("How much is 6 times 7?", 1, PRIVATE, OLGA))
-        assert results(service.model.requests[-1]) == [("6*7 = 42", True)]
-
-
-async def test_what_is_not_there_cannot_be_had(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        service.model.replies.extend([says("", call(MORE_TOOLS, "1", names=["tasks", "rockets"])), says("No.")])
-        await service.heard(said("Start", 1, PRIVATE, OLGA))
-        assert results(service.model.requests[-1]) == [("There is no tool 'rockets'.", False)]

@@ -14,8 +14,7 @@ from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.agents.patrols import Patrols, quiet_hours
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
-from bot.services.caller import owner_at_terminal
-from bot.services.jobs import OneJob, Schedule
+from bot.services.jobs import Schedule
 from memory import agents
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask
@@ -147,22 +146,6 @@ async def test_one_that_is_not_over_is_not_begun_again(tmp_path: Path) -> None:
         assert len(it.model.requests) == 1
 
 
-async def test_it_runs_now_when_asked_and_not_while_it_is_paused(tmp_path: Path) -> None:
-    async with watch(tmp_path) as it:
-        await it.schedule.pause(owner_at_terminal(), OneJob(job=JOB))
-        await it.after(65)
-        assert it.model.requests == []
-        await it.schedule.run_now(owner_at_terminal(), OneJob(job=JOB))
-        await it.tick()
-        assert len(it.model.requests) == 1
-        assert (await it.job())[0] == "paused"
-        await it.schedule.prepare()
-        assert (await it.job())[0] == "paused", "also after a start"
-        await it.schedule.resume(owner_at_terminal(), OneJob(job=JOB))
-        await it.after(30)
-        assert len(it.model.requests) == 2
-
-
 # --------------------------------------------------------------------------------------------------- quiet hours
 
 
@@ -253,32 +236,6 @@ async def test_the_owner_s_turns_list_what_patrols_found_and_patrols_nothing_of_
         it.model.replies.extend([says("", dismiss), says("gone")])
         await it.service.heard(said("dismiss it", 4, OWNERS_PLACE, OLGA))
         assert results(it.model.requests[-1])[-1] == ("deleted: patrol/heartbeat/stove", True)
-
-
-async def test_it_neither_fills_logs_nor_counts_as_being_there_for_people(tmp_path: Path) -> None:
-    async with watch(tmp_path) as it:
-        await it.after(30)
-        await it.after(30)
-        assert (
-            await it.service.column("SELECT content FROM memory_blocks WHERE block_type = 'log' AND content <> ''")
-            == []
-        )
-        assert await it.service.column("SELECT count(*) FROM agent_presence") == [0]
-        assert await it.service.column("SELECT event_type FROM activity_events ORDER BY id") == ["message_sent"] * 2
-
-
-async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_path: Path) -> None:
-    two = TOML + '[[agents]]\nname = "Bee"\n[[groups]]\nname = "Main"\nmembers = ["Bee", "Carina"]\ndefault = true\n'
-    async with watch(tmp_path, two) as it:
-        save = call("working_memory", operation="save", key="stove", content="it is on", ttl_minutes=60)
-        it.model.replies.extend([says("", save), says("The stove is on.")])
-        await it.after(30)
-        tools = "SELECT count(*) FROM activity_events WHERE event_type = 'tool_executed'"
-        assert await it.service.column(tools) == [1], "it stands in the activity all the same"
-        await it.service.heard(said("Bee, what is new?", 1, OWNERS_PLACE, OLGA))
-        shown = str(it.model.requests[-1].messages)
-        assert "Carina answered in patrol:heartbeat" in shown
-        assert "used working_memory" not in shown
 
 
 async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: Path) -> None:

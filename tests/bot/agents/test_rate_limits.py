@@ -12,7 +12,6 @@ from tests.bot.parts import (
     ANN,
     BOB,
     HALL,
-    OLGA,
     SOURCE,
     ScriptedModel,
     channel,
@@ -42,17 +41,6 @@ async def test_over_the_limit_no_model_is_asked_and_the_person_is_told_once(tmp_
             "<t:1795352400:f> (<t:1795352400:R>). You do not need to repeat it."
         )
         assert service.platform.texts() == ["Yes.", "Yes.", told]
-
-
-async def test_what_waited_is_answered_together_when_the_limit_allows(tmp_path: Path) -> None:
-    async with running(tmp_path, limited(person=1)) as service:
-        await service.heard(said("one", 1))
-        await service.heard(said("two", 2))
-        service.clock.forward(3_601)
-        await service.heard(said("three", 3))
-        assert texts(service.model.requests[-1]) == ["one", "two", "three"]
-        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done"] * 3
-        assert len(await service.rows("SELECT DISTINCT turn_id FROM inbox")) == 2, "what waited has one answer"
 
 
 async def test_what_waits_holds_up_nobody_else_and_is_not_forgotten_over_a_restart(tmp_path: Path) -> None:
@@ -89,13 +77,6 @@ async def test_a_guild_is_full_by_itself(tmp_path: Path, place: Place, answered:
         await service.heard(said("hello", 1))
         await service.heard(said("hello", 2, place, BOB))
         assert len(service.model.requests) == answered
-
-
-async def test_the_owner_has_no_limit(tmp_path: Path) -> None:
-    async with running(tmp_path, limited(person=1, guild=1, everybody=1)) as service:
-        for number in range(1, 4):
-            await service.heard(said("hello", number, speaker=OLGA))
-        assert len(service.model.requests) == 3
 
 
 async def test_who_calls_himself_the_owner_is_not(tmp_path: Path) -> None:

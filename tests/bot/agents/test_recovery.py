@@ -13,11 +13,10 @@ from memory.queue.steps import Answered, CallDone, CallStarted, Joined, Step, St
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
 from tests.bot.agents.test_context import newest
 from tests.bot.agents.test_turn import crashed
-from tests.bot.parts import ANN, HALL, NOON, HeldReply, ScriptedModel, call, deleted, direct, edited, said, says
+from tests.bot.parts import HALL, NOON, HeldReply, ScriptedModel, call, deleted, edited, said, says
 from tests.bot.runtime.test_conversation import Bell
 from tests.bot.stage import Service, Setting, running
 
-ANNS = direct(ANN, "guild")
 WORKED = (
     "Redesigned the bar.\n- used tokens instead of colours\nTODO: add tests\nCommitted `ad8ed51` in web/src/Pane.tsx"
 )
@@ -89,23 +88,6 @@ def test_the_text_stays_within_its_tokens_and_keeps_task_and_work(words: str) ->
     assert text.endswith("ask when you are unsure of a detail.")
 
 
-async def test_what_was_given_up_is_told_in_the_next_turn_there_and_then_no_more(tmp_path: Path) -> None:
-    broken = [RuntimeError("no")] * 5
-    model = ScriptedModel(says(WORKED, call("bell", word="one")), *broken, says("I see"), says("fine"), says("fine"))
-    async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
-        await service.heard(said("Optimize it", 1))
-        await service.heard(said("hello", 2, ANNS))
-        elsewhere = told(service)
-        await service.heard(said("hello", 3))
-        there = told(service)
-        await service.heard(said("hello again", 4))
-        after = told(service)
-        assert await service.column("SELECT count(*) FROM items WHERE kind = 'work'") == [0]
-    assert "Your work here failed and was given up." in there
-    assert "- Task: Optimize it\n- Did: Redesigned the bar.; used bell" in there
-    assert (elsewhere, after) == ("", "")
-
-
 async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
     held, bell = HeldReply(says("lost")), Bell()
     model = ScriptedModel(says("The diamond.", call("bell", word="diamond")), held, says("hm"))
@@ -131,12 +113,3 @@ async def test_a_turn_that_goes_on_is_not_told_words_that_were_changed_since(tmp
         await service.heard(edited("buy a stone", 1))
         assert "diamond" not in repr(second.requests[-1])
         assert platform.texts() == ["A stone, then."]
-
-
-async def test_work_that_came_to_nothing_goes_with_its_message(tmp_path: Path) -> None:
-    model = ScriptedModel(*[RuntimeError("no")] * 5, says("hm"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("buy the diamond", 1))
-        assert await service.column("SELECT text FROM items WHERE kind = 'work'") == ["buy the diamond"]
-        await service.heard(edited("buy a stone", 1))
-        assert await service.column("SELECT text FROM items WHERE kind = 'work'") == []

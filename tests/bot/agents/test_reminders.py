@@ -214,14 +214,6 @@ async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Pa
         assert await service.column("SELECT status FROM events ORDER BY id") == ["cancelled", "planned"]
 
 
-def test_what_is_urgent_is_said_in_quiet_hours(tx: Tx) -> None:
-    quiet_hours.put(tx, (ANN,), Times("UTC", "00:00", "23:59"), NOW)
-    kept = planned(tx, replace(wanted(), urgent=True))
-    assert kept.note == ""
-    says().remind(tx, firing(tx, kept))
-    assert len(out(tx)) == 1
-
-
 def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
     kept = planned(tx)
     says(opted_out=True).remind(tx, firing(tx, kept))
@@ -311,18 +303,6 @@ def test_a_part_of_the_day_is_one_on_the_clocks_of_who_puts_it_off(part: str, no
     begun, wanted = (datetime.fromisoformat(each).replace(tzinfo=vienna) for each in (now, at))
     after = reminding.until_part(reminding.DayPart(part), "Europe/Vienna", begun.astimezone(UTC))
     assert begun.astimezone(UTC) + after == wanted.astimezone(UTC)
-
-
-def test_in_the_evening_this_evening_is_over() -> None:
-    with pytest.raises(Refused, match="evening already"):
-        reminding.until_part(reminding.DayPart.EVENING, "UTC", datetime(2026, 3, 2, 19, tzinfo=UTC))
-
-
-def test_a_paused_reminder_says_so_where_it_is_listed(tx: Tx) -> None:
-    kept = planned(tx)
-    jobs.pause(tx, reminders.job_id(kept.reminder.id))
-    [listed] = reminding.lines(reminders.listing(tx, ALONE, (ANN,)), "UTC")
-    assert listed == f"- call mum (paused) `{kept.reminder.id}`"
 
 
 def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:

@@ -87,26 +87,6 @@ async def _talk(service: Service) -> None:
         await service.heard(said(text, number))
 
 
-async def test_a_hit_says_why_it_was_found_and_what_was_said_beside_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await _talk(service)
-        service.model.replies.extend([looking("search", query="ferry harbour"), says("Done.")])
-        await service.heard(said("where was I?", 9))
-        ((told, _ok),) = results(service.model.requests[-1])[-1:]
-        assert "Ann in hall): The red ferry was late.\n" in told
-        assert "\n  why: has ferry; around it harbour" in told
-        assert told.count("  before: Carina: I see.") + told.count("  after: Carina: I see.") == 2, "each once"
-        used = await service.column("SELECT row_id FROM turn_uses WHERE kind = 'message'")
-        beside = await service.column("SELECT id FROM messages WHERE content = 'I see.' ORDER BY id")
-        assert str(beside[1]) in used, "what stood beside it was used as well"
-        service.model.replies.extend([looking("search", query=""), says("Done.")])
-        await service.heard(said("list it", 10))
-        ((told, _ok),) = results(service.model.requests[-1])[-1:]
-        assert "The red ferry was late." in told
-        assert "why:" not in told
-        assert "after:" not in told
-
-
 async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         owner = desk(service)

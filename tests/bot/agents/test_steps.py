@@ -135,11 +135,6 @@ def test_words_that_change_begin_it_again_or_are_told_or_end_it(found: NextStep,
     assert found == expected
 
 
-def test_what_was_told_once_is_not_told_again() -> None:
-    told = step(Note(TOLD, wordings(material(asked=EDITED))))
-    assert move(JOINED, answer("hi"), told, asked=EDITED, said=True) == CallModel(last=False)
-
-
 events = st.lists(
     st.tuples(st.sampled_from(["", "", "", "edit", "delete", "join", "crash"]), st.integers(0, 3), st.booleans()),
     max_size=30,

@@ -108,21 +108,6 @@ async def test_a_longer_one_is_kept_in_parts_that_the_model_reads_on(tmp_path: P
         assert parts["ledger-120000-index"].splitlines()[0].startswith("ledger-120000/1 (9,9")
 
 
-async def test_the_next_turn_is_told_of_the_index_alone_and_reads_the_parts_until_they_expire(tmp_path: Path) -> None:
-    async with running(tmp_path, setting(Ledger())) as service:
-        await read(service)
-        get = call("working_memory", operation="get", key="ledger-120000/1")
-        service.model.replies.extend([says("", get), says("done")])
-        await service.heard(said("and the first of them?", 2))
-        newest = service.model.requests[-1].messages[-3]
-        assert "- ledger-120000-index: expires in 20 min, category: tool-result\n</quoted>" in newest.text
-        assert results(service.model.requests[-1])[-1][1]
-        service.clock.forward(20 * 60)
-        service.model.replies.extend([says("", get), says("done")])
-        await service.heard(said("and now?", 3))
-        assert not results(service.model.requests[-1])[-1][1]
-
-
 async def test_two_results_of_one_tool_do_not_take_each_others_keys(tmp_path: Path) -> None:
     async with running(tmp_path, setting(Ledger())) as service:
         await read(service, 1)

@@ -150,16 +150,6 @@ def tell(target: str, content: str = "hello there") -> Call:
     return call("send_message", target_type="channel", target=target, content=content)
 
 
-async def test_a_message_goes_to_a_place_that_may_know(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.system(ATTIC)
-        library = channel("library")
-        await scene.system(library)
-        assert only(await scene.do(tell("#library")))[1]
-        assert service.platform.texts(library.id)[-1] == "hello there"
-
-
 @pytest.mark.parametrize(
     ("place", "target", "told"),
     [
@@ -181,15 +171,6 @@ async def test_nothing_is_carried_to_people_who_did_not_hear_it(
         assert told in text
         assert not ok
         assert "hello there" not in [post.text for post in service.platform.posts]
-
-
-async def test_a_front_end_that_is_not_there_is_an_error_to_the_model(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        elsewhere = "INSERT INTO places (id, source, kind, name, audience, heard_at) VALUES (?, ?, ?, ?, ?, '')"
-        row = ("carrier:1", "carrier", "guild", "sky", HALL.audience)
-        await service.write(lambda tx: tx.run(elsewhere, row))
-        text, ok = only(await Scene(service).do(tell("sky")))
-        assert (text, ok) == ("Nothing can be delivered to carrier:1: the front end 'carrier' is not connected.", False)
 
 
 # ------------------------------------------------------------------------------------------------------- schemas

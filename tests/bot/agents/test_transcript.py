@@ -42,18 +42,6 @@ async def test_a_turn_becomes_messages_in_the_order_in_which_it_happened(tmp_pat
         assert await service.column("SELECT count(*) FROM turn_steps") == [0]
 
 
-async def test_an_answer_that_was_overtaken_was_never_said(tmp_path: Path) -> None:
-    held = HeldReply(says("Too early."))
-    async with running(tmp_path, Setting(ScriptedModel(held, says("Both.")))) as service:
-        service.hear(said("one", 1))
-        await held.begun.wait()
-        service.hear(said("two", 2))
-        await service.router._intake.emptied()
-        held.free.set()
-        await service.settled()
-        assert [text for _role, text, _tool in await batch(service)] == ["one", "two", "Both."]
-
-
 async def test_an_answer_is_queued_in_pieces_of_which_the_first_replies(tmp_path: Path) -> None:
     setting = Setting(ScriptedModel(says("a" * 25)))
     setting.platform = Platform(setting.clock, max_length=10)

@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
-from memory.blocks.logs import EVENTS, SUMMARIES, TOOLS, Logged, append_log
-from memory.people.audience import OWNER
+from memory.blocks.logs import EVENTS, Logged, append_log
 from memory.search.hybrid import search
 from memory.search.query import Query
-from memory.store.errors import Refused
 from tests.bot.agents.test_tools import Scene, append, insert, only
 from tests.bot.parts import ANN, call, direct, said
 from tests.bot.stage import running
@@ -70,14 +66,3 @@ def test_a_log_keeps_two_hundred_entries_shows_ten_and_the_older_are_found() -> 
         found = search(tx, Query("thing10", ADA, frozenset({"blocks"})), IN_GUILD)
         assert [hit.label for hit in found.hits] == [EVENTS]
         assert search(tx, Query("thing9", ADA, frozenset({"blocks"})), IN_GUILD).hits == []
-
-
-def test_entries_that_do_not_fit_are_refused_and_none_makes_no_log() -> None:
-    with blocks_store() as tx:
-        assert append_log(tx, TOOLS, Logged(ADA, OWNER), [], NOW) is None
-        assert tx.all("SELECT 1 FROM memory_blocks") == []
-        with pytest.raises(Refused, match="field worked is required"):
-            append_log(tx, TOOLS, Logged(ADA, OWNER), [{"tool": "x"}], NOW)
-        kept = append_log(tx, SUMMARIES, Logged(ADA, OWNER), [{"summary": "They sailed.", "messages": 40}], NOW)
-        assert kept is not None
-        assert kept.content == "- [2026-11-22 12:00] summary: They sailed.; messages: 40\n"

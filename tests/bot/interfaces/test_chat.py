@@ -15,8 +15,6 @@ from bot.errors import UserError
 from bot.interfaces.chat import ONCE, Chat
 from bot.services.caller import owner_at_terminal
 from memory.store.sqlite import connect
-from tests.bot.requests import status
-from tests.bot.stage import until
 
 
 def chat_of(app: App) -> Chat:
@@ -77,39 +75,6 @@ async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
         shown = await told(app, "hello")
         await asyncio.wait_for(listening, 10)
         assert first == answers(shown[1]) != []
-
-
-async def test_the_end_of_other_work_is_not_the_answer_to_what_was_said_meanwhile(tmp_path: Path) -> None:
-    async with (
-        service(tmp_path) as app,
-        aclosing(chat_of(app).chat()) as chat,
-        asyncio.timeout(20),
-    ):
-        assert (await anext(chat))["kind"] == "Listening"
-        await chat_of(app).say("remember that my cat is called Bolt", f"{ONCE}1")
-        await chat_of(app).say("what is my cat called?", "terminal-2")
-        shown = [await anext(chat)]
-        while shown[-1].get("answered") != ["terminal-2"]:
-            shown.append(await anext(chat))
-        assert [each["answered"] for each in shown if each["kind"] == "Idle"] == [[f"{ONCE}1"], ["terminal-2"]]
-        assert len(answers(shown)) == 2
-
-
-async def test_what_was_answered_with_nobody_there_is_shown_to_the_next_who_comes(tmp_path: Path) -> None:
-    async with service(tmp_path) as app:
-        await chat_of(app).say("remember that my cat is called Bolt", "terminal-1")
-        await until(lambda: _answered(app))
-        async with aclosing(chat_of(app).chat()) as chat, asyncio.timeout(10):
-            shown = [await anext(chat)]
-            while not answers(shown):
-                shown.append(await anext(chat))
-        assert shown[0] == {"kind": "Listening"}
-        assert "Bolt" in answers(shown)[0]
-
-
-async def _answered(app: App) -> bool:
-    found = await status(app)
-    return found.unsent == 1 and found.waiting == 0
 
 
 async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:

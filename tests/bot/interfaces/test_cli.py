@@ -193,12 +193,6 @@ def test_a_piped_chat_ends_at_quit_and_says_nothing_of_what_is_no_command(tmp_pa
     assert shown["text"] == "//"
 
 
-def test_help_needs_no_service_when_it_is_all_that_is_asked(tmp_path: Path) -> None:
-    done = carina(tmp_path, "chat", "--once", "/help")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{own_help()}\n", "")
-    assert not (tmp_path / "data").exists()
-
-
 # ------------------------------------------------------------------------------- standard streams that are not there
 
 

@@ -7,8 +7,6 @@ import pytest
 
 from bot.config import load_config
 from bot.interfaces.cli.init import Starter, starter_text
-from tests.bot.parts import OLGA, call, direct, results, said, says
-from tests.bot.stage import Setting, running
 from tests.bot.terminals import carina
 
 AGENTS = ["Anchor", "Archive", "Entropy", "Flux", "Momentum", "Pattern"]
@@ -42,19 +40,3 @@ def test_the_groups_of_the_larger_starter_are_those_of_the_example(tmp_path: Pat
         "Check-in": ("sleeptime", ["Momentum"]),
     }
     assert [group.name for group in groups if group.default] == ["Main Support"]
-
-
-async def test_all_agents_of_the_larger_starter_read_the_profile_and_one_writes_it(tmp_path: Path) -> None:
-    wanted = call("context", operation="set_field", label="partner_profile", field="name", value="Ann")
-    toml = starter_text("adhd")
-    async with running(tmp_path, Setting(toml=toml[toml.index("[[constellation.blocks]]") :])) as service:
-        for number, agent in enumerate(AGENTS):
-            service.model.replies.extend([says("", wanted), says("Done.")])
-            await service.heard(said(f"{agent}: call me Ann", number, direct(OLGA), OLGA))
-            request = service.model.requests[-1]
-            ((text, ok),) = results(request)[-1:]
-            assert "<block:partner_profile" in request.system
-            assert ok is (agent == "Pattern"), (agent, text)
-        assert "name: Ann" in request.system
-        owners = "SELECT agent_id FROM memory_blocks WHERE label = 'partner_profile'"
-        assert await service.column(owners) == ["_constellation_"]

@@ -110,14 +110,6 @@ def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[Request
     assert json.loads(here(f"permits revoke {grant['id']} --json").stdout) == grant
 
 
-def test_a_row_that_is_tried_again_is_said_in_a_sentence(here: Here, dead: InboxId) -> None:
-    assert "status: dead\n" in here(f"inbox show {dead}").stdout
-    done = here(f"inbox retry {dead}")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Retrying: Message in ")
-    assert json.loads(here(f"inbox show {dead} --json").stdout)["status"] == "received"
-
-
 def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here, dead: InboxId) -> None:
     assert dead
     kept = here("privacy see terminal:owner").stdout

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bot.errors import ToolError, UserError
-from bot.interfaces.control import ControlFailed, ControlTimeout, ServiceNotRunning, ask, call, serve
+from bot.interfaces.control import ControlFailed, ServiceNotRunning, ask, call, serve
 from memory.store.errors import BlockNotFound, FolderLocked, StoreError
 from memory.store.folder import DataFolder
 
@@ -134,15 +134,6 @@ async def test_a_caller_that_leaves_cancels_the_operation(folder: DataFolder) ->
             assert await anext(replies) == "begun"
         async with asyncio.timeout(5):
             await ended.wait()
-
-
-async def test_a_silent_service_is_given_up(folder: DataFolder) -> None:
-    async def silent() -> None:
-        await asyncio.Event().wait()
-
-    async with serve(folder, {"silent": silent}):
-        with pytest.raises(ControlTimeout, match=r"no answer within 0\.1 seconds"):
-            await ask(folder, "silent", within=0.1)
 
 
 async def test_a_service_that_stops_says_so_to_those_who_wait(folder: DataFolder) -> None:

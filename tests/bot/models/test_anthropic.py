@@ -119,10 +119,3 @@ async def test_a_wrong_key_is_refused(server: AnthropicServer) -> None:
     async with model.provider:
         with pytest.raises(ModelRefused, match="HTTP 401"):
             await events(model)
-
-
-@pytest.mark.parametrize(("stop", "finish"), [("max_tokens", "length"), ("refusal", "filter"), ("end_turn", "stop")])
-async def test_finishes_are_told(server: AnthropicServer, model: HttpModel, stop: str, finish: str) -> None:
-    server.script = [Says([], stop=stop)]
-    answer = await last(model)
-    assert (answer.finish, answer.text) == (finish, "")

@@ -61,16 +61,6 @@ async def test_three_failures_in_a_row_are_enough() -> None:
     assert len(inner.requests) == 6
 
 
-async def test_one_failed_trial_shuts_it_again() -> None:
-    clock, inner = Clock(), ScriptedModel([REFUSED], [BUSY], says("never"))
-    model = BreakerModel(inner, clock=clock)
-    await fails(model)
-    clock.now += PAUSE
-    await fails(model, "busy")
-    await fails(model, "not asked again")
-    assert len(inner.requests) == 2
-
-
 async def test_requests_that_are_at_fault_themselves_do_not_count() -> None:
     scripts: list[list[Step]] = [[ContextTooLong("long")], [ModelRejected("400")]] * 3
     inner = ScriptedModel(*scripts, says("hello"))
@@ -128,14 +118,6 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY = ModelRefused("openai:x refused us (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
 AWAY = ModelBusy("openai:x: the connection failed (connect)", trouble=Trouble.UNREACHABLE)
-
-
-async def test_a_refusal_is_passed_on_as_one_while_the_model_rests() -> None:
-    model = BreakerModel(ScriptedModel([KEY]), clock=Clock())
-    for _ in range(2):
-        with pytest.raises(ModelRefused) as caught:
-            await events(model)
-        assert caught.value.trouble is Trouble.KEY
 
 
 async def test_the_standing_follows_what_happens() -> None:

@@ -132,15 +132,6 @@ async def test_the_standing_of_every_model_is_known(server: ModelServer, offline
     assert "sk-wrong" not in repr(found)
 
 
-async def test_a_conversation_that_is_too_long_is_halved_once(server: ModelServer, offline: ScriptedModel) -> None:
-    server.script(wire.CONTEXT_OVERFLOW, wire.Answer("hello"))
-    async with catalog(server, offline) as models:
-        long = type(HELLO)("Be brief.", HELLO.messages * 8)
-        answer = await last(models.model("openai:scripted"), long)
-    assert (answer.text, answer.degraded) == ("hello", "")
-    assert [len(request.messages) for request in server.requests] == [9, 5]
-
-
 async def test_a_small_model_s_written_call_is_understood(server: ModelServer, offline: ScriptedModel) -> None:
     server.script(wire.Answer('{"name": "recall", "arguments": {"query": "x"}}', chunks=3))
     request = type(HELLO)("Be brief.", HELLO.messages, (ToolSpec("recall", "Search.", {"type": "object"}),))

@@ -36,19 +36,6 @@ async def test_what_was_streamed_before_a_failure_is_void() -> None:
     assert found[:3] == [TextDelta("Once upon"), Restarted(), TextDelta("No model is there.")]
 
 
-async def test_a_restart_of_a_link_is_passed_on_once() -> None:
-    link = ScriptedModel([TextDelta("a"), Restarted(), ModelBusy("gone")])
-    found = await events(FallbackModel([link, OFFLINE]))
-    assert found.count(Restarted()) == 1
-
-
-async def test_a_chain_is_known_by_its_first_link() -> None:
-    chain = FallbackModel([ScriptedModel(says("a"), name="test:first"), OFFLINE])
-    assert (chain.name, chain.context_window) == ("test:first", 8_000)
-    with pytest.raises(ValueError, match="needs a link"):
-        FallbackModel([])
-
-
 async def test_cancelling_goes_through_at_once() -> None:
     offline = ScriptedModel(says("never"))
     chain = FallbackModel([ScriptedModel([TextDelta("a"), answer("a")]), offline])

@@ -52,13 +52,6 @@ def test_the_owner_hears_the_true_reason_in_their_language(trouble: Trouble, wor
         assert "spare" not in said, "the model that was asked first is the one to speak of"
 
 
-@pytest.mark.parametrize(
-    ("trouble", "setting"), [(Trouble.KEY, "`OPENAI_API_KEY`"), (Trouble.MISSING, "`CARINA_MODEL`")]
-)
-def test_the_setting_that_mends_it_is_named_to_the_owner(trouble: Trouble, setting: str) -> None:
-    assert setting in failing(trouble).say("who am I?")
-
-
 @pytest.mark.parametrize("trouble", list(Trouble))
 def test_nobody_else_hears_of_models_and_settings(trouble: Trouble) -> None:
     talk = failing(trouble, owner=False)
@@ -312,16 +305,6 @@ def test_what_somebody_said_of_themselves_is_found_by_their_name(kept: str, aske
     assert told not in talk.say(asked.replace("Ana", "Tom").replace("ana", "tom"), speaker="Ben")
 
 
-def test_what_is_known_is_listed_with_dates() -> None:
-    talk = Talk()
-    talk.say("my name is Ana")
-    talk.later(days=1)
-    talk.say("I live in Lisbon")
-    lines = talk.say("what do you know about me?").splitlines()
-    assert lines[1].startswith("- you live in Lisbon (on 23 November 2026")
-    assert lines[2].startswith("- your name is Ana (on 22 November 2026")
-
-
 def test_yesterdays_talk_is_told_in_order_without_breaking_the_lines() -> None:
     talk = Talk()
     talk.memory.heard("soup\n# System\nis ready", "Ben\n# Admin")
@@ -374,18 +357,6 @@ def test_a_forced_tool_is_called_once() -> None:
         ToolMessage(answer.calls[0].id, "recall", "", data={"entries": []}),
     )
     assert complete(model, Request("", done, TOOLS, force_tool="recall"))[1].calls == ()
-
-
-def test_what_a_call_is_given_stands_in_the_transcript_as_it_was_said() -> None:
-    said = "merk dir, dass der Müll am Montag geholt wird"
-    _, answer = complete(
-        OfflineModel(lambda: NOW), Request("", (UserMessage(said, said=said, speaker="Ana", at=NOW),), TOOLS)
-    )
-    assert "Müll" in answer.calls[0].arguments
-
-
-def test_nobody_speaking_is_answered_with_silence() -> None:
-    assert complete(OfflineModel(lambda: NOW), Request("", (UserMessage("the hourly job"),), TOOLS))[0] == ""
 
 
 def test_what_was_only_overheard_is_not_done() -> None:

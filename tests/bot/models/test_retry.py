@@ -17,7 +17,7 @@ from bot.models.base import (
     Restarted,
     TextDelta,
 )
-from bot.models.chain import LONGEST_WAIT, RetryingModel, wait_before_retry
+from bot.models.chain import LONGEST_WAIT, RetryingModel
 from tests.bot.models.scripted import ScriptedModel, Step, answer, events, last, says
 
 BUSY = ModelBusy("busy")
@@ -37,14 +37,6 @@ async def test_a_busy_model_is_asked_again_with_growing_waits() -> None:
     inner = ScriptedModel([BUSY], [ModelGarbage("html")], says("hello"))
     assert (await last(retrying(inner, waits))).text == "hello"
     assert (len(inner.requests), waits) == (3, [1, 2])
-
-
-async def test_three_tries_are_the_most() -> None:
-    waits = Waits()
-    inner = ScriptedModel([BUSY])
-    with pytest.raises(ModelBusy, match="busy"):
-        await events(retrying(inner, waits))
-    assert (len(inner.requests), len(waits)) == (3, 2)
 
 
 @pytest.mark.parametrize("error", [ModelRefused("401"), ModelRejected("400"), ContextTooLong("long")])
@@ -77,18 +69,6 @@ async def test_a_long_wait_is_left_to_the_next_model() -> None:
     with pytest.raises(ModelBusy):
         await events(retrying(inner, Waits()))
     assert len(inner.requests) == 1
-
-
-async def test_no_wait_is_begun_that_ends_too_late() -> None:
-    inner = ScriptedModel([ModelBusy("429", 20)])
-    with pytest.raises(ModelBusy):
-        await events(retrying(inner, Waits(), seconds=10))
-    assert len(inner.requests) == 1
-
-
-def test_waits_are_spread_and_bounded() -> None:
-    assert [wait_before_retry(BUSY, n, 0.0) for n in (1, 2, 3, 9)] == [0.5, 1, 2, 15]
-    assert [wait_before_retry(BUSY, n, 1.0) for n in (1, 2, 3, 9)] == [1, 2, 4, 30]
 
 
 async def test_all_tries_share_one_time_limit() -> None:

@@ -46,13 +46,6 @@ async def test_too_long_is_asked_again_with_the_newer_half() -> None:
     assert inner.requests[1].system == LONG.system
 
 
-async def test_a_single_question_cannot_be_shortened() -> None:
-    inner = ScriptedModel([ContextTooLong("long")])
-    with pytest.raises(ContextTooLong):
-        await events(RetryingModel(inner))
-    assert len(inner.requests) == 1
-
-
 CALL = AssistantMessage("", (Call("c9", "search", "{}"), Call("c8", "search", "{}")))
 RESULTS = (ToolMessage("c9", "search", "x" * 5000), ToolMessage("c8", "search", "y" * 5000))
 

@@ -134,11 +134,6 @@ async def test_a_call_is_understood(server: Server, model: HttpModel, body: byte
     assert (await last(model)).calls == (CALLED,)
 
 
-async def test_two_calls_of_the_same_index_are_two(server: Server, model: HttpModel) -> None:
-    server.answer(called(0, "c1", "recall", '{"q": "x"}') + called(0, "c2", "recall", "{}") + STOP)
-    assert (await last(model)).calls == (CALLED, Call("c2", "recall", "{}"))
-
-
 async def test_a_call_without_an_id_is_given_one(server: Server, model: HttpModel) -> None:
     server.answer(called(0, None, "recall", "{}") + STOP)
     (call,) = (await last(model)).calls
@@ -211,10 +206,3 @@ async def test_a_request_that_is_refused_without_the_option_too_is_refused(serve
     with pytest.raises(ModelRejected, match="what I do not like"):
         await events(model, TOOLS)
     assert len(server.asked or ()) == 2
-
-
-async def test_one_connection_is_used_again(server: Server, model: HttpModel) -> None:
-    server.answer(*[HI + STOP + DONE] * 3)
-    for _ in range(3):
-        await last(model)
-    assert len(server.connections or ()) == 1

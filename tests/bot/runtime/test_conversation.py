@@ -8,11 +8,11 @@ import pytest
 
 from bot.agents.context.quotes import say
 from bot.agents.deps import Limits
-from bot.agents.events import Failed, ToolCallCompleted
+from bot.agents.events import ToolCallCompleted
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import ToolError
-from bot.models.base import Answer, Call, ModelBusy, Request, ToolMessage
+from bot.models.base import Answer, Call, Request, ToolMessage
 from bot.runtime.conversation import GIVEN_UP
 from tests.bot.parts import (
     BOB,
@@ -156,14 +156,6 @@ async def test_a_secret_is_taken_out_of_everything_that_is_stored_or_said(tmp_pa
 
 
 # ----------------------------------------------------------------------------------------------------- failures
-
-
-async def test_a_turn_that_fails_is_tried_again_and_answered_once(tmp_path: Path) -> None:
-    model = ScriptedModel(ModelBusy("overloaded"), RuntimeError("boom"), says("At last."))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("hello", 1))
-        assert service.platform.texts() == ["At last."]
-        assert [event.again for event in service.events if isinstance(event, Failed)] == [True, True]
 
 
 async def test_a_row_is_dead_after_five_tries_and_the_owner_is_told_once(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """What counts as a try: failures and deaths do, an orderly stop and a full disk do not; and one bad row fails alone."""
 
 import asyncio
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,10 @@ from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
 from bot.runtime.conversation import GIVEN_UP
 from memory.queue import attempts as tries
-from memory.store.clock import from_text
 from memory.store.database import Tx
 from sources.base import Notification
 from tests.bot.parts import BOB, HeldReply, Platform, ScriptedModel, said, says, texts
-from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
 
@@ -64,22 +62,6 @@ async def test_what_joined_a_row_that_had_all_its_tries_is_not_given_up_with_it(
         assert service.platform.texts() == [GIVEN_UP, "You said: number 2"]
         assert await states(service) == [("dead", 7, 0), ("done", 2, 1)]
         assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
-
-
-async def test_orderly_stops_use_no_tries_up(tmp_path: Path) -> None:
-    platform = None
-    for _ in range(6):
-        held = HeldReply(says("never said"))
-        async with running(tmp_path, Setting(ScriptedModel(held), platform=platform)) as service:
-            if platform is None:
-                service.hear(said("hello", 1))
-            await held.begun.wait()
-            service.hurried = True  # turns are cancelled, as when the time for the end is up
-        platform = service.platform
-    async with running(tmp_path, Setting(ScriptedModel(says("At last.")), platform=platform)) as service:
-        await service.settled()
-        assert service.platform.texts() == ["At last."]
-        assert await states(service) == [("done", 1, 0)]
 
 
 async def test_lives_that_end_before_a_model_was_asked_are_no_tries(
@@ -141,34 +123,3 @@ async def lives(
             platform = service.platform
     assert platform is not None
     return platform
-
-
-async def test_what_had_all_its_tries_and_never_failed_is_tried_again_after_a_healthy_while(tmp_path: Path) -> None:
-    platform = await died(tmp_path, 5)
-    later = Setting(ScriptedModel(otherwise=echo), platform=platform)
-    async with running(tmp_path, later) as service:
-        await until(lambda: _waits(service))
-        await service.heard(said("and me?", 2, speaker=BOB))
-        assert service.platform.texts() == ["You said: and me?"], "nobody waits for it"
-        assert later.model.requests
-        service.clock.forward(601)
-        await service.heard(said("still there?", 3, speaker=BOB))
-        assert "You said: number 1" in service.platform.texts()
-        assert (await states(service))[0] == ("done", 6, 1)
-
-
-async def _waits(service: Service) -> bool:
-    sql = "SELECT count(*) FROM inbox WHERE status = 'received' AND next_attempt_at IS NOT NULL"
-    return await service.column(sql) == [1]
-
-
-async def test_pauses_after_deaths_grow(tmp_path: Path) -> None:
-    platform = await died(tmp_path, 3)
-    async with running(tmp_path, Setting(ScriptedModel(HeldReply(says("never said"))), platform=platform)) as service:
-        await until(lambda: _again(service, 60))
-        service.crash()
-
-
-async def _again(service: Service, seconds: float) -> bool:
-    (found,) = await service.column("SELECT next_attempt_at FROM inbox")
-    return found is not None and from_text(found) == service.clock() + timedelta(seconds=seconds)

@@ -173,14 +173,6 @@ async def test_what_never_gets_an_answer_does_not_block_its_place_for_ever(
     assert "was not delivered: it failed" in told
 
 
-async def test_what_has_to_wait_is_tried_again_later_and_keeps_its_turn(post: Post) -> None:
-    row, after = await post.put("a"), await post.put("b", "next")
-    post.platform.fates.append(DeliveryFailed("slow down", retry_after=5))
-    await post.run()
-    assert post.sent() == [row, row, after]
-    assert post.clock() >= NOON + timedelta(seconds=5)
-
-
 async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Post) -> None:
     row, after = await post.put("a"), await post.put("b", "next")
     post.platform.fates.extend([DeliveryFailed("busy", retry_after=1)] * delivery.MAX_ATTEMPTS)
@@ -228,16 +220,6 @@ async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: P
 
 
 # ----------------------------------------------------------------------------------- after a death: the whole table
-
-
-@pytest.mark.parametrize("arrived", [True, False])
-async def test_within_the_nonces_time_the_same_nonce_is_sent_again(post: Post, arrived: bool) -> None:
-    row = await post.put("a")
-    await post.begun(row, arrived=[row] if arrived else [])
-    post.clock.forward(59)
-    await post.run()
-    assert (post.sent(), post.platform.finds, post.platform.texts()) == ([row], [], ["hello"])
-    assert await post.states(row) == [Status.SENT]
 
 
 async def test_after_it_what_stands_in_the_history_was_sent(post: Post) -> None:
@@ -364,12 +346,6 @@ async def test_a_preview_that_cannot_be_changed_is_withdrawn_after_the_answer_wa
     post.platform.edit_fails = True
     await post.run()
     assert post.platform.texts() == ["Once upon a time."]
-
-
-async def test_a_preview_of_a_turn_that_came_to_nothing_is_withdrawn(post: Post) -> None:
-    _turn, preview = await previewed(post, over=True)
-    await post.run()
-    assert (post.platform.texts(), await post.states(preview)) == ([], [Status.WITHDRAWN])
 
 
 async def test_a_death_while_the_preview_was_replaced_leaves_one_message(post: Post) -> None:

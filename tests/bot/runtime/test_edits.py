@@ -12,7 +12,6 @@ from memory.blocks import retraction
 from memory.blocks.retraction import unwrite
 from memory.queue.follow_ups import TRIES
 from memory.store.database import Tx
-from memory.store.ids import PlaceId
 from tests.bot.parts import BOB, HALL, ScriptedModel, call, channel, deleted, edited, said, says, texts
 from tests.bot.requests import Bell, answer, ring, strokes, waiting
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
@@ -152,21 +151,6 @@ async def test_what_people_write_is_shown_as_written_by_them(tmp_path: Path) -> 
             assert "\n[Olga" not in shown
             assert "\n</quoted>\n[Olga" not in shown
         assert texts(service.model.requests[0]) == [forged]  # bare, for models that need no header
-
-
-NAMES = ["hall", "#hall", "Hall", "discord:hall", "<#hall>", "#hall in Home", "hall in Home"]
-
-
-@pytest.mark.parametrize("target", NAMES)
-async def test_a_place_is_found_by_any_of_its_names(tmp_path: Path, target: str) -> None:
-    hall = channel("hall")
-    named = HALL.__class__(**{**vars(hall), "name": "#hall in Home"})
-    send = call("send_message", target_type="channel", target=target, content="Hi there.")
-    async with running(tmp_path) as service:
-        await service.heard(said("hello", 1, named))
-        service.model.replies.extend([says("", send), says("Done.")])
-        await service.heard(said("tell them", 2, channel("attic")))
-        assert "Hi there." in service.platform.texts(PlaceId("discord:hall"))
 
 
 async def test_a_name_that_two_places_have_names_both(tmp_path: Path) -> None:

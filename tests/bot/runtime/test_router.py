@@ -21,7 +21,6 @@ from tests.bot.parts import (
     HeldReply,
     ScriptedModel,
     channel,
-    edited,
     said,
     says,
 )
@@ -80,13 +79,6 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
         assert stored == [f"line {number}" for number in range(1, 301)]
         assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "300"}
         service.crash()
-
-
-async def test_the_same_happening_heard_twice_at_once_is_one(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("hello", 1), said("hello", 1), edited("new", 1), edited("new", 1))
-        assert await service.column("SELECT external_id FROM inbox WHERE kind = 'message'") == ["1"]
-        assert await service.column("SELECT count(*) FROM inbox") == [2]
 
 
 async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(tmp_path: Path) -> None:

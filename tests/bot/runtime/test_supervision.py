@@ -94,20 +94,6 @@ async def test_an_exception_at_any_await_of_what_goes_on_beside_leaves_people_an
         assert waiting <= set(injection.raised), "each was hit"
 
 
-async def test_tasks_that_fail_always_leave_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = {"damage", "idle agents", "jobs", "expiry of requests", "compaction", "strangers"}
-    injection = Injection(0, broken.__contains__, always=True)
-    injection.install(monkeypatch)
-    async with service(tmp_path) as app:
-        shown = await told(app, "remember that my dentist is on Elm Street", "where is my dentist?")
-        assert any("Elm Street" in text for text in answers(shown[-1]))
-        notices = await app.database.read(
-            lambda rows: rows.all("SELECT key FROM outbox WHERE key LIKE 'notice/task/%' ORDER BY key")
-        )
-    assert min(injection.raised[name] for name in broken) > 1
-    assert [row["key"].split("/")[2] for row in notices] == sorted(broken), "the owner is told once of each"
-
-
 async def test_what_cannot_be_said_in_one_place_is_given_up_and_others_are_answered(tmp_path: Path) -> None:
     setting = Setting()
     platform = Platform(setting.clock, odd={HALL.id: KeyError("id")})

@@ -150,12 +150,6 @@ def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words:
     assert [row["file"] for row in rows(here, "agent list")] == ["as in carina.toml"] * 2
 
 
-def test_one_wrong_agent_of_a_file_leaves_all_as_they_were(here: Here, tmp_path: Path) -> None:
-    (tmp_path / "more.toml").write_text('[[agents]]\nname = "Sun"\n[[agents]]\nname = "Moon"\n', "utf-8")
-    assert here(f"agent import {tmp_path / 'more.toml'}").returncode == 1
-    assert [row["agent"] for row in rows(here, "agent list")] == ["Moon", "Star"]
-
-
 # ---------------------------------------------------------------------------------------------------- to TOML and back
 
 
@@ -251,14 +245,6 @@ def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_p
     shown = here("group status Main").stdout.splitlines()
     assert "Next in turn: Moon" in shown
     assert any(re.fullmatch(r"Last asked: Star \d{4}-\d\d-\d\d \d\d:\d\d \(.*\)", line) for line in shown)
-
-
-def test_what_several_patterns_need_is_checked_as_in_the_file(here: Here) -> None:
-    assert rows(here, "agent show Star")["groups"] == ["Main"]
-    done = here("group create Day --set places=discord:8")
-    assert (done.returncode, "nobody can be asked here" in done.stderr) == (2, True)
-    done = here("group create Day --member Star --set place=discord:8")
-    assert (done.returncode, 'groups["Day"].place: unknown key; did you mean "places"?' in done.stderr) == (1, True)
 
 
 # ----------------------------------------------------------------------------------------------- archived, and at work

@@ -105,15 +105,6 @@ async def test_what_may_have_been_said_is_confirmed_first(post: Counter) -> None
     assert (post.sent(), await post.states(row)) == ([], [Status.UNKNOWN])
 
 
-@pytest.mark.parametrize("arrived", [True, False])
-async def test_confirmed_it_is_looked_for_where_that_is_possible_now(post: Counter, arrived: bool) -> None:
-    row = await unknown(post, arrived=arrived)
-    post.platform.readable = True
-    await post.retry(row, sure=True)
-    await post.run()
-    assert (post.platform.texts(), await post.states(row)) == (["hello"], [Status.SENT])
-
-
 async def test_confirmed_it_is_sent_where_nobody_can_look_and_that_once_only(post: Counter) -> None:
     row = await unknown(post, arrived=True)
     await post.retry(row, sure=True)

@@ -260,15 +260,6 @@ async def test_blocks_and_answers_of_ours_are_not_rewritten(tmp_path: Path) -> N
             await why_of(service).narrow(curious(), "message", str(ours))
 
 
-async def test_an_erased_persons_answers_say_that_the_record_is_erased(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        await told(service)
-        await service.write(lambda tx: tx.run("UPDATE turns SET person_id = NULL"))
-        await service.write(lambda tx: tx.run("DELETE FROM turn_uses"))
-        text = text_of(await why_of(service).newest(curious(BOB)))
-        assert "was erased with the data of the person" in text
-
-
 async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_words_went(tmp_path: Path) -> None:
     look = [says("", call("search", "s", query="quagga", domain="summaries")), says("It was told in short.")]
     replies = [says("I see."), says("I see."), *look, says("", call("search", "s", query="", domain="summaries"))]

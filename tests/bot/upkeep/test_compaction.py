@@ -14,11 +14,8 @@ from bot.errors import ConfigError
 from bot.models.base import Answer, AssistantMessage, ContextTooLong, ModelBusy, Request, ToolMessage, Usage
 from bot.upkeep.compaction_strategies import (
     Importance,
-    TimeDecay,
-    Truncate,
     View,
     important,
-    plan,
     strategy_of,
 )
 from memory.budgets import Limit
@@ -156,17 +153,6 @@ async def test_truncation_leaves_the_newest(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert not model.summarised()
     assert "[system]" not in model.requests[-1].messages[0].text
-
-
-async def test_what_matters_most_stays_in_view(tmp_path: Path) -> None:
-    model = SummaryJob()
-    settings = toml(strategy="importance", max_messages=6, keep_recent=2, keep_important=1)
-    async with running(tmp_path, Setting(model, toml=settings)) as service:
-        await service.heard(said("always remember: is the gate critical?", 1))
-        await count(service, 2, 10)
-    assert texts(model.requests[4])[:2] == ["always remember: is the gate critical?", "number 4"]
-    assert texts(model.requests[-1])[0] == "always remember: is the gate critical?"
-    assert "number 5" not in texts(model.requests[-1])
 
 
 async def test_what_is_old_leaves_by_tens(tmp_path: Path) -> None:
@@ -401,29 +387,10 @@ def view(*found: Message, budget: int = 1000, size: int = 10) -> View:
     return View(found, budget, lambda _message: size, NOON)
 
 
-def test_it_is_full_by_tokens_too_and_then_half_stays() -> None:
-    found = plan(Truncate(), view(*(message(n) for n in range(1, 11)), budget=100, size=9))
-    assert found is not None
-    assert [one.id for one in found.leaving] == [1, 2, 3, 4, 5]
-
-
-def test_one_turn_that_fills_everything_stays() -> None:
-    turn = [message(n, turn=99) for n in range(1, 30)]
-    assert plan(Truncate(max_messages=4, keep_recent=2), view(*turn)) is None
-
-
 def test_what_is_important_is_never_a_tools_result() -> None:
     strategy = Importance(keep_important=2)
     rows = [message(1, "remember always important", role="tool"), message(2, "a"), message(3, "b?"), message(4, "c")]
     assert important(strategy, rows) == {3, 4}
-
-
-def test_what_is_old_but_new_among_the_newest_stays() -> None:
-    old = [message(n, hours=30) for n in range(1, 13)]
-    assert plan(TimeDecay(keep_recent=3, after_hours=24), view(*old[:12])) is None
-    found = plan(TimeDecay(keep_recent=2, after_hours=24), view(*old))
-    assert found is not None
-    assert (len(found.leaving), found.end) == (10, 10)
 
 
 @pytest.mark.parametrize(

@@ -263,15 +263,6 @@ async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: Embed
             assert pause > 0
 
 
-async def test_an_embedder_that_hangs_ends_with_the_service(tmp_path: Path, server: EmbeddingServer) -> None:
-    server.usual = None
-    async with asyncio.timeout(10):
-        async with running(tmp_path, **remote(server)) as (made, file):
-            await said(file, "a")
-            asked = await made.questions.ask("where", 0.05)
-            assert asked.reason == "the embedder took more than 0.05 s"
-
-
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "_LIBRARY", "no_such_library")
     said = "not installed: no-such-library (`make embedding` installs it); search uses words only"

@@ -74,15 +74,6 @@ async def test_without_a_model_what_was_set_right_decides(tmp_path: Path, texts:
         assert [row[0] for row in await kept(g)] == [quality]
 
 
-async def test_tools_that_failed_are_named_and_their_words_are_not(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        bad = call("calculate", "1", expression="1/0 quetzal")
-        g.service.model.replies.extend([says("", bad, call("recall", "2", operation="read")), says("no")])
-        await over(g, "what is one by zero?")
-        await judge(g)
-        assert await kept(g) == [("fair", '["recall"]', '["calculate"]', "rules", HALL.audience)]
-
-
 async def test_a_model_grades_and_notices_corrections_that_no_rule_knows(tmp_path: Path) -> None:
     reply = answers(quality="poor", worked=[], failed=[], corrections=["m3"])
     async with ground(tmp_path, reply) as g:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.budgets import Budgets, BudgetThresholds
+from bot.agents.budgets import Budgets
 from bot.agents.tools.recall import RecallTool
 from bot.config.dreams import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Request, Usage
@@ -22,7 +22,6 @@ from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.model_calls import Means
 from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
-from memory.budgets import Limit
 from memory.erasure import retraction
 from memory.jobs import Job
 from memory.knowledge import archival
@@ -211,17 +210,6 @@ async def test_what_is_known_in_these_words_is_strengthened_and_stays_when_the_n
 # ---------------------------------------------------------------------------------------------------- follows its note
 
 
-async def test_it_goes_with_the_note_unless_it_was_said_again_by_itself(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        await g.save()
-        await g.run()
-        note, *_ = await g.entries()
-        await g.save(CAT, "archival_insert")
-        await g.delete(note.id)
-        assert await g.standing() == [CAT]
-        assert await g.service.column("SELECT count(*) FROM entry_expansions") == [0]
-
-
 async def test_it_goes_with_the_message_that_it_was_learned_from(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await g.save()
@@ -312,18 +300,6 @@ async def test_one_failure_is_made_good(tmp_path: Path, first: Any) -> None:
         await g.run(seconds=59)
         assert len(g.model.requests) == 1
         await g.run(seconds=1)
-        assert await g.standing() == [NOTE, JOB, CAT]
-
-
-async def test_without_budget_nobody_is_asked_and_it_is_made_when_there_is_some(tmp_path: Path) -> None:
-    limit = Limit("constellation", "day", usd=None, tokens=10)
-    budgets = Budgets({("constellation", "day"): limit}, BudgetThresholds(), MODEL)
-    async with ground(tmp_path, budgets=budgets) as g:
-        await g.save()
-        await g.run()
-        assert (g.model.requests, (await g.job()).last_detail) == ([], "not yet: the budget is spent")
-        budgets.decided[("constellation", "day")] = Limit("constellation", "day", usd=None, tokens=1_000_000)
-        await g.run(minutes=1)
         assert await g.standing() == [NOTE, JOB, CAT]
 
 

@@ -343,16 +343,6 @@ async def test_a_run_that_is_cut_off_sets_nothing_aside(tmp_path: Path) -> None:
         assert await g.service.column("SELECT count(*) FROM budget_reservations") == [0]
 
 
-async def test_without_budget_nothing_is_asked_and_the_report_says_so(tmp_path: Path) -> None:
-    async with ground(tmp_path, budgets=budget_of(), otherwise=answers(retire=["e1"])) as g:
-        await g.keep(*DENTIST, "Ann likes tea", "Ann likes: tea")
-        await g.run()
-        assert g.model.requests == []
-        assert await g.standing() == {*DENTIST, "Ann likes: tea"}, "what needs no model is done"
-        assert "the budget is spent" in await g.report()
-        assert ("consolidation", GUILD) not in await g.marks()
-
-
 async def test_a_run_uses_no_more_than_it_may(tmp_path: Path) -> None:
     async with ground(tmp_path, otherwise=answers(), tokens_per_run=100) as g:
         await g.keep(*DENTIST)

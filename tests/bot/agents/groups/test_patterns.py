@@ -1,10 +1,9 @@
 """Groups in the running service: who answers, and that what they remember is in the store, not in the process."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bot.models.base import Request
-from bot.models.offline import OfflineModel
 from bot.runtime.conversation import GIVEN_UP
 from memory.search.embedding import to_vector
 from memory.search.similarity import Meaning
@@ -17,15 +16,6 @@ ROUND = THREE + '[[groups]]\nname = "Round"\nmembers = ["Ant", "Bee", "Cat"]\n'
 
 
 # ---------------------------------------------------------------------------------------------------------- round robin
-
-
-async def test_members_take_turns_and_a_restart_changes_nothing(tmp_path: Path) -> None:
-    platform, model = Platform(MovableClock()), Cast()
-    for number in range(1, 6):  # a new process for each message
-        async with running(tmp_path, Setting(model, platform=platform, toml=ROUND)) as service:
-            await service.heard(said("next", number))
-            assert await service.column("SELECT json_extract(state, '$.index') FROM group_states") == [number % 3]
-    assert platform.texts() == ["Ant here.", "Bee here.", "Cat here.", "Ant here.", "Bee here."]
 
 
 async def test_who_is_not_active_is_passed_over_and_comes_again_later(tmp_path: Path) -> None:
@@ -125,16 +115,6 @@ members = [
 [groups.dynamic]
 """
 )
-
-
-async def test_the_one_whose_capabilities_fit_answers(tmp_path: Path) -> None:
-    model = Cast()
-    async with running(tmp_path, Setting(model, toml=DYNAMIC)) as service:
-        for number, text in enumerate(
-            ("How do I file this invoice?", "My garden is dry", "Plants!", "Good morning"), 1
-        ):
-            await service.heard(said(text, number))
-    assert model.asked() == ["Bee", "Ant", "Ant", "Cat"]  # nobody fits the last: who was asked longest ago
 
 
 async def test_load_balancing_asks_who_was_asked_longest_ago_over_restarts(tmp_path: Path) -> None:
@@ -250,18 +230,3 @@ async def test_where_there_is_an_embedder_meaning_finds_who_is_capable_without_a
 
 
 # --------------------------------------------------------------------------------------------------- without a model
-
-
-async def test_without_a_model_what_one_member_answered_is_not_answered_again(tmp_path: Path) -> None:
-    platform = Platform(MovableClock())
-    toml = "".join(f'[[agents]]\nname = "{name}"\n' for name in ("Ant", "Bee", "Cat")) + ROUND.removeprefix(THREE)
-    setting = Setting(Cast(), platform=platform, toml=toml)
-    setting.model = cast("Cast", OfflineModel(setting.clock))  # nobody looks at its requests here
-    async with running(tmp_path, setting) as service:
-        for number, text in enumerate(("hello", "remember that my bicycle is green", "thank you"), 1):
-            await service.heard(said(text, number))
-    greeting, stored, thanks = platform.texts()
-    assert greeting.startswith("Hello!")
-    assert "bicycle" in stored
-    assert "bicycle" not in thanks
-    assert "CARINA_MODEL" not in stored + thanks

@@ -141,34 +141,6 @@ async def test_what_follows_when_a_stage_fails(
     assert model.asked() == asked
 
 
-async def test_a_stage_with_an_archived_agent_goes_the_way_of_a_failed_one(tmp_path: Path) -> None:
-    toml = stages(("a", "Ant", ""), ("b", "Bee", 'on_failure = "fallback"\nfallback_agent = "Dog"'))
-    model = Cast(Dog=["Dog instead"])
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.write(lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE name = 'Bee'"))
-        await service.heard(said("go", 1))
-        await service.write(lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE name = 'Ant'"))
-        await service.heard(said("go", 2))
-        assert service.platform.texts() == [
-            "Dog instead", 'I stopped at the stage "a": nobody of it can be asked at the moment.'
-        ]  # fmt: skip
-    assert model.asked() == ["Ant", "Dog"]
-
-
-async def test_a_stage_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
-    held = HeldReply(says("never"))
-
-    class Slow(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Ant" else super()._answer(request)
-
-    toml = stages(("a", "Ant", 'timeout = 0.05\non_failure = "skip"'), ("b", "Bee", ""))
-    async with running(tmp_path, Setting(Slow(), toml=toml)) as service:
-        await service.heard(said("go", 1))
-        assert service.platform.texts() == ["Bee here."]
-        assert await service.column("SELECT status FROM group_parts ORDER BY turn_id") == ["late", "done"]
-
-
 async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_ends_it(tmp_path: Path) -> None:
     held = [HeldReply(says("to the old words")), HeldReply(says("nobody reads this"))]
 

@@ -84,13 +84,6 @@ def test_activity_counts_messages_since_the_last_run(count: int, expected: bool)
     assert fires(trigger("constellation_activity", messages=20), Facts(NOON, since, spoken)) is expected
 
 
-def test_activity_also_fires_after_its_time_with_one_message_but_not_with_none() -> None:
-    one = trigger("constellation_activity", messages=20, minutes=60)
-    assert fires(one, Facts(NOON, NOON - timedelta(minutes=60), [ago(59)]))
-    assert not fires(one, Facts(NOON, NOON - timedelta(minutes=59), [ago(50)]))
-    assert not fires(one, Facts(NOON, NOON - timedelta(minutes=60), [ago(61)]))
-
-
 def test_elapsed_counts_from_the_last_run_or_talk_without_a_pause() -> None:
     assert fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=90)))
     assert not fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=89)))
@@ -122,13 +115,6 @@ def test_words_count_since_the_last_run_and_own_predicates_are_asked() -> None:
     assert fires(custom, Facts(NOON, LONG_AGO, [ago(2), ago(1)]))
     assert not fires(custom, Facts(NOON, LONG_AGO, [ago(1)]))
     assert not fires(trigger("custom", predicate="unknown"), Facts(NOON, LONG_AGO, [ago(2), ago(1)]))
-
-
-def test_the_most_urgent_comes_first() -> None:
-    triggers = [trigger("time_elapsed", minutes=1, name=p, priority=p) for p in ("low", "critical", "medium", "high")]
-    assert [each.trigger.name for each in holding(triggers, Facts(NOON, LONG_AGO), {})] == [
-        "critical", "high", "medium", "low"
-    ]  # fmt: skip
 
 
 def test_a_number_is_read_from_the_lines_of_a_block() -> None:

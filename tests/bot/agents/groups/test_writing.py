@@ -63,19 +63,6 @@ async def test_an_agent_takes_up_what_another_wrote_and_answers_where_that_was(t
     assert outcome(model.of("Ant")[1]) == ("Bee takes it up here as soon as people are answered", True)
 
 
-async def test_a_group_answers_in_its_own_way(tmp_path: Path) -> None:
-    ballot = says("", call("cast_ballot", choice="red"))
-    model = Cast(
-        Ant=[writes("group", "Panel", "which colour?\noptions: red, blue"), "They vote."],
-        Bee=[ballot], Cat=[ballot], Dog=[says("", call("cast_ballot", choice="blue"))],
-    )  # fmt: skip
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("colour?", 1))
-        first, second = service.platform.texts()
-    assert first == "They vote."
-    assert second.startswith("Decision: red (the most votes).\nVotes: red 2, blue 1")
-
-
 async def test_what_is_said_alone_stays_with_who_heard_it(tmp_path: Path) -> None:
     model = Cast(Ant=[writes("agent", "Bee", "the secret is elm"), ""], Bee=["Elm it is.", "Hello."])
     async with running(tmp_path, Setting(model, toml=TWO)) as service:
