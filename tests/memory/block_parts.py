@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from memory.agents import Agent, seed_agent
@@ -15,8 +13,7 @@ from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
-from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
+from tests.memory.parts import store
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ADA, BEA = AgentId("agt_ada"), AgentId("agt_bea")
@@ -32,18 +29,12 @@ SMALL = CheckpointPolicy(updates=3, keep=2)
 
 @contextmanager
 def blocks_store() -> Iterator[Tx]:
-    """A file of its own, with the agents Ada and Bea."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "carina.db"
-        prepare(path, Kind.CONSTELLATION)
-        raw = connect(path)
-        try:
-            tx = Tx(raw)
-            for identifier, name in ((ADA, "Ada"), (BEA, "Bea")):
-                seed_agent(tx, Agent(identifier, name, "", "offline", "", ()), NOW)
-            yield tx
-        finally:
-            raw.close()
+    """A fresh constellation in memory, with the agents Star, Ada and Bea."""
+    tx = store()
+    for identifier, name in ((ADA, "Ada"), (BEA, "Bea")):
+        seed_agent(tx, Agent(identifier, name, "", "offline", "", ()), NOW)
+    yield tx
+    tx._raw.close()
 
 
 def new(label: str = "notes", audience: Audience = GUILD, **more: Any) -> NewBlock:

@@ -1,29 +1,15 @@
 """Codes for strangers, bounded in every direction, and who was let in and shut out."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
-
-import pytest
 
 from memory.erasure import stores
 from memory.people import access
 from memory.people.access import CODE_LIFE, MEMORY, MOST_KNOCKS, MOST_OPEN, MOST_TOLD, PairingRequest, Rule
 from memory.store.database import Tx
 from memory.store.ids import PersonId
-from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, NOON
 
 MOMENT = timedelta(milliseconds=1)
-
-
-@pytest.fixture
-def tx(tmp_path: Path) -> Iterator[Tx]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    raw = connect(tmp_path / "carina.db")
-    yield Tx(raw)
-    raw.close()
 
 
 def stranger(number: int) -> PersonId:

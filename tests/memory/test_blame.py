@@ -1,8 +1,5 @@
 """Who wrote which part of a structured block: by its items and fields, not by what of its text changed."""
 
-from collections.abc import Iterator
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,12 +16,6 @@ STATE = MapSchema(fields=(Field(name="mood"), Field(name="level", type=FieldType
 BOOK = CompositeSchema(
     sections=(Section(name="diary"), Section(name="state", schema=STATE), Section(name="todo", schema=ListSchema()))
 )
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
 
 
 def row(tx: Tx) -> Block:

@@ -1,6 +1,6 @@
 """Blocks as wholes: in and out of context, pinned, shared by agents; every door under the one table of rights."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -37,12 +37,6 @@ from memory.store.database import Tx
 from memory.store.errors import BlockNotFound, BlockRefused, Refused
 from memory.store.ids import AgentId
 from tests.memory.block_parts import ADA, BEA, DM, GUILD, IN_DM, IN_GUILD, NOW, author, blocks_store, made, new
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
 
 
 def in_context(tx: Tx, agent: AgentId = ADA) -> list[str]:

@@ -1,7 +1,6 @@
 """Fields, sections and lists of blocks written by hand: what people see is what they may write."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,15 +12,9 @@ from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema,
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
-from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, made, new
 
 RESTED = MapSchema(fields=(Field(name="rested", type=FieldType.BOOLEAN),))
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
 
 
 def write(tx: Tx, path: str, text: str, seen: int | None = None) -> Block:

@@ -1,6 +1,6 @@
 """Blocks over a real database: what is stored, and what survives damage."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -45,12 +45,6 @@ from tests.memory.block_parts import (
 )
 
 POINT = commit_point("test.blocks")
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
 
 
 # ---------------------------------------------------------------- storage and damage

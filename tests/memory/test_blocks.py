@@ -1,6 +1,5 @@
 """Blocks over a real database: rights, audiences, limits, sharing."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -45,17 +44,9 @@ from tests.memory.block_parts import (
     MIA,
     NOW,
     author,
-    blocks_store,
     made,
     new,
 )
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
-
 
 # ---------------------------------------------------------------- rights
 

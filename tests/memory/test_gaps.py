@@ -11,16 +11,11 @@ from memory.queue.gaps import Span
 from memory.queue.inbox import Heard
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from tests.memory.parts import NOON, arrival, store
+from tests.memory.parts import NOON, arrival
 
 HALL = PlaceId("discord:10")
 SPAN = Span(HALL, "100", "999")
 EVE = PersonId("discord:7")
-
-
-@pytest.fixture
-def tx() -> Tx:
-    return store()
 
 
 def noted(tx: Tx, span: Span = SPAN, reason: str = "503") -> None:

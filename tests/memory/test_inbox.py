@@ -37,11 +37,6 @@ from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival,
 LATER = NOON + timedelta(minutes=1)
 
 
-@pytest.fixture
-def tx() -> Tx:
-    return store()
-
-
 def text_of(tx: Tx, row: InRow) -> str:
     assert row.message is not None
     return messages.by_ids(tx, [row.message], Scope(row.audience))[0].text

@@ -1,7 +1,6 @@
 """Late interaction: words of a question against words of messages, in their windows, by signs of vectors."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
@@ -12,19 +11,12 @@ from memory.search.query import Among, Close, Surroundings
 from memory.search.similarity import MOST_WORDS, Meaning, interact
 from memory.search.vectors import Embedded, Question, tokens_of
 from memory.store.database import Rows, Tx
-from tests.memory.search_world import ATTIC, HERE, World, ids, look, opened
+from tests.memory.search_world import ATTIC, HERE, World, ids, look
 
 MODEL = "test:words"
 ZEROS, ONES, HALF = b"\x00" * 8, b"\xff" * 8, b"\xff" * 4 + b"\x00" * 4
 VECTOR = to_vector([1.0] * 64)
 ABROAD = Audience("guild:2")
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made, raw = opened(tmp_path / "carina.db")
-    yield made
-    raw.close()
 
 
 # ------------------------------------------------------------------------------------------------- the arithmetic

@@ -1,6 +1,5 @@
 """Edits of somebody who was shown an older version: line and item numbers, and whole values, are about that version."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
 from memory.store.ids import TurnId
-from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, made, new
 
 STATE = MapSchema(
     fields=(Field(name="note"), Field(name="goals", type=FieldType.LIST), Field(name="energy", type=FieldType.NUMBER))
@@ -37,12 +36,6 @@ BOOK = CompositeSchema(
     sections=(Section(name="diary"), Section(name="state", schema=STATE), Section(name="todo", schema=ListSchema()))
 )
 OWNER = author(writer=person_writer(MIA), trust=Trust.OWNER, turn=None)
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
 
 
 def shown(tx: Tx) -> Author:

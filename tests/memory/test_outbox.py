@@ -27,14 +27,9 @@ from memory.queue.turns import Turn
 from memory.store.columns import Unreadable
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, store
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun
 
 LATER = NOON + timedelta(seconds=30)
-
-
-@pytest.fixture
-def tx() -> Tx:
-    return store()
 
 
 def queued(tx: Tx, key: str, content: str = "hi", **change: Any) -> OutRow:

@@ -9,13 +9,8 @@ from memory.queue.messages import Said
 from memory.queue.outbox import CardButtons, CardDetail, Detail, EditDetail, File, OutRow, Status, TextDetail
 from memory.store.database import Tx
 from memory.store.ids import OutboxId, RequestId
-from tests.memory.parts import ANN, GUILD, HALL, NOON, STAR, begun, store
+from tests.memory.parts import ANN, GUILD, HALL, NOON, STAR, begun
 from tests.memory.test_outbox import known, queued
-
-
-@pytest.fixture
-def tx() -> Tx:
-    return store()
 
 
 def given_up(tx: Tx, row: OutRow, status: Status = Status.FAILED) -> None:

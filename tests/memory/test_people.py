@@ -1,9 +1,7 @@
 """What is known about a person: every table with content is registered and has an audience; what is erased is gone."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,8 +47,6 @@ from memory.search import vectors
 from memory.search.vector_texts import texts_of
 from memory.store.database import Tx, as_dict
 from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
-from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
 from memory.usage import Spent
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
 from tests.memory.vector_parts import embed_all, pointing
@@ -103,16 +99,6 @@ PLACES = {
     "import_audit": "which records of a file were taken in, by their ids there, for the owner",
     "vector_spaces": "audiences of vectors, gone with the last of them",
 }
-
-
-@pytest.fixture
-def tx(tmp_path: Path) -> Iterator[Tx]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    raw = connect(tmp_path / "carina.db")
-    agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
-    Tx(raw).insert("agents", agent | {"id": STAR})
-    yield Tx(raw)
-    raw.close()
 
 
 def tables(tx: Tx) -> dict[str, set[str]]:

@@ -1,6 +1,4 @@
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from memory.queue import messages
 from memory.search.hybrid import search
 from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query, Results
 from memory.store.ids import MessageId, PersonId, PlaceId
-from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, ids, look, opened
+from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, ids, look
 
 AUDIENCES = [
     PUBLIC,
@@ -30,13 +28,6 @@ SCOPES = [
     Scope(Audience("channel:discord:1"), frozenset({GUILD})),
     Scope(Audience("person:discord:ann"), frozenset({GUILD, Audience("guild:2")})),
 ]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made, raw = opened(tmp_path / "carina.db")
-    yield made
-    raw.close()
 
 
 def test_each_domain_is_found_by_its_words(world: World) -> None:

@@ -1,9 +1,8 @@
 """Search with vectors: rows are found by what they mean, under every condition that holds for words too."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,18 +15,11 @@ from memory.search.embedding import to_vector
 from memory.search.query import Among, Close, Near, Surroundings, Usual
 from memory.search.similarity import Meaning
 from memory.store.database import Rows
-from tests.memory.search_world import ANN, ATTIC, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look, opened
+from tests.memory.search_world import ANN, ATTIC, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
 
 ABROAD = Audience("guild:2")
 DOGS, WEATHER = (1.0, 0.0), (0.0, 1.0)
 HALF = (0.55, 0.835)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made, raw = opened(tmp_path / "carina.db")
-    yield made
-    raw.close()
 
 
 ABOUT_DOGS = Meaning(MODEL, to_vector(DOGS))

@@ -1,8 +1,6 @@
 """Earlier talk in short as a domain of search: whose is found, when, by what, and that it goes with its summary."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,18 +14,11 @@ from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.database import Value
 from memory.store.ids import AgentId, ErasureId, MessageId, TurnId
-from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, opened
+from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World
 
 ALONE = person_audience(ANN)
 SUMMARIES = frozenset[Domain]({"summaries"})
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made, raw = opened(tmp_path / "carina.db")
-    yield made
-    raw.close()
 
 
 def look(world: World, text: str, scope: Scope = HERE, agent: AgentId | None = None, **more: Any) -> Results:

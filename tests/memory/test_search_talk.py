@@ -1,8 +1,6 @@
 """Messages are understood with what was said around them: in the same session, as far as the scope may know it."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,19 +10,12 @@ from hypothesis import strategies as st
 from memory.people.audience import Audience, Scope
 from memory.queue import messages
 from memory.store.ids import PersonId
-from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HERE, NOON, World, ids, look, opened
+from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HERE, NOON, World, ids, look
 
 ASKED = "what is the name of your hamster?"
 QUESTION = "how did the hamster get its name?"
 ABROAD = Audience("guild:2")
 MESSAGES: Any = frozenset({"messages"})
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made, raw = opened(tmp_path / "carina.db")
-    yield made
-    raw.close()
 
 
 def at(minutes: float) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Blocks of fields, lists, logs and sections: what fits, what is refused, what merges."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -66,12 +65,6 @@ BOOK = CompositeSchema(
     )
 )
 SCHEMAS = {"map": MOOD, "list": ListSchema(), "tasks": TASKS, "log": LogSchema(), "book": BOOK, "text": TextSchema()}
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
 
 
 def content(tx: Tx, label: str = "notes") -> str:

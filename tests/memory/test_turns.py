@@ -31,12 +31,7 @@ from memory.store.database import Tx, as_dict
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId, TurnId
 from memory.usage import Spent
-from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, row_of, store, taken
-
-
-@pytest.fixture
-def tx() -> Tx:
-    return store()
+from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, row_of, taken
 
 
 def stored(tx: Tx, turn: Turn) -> Turn:

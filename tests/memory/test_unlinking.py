@@ -1,9 +1,7 @@
 """What waits and runs forgets what it knew of an account that is not the same person's any more."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,24 +14,12 @@ from memory.queue.steps import Answered, CallStarted, Joined
 from memory.requests import Request
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, MAIN, NOON, STAR, begun, taken
 
 ANNS, BOBS = person_audience(ANN), person_audience(BOB)
 DIRECT = Heard(PlaceId("discord:user:ann"), "direct", "", ANNS, (GUILD, BOBS))
 DEN = Heard(PlaceId("discord:den"), "direct", "", OWNER, (BOBS,))
 SCOPE = Scope(ANNS, frozenset({GUILD, BOBS}))
-
-
-@pytest.fixture
-def tx(tmp_path: Path) -> Iterator[Tx]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    raw = connect(tmp_path / "carina.db")
-    agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
-    Tx(raw).insert("agents", agent | {"id": STAR})
-    yield Tx(raw)
-    raw.close()
 
 
 def nobody(_audience: Audience) -> tuple[Audience, ...]:

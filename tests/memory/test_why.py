@@ -22,17 +22,12 @@ from memory.store.database import Tx
 from memory.store.ids import MessageId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, taken
 
 HERE, ANNS = Scope(GUILD), person_audience(ANN)
 ELSEWHERE = Audience("guild:discord:2")
 DEN = channel_audience(PlaceId("discord:11"))
 _AGENT_COLUMNS = ("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at")
-
-
-@pytest.fixture
-def tx() -> Tx:
-    return store()
 
 
 def entry(tx: Tx, text: str, audience: Audience = GUILD, person: PersonId = ANN, row: InRow | None = None) -> Entry:
