@@ -3,10 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from bot.interfaces.web.render import number
-from tests.web.site import Site, csrf_of, site
+from tests.web.site import Site, site
 
 PAGES = (
     "/", "/chat", "/chat/Carina", "/approvals", "/search", "/search?text=tea", "/memory", "/memory?show=entries",
@@ -198,11 +196,10 @@ async def test_a_secret_is_shown_nowhere(tmp_path: Path) -> None:
         assert "ALARM_SECRET" not in page or "a-secret" not in page
 
 
-@pytest.mark.parametrize("path", ["/static/../context.py", "/static/%2e%2e/context.py", "/static/%2e%2e%2fserver.py"])
-async def test_only_assets_are_served(tmp_path: Path, path: str) -> None:
+async def test_only_assets_are_served(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
-        assert (await s.get(path)).status_code in (303, 404)
-        assert csrf_of('data-csrf="abc"') == "abc"
+        for path in ("/static/../context.py", "/static/%2e%2e/context.py", "/static/%2e%2e%2fserver.py"):
+            assert (await s.get(path)).status_code in (303, 404)
 
 
 async def test_the_schedule_shows_tasks_as_a_tree(tmp_path: Path) -> None:
