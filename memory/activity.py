@@ -117,7 +117,7 @@ def take_back(
     """
     sql = """SELECT * FROM activity_events WHERE at >= ? AND agent_id IS NOT NULL
              AND json_extract(details, '$.' || ?) = ? ORDER BY id"""
-    for row in tx.all(sql, (to_text(since), *detail)):
+    for row in tx.all(sql, (since, *detail)):
         told, agent, audience = row["words"], AgentId(row["agent_id"]), Audience(row["audience"])
         stays, event = but(agent, audience), as_dict(row)
         event["words"] = f"{told}; this was taken back since{stays}"
@@ -270,13 +270,13 @@ _event = RowMapper(
 
 def any_before(rows: Rows, moment: datetime) -> bool:
     """Whether `forget_before` would remove anything."""
-    return rows.one("SELECT 1 FROM activity_events WHERE at < ? LIMIT 1", (to_text(moment),)) is not None
+    return rows.one("SELECT 1 FROM activity_events WHERE at < ? LIMIT 1", (moment,)) is not None
 
 
 def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
     """Remove events from before then, the oldest first; how many went."""
     sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT ?)"
-    return tx.run(sql, (to_text(moment), limit))
+    return tx.run(sql, (moment, limit))
 
 
 _new = RowMapper(NewEvent, kind="event_type")

@@ -112,7 +112,7 @@ def change_agent(tx: Tx, agent: Agent, now: datetime) -> None:
 
 def set_status(tx: Tx, identifier: AgentId, status: Status, now: datetime) -> None:
     """Archive an agent, or take it back."""
-    tx.run("UPDATE agents SET status = ?, updated_at = ? WHERE id = ?", (status, to_text(now), identifier))
+    tx.run("UPDATE agents SET status = ?, updated_at = ? WHERE id = ?", (status, now, identifier))
 
 
 def _settings(agent: Agent) -> dict[str, Value]:
@@ -163,7 +163,7 @@ def _group_settings(group_: Group) -> dict[str, Value]:
 
 def add_member(tx: Tx, group_id: GroupId, member: Member, position: int, now: datetime) -> None:
     """Give a group one more member."""
-    place: dict[str, Value] = {"group_id": group_id, "position": position, "joined_at": to_text(now)}
+    place: dict[str, Value] = {"group_id": group_id, "position": position, "joined_at": now}
     tx.insert("group_members", _member.values(member) | place)
 
 

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 from memory.people.audience import Audience
-from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import AgentId, PersonId, TurnId, snowflakes
 
@@ -77,7 +76,7 @@ def put(tx: Tx, limit: Limit, by: PersonId, now: datetime) -> None:
     """Let a limit hold from now on."""
     drop(tx, limit.subject, limit.period)
     values: dict[str, Value] = {"subject": limit.subject, "period": limit.period}
-    values |= {"usd": limit.usd, "tokens": limit.tokens, "decided_by": by, "decided_at": to_text(now)}
+    values |= {"usd": limit.usd, "tokens": limit.tokens, "decided_by": by, "decided_at": now}
     tx.insert("budgets", values)
 
 
@@ -96,7 +95,7 @@ def spent(rows: Rows, of: Filter, since: datetime, now: datetime) -> Sum:
           UNION ALL SELECT usd, tokens FROM budget_reservations
           WHERE at >= :stale AND (:agent IS NULL OR agent_id = :agent)
             AND (:person IS NULL OR person_id = :person) AND (:guild IS NULL OR guild_id = :guild))"""
-    values = {"since": to_text(since), "stale": to_text(now - _STALE)}
+    values = {"since": since, "stale": now - _STALE}
     row: Row | None = rows.one(sql, {**values, "agent": of.agent, "person": of.person, "guild": of.guild})
     return Sum(0, 0, 0) if row is None else Sum(float(row["usd"]), int(row["tokens"]), int(row["unpriced"]))
 
@@ -104,7 +103,7 @@ def spent(rows: Rows, of: Filter, since: datetime, now: datetime) -> Sum:
 def spenders(rows: Rows, column: Literal["person_id", "guild_id"], since: datetime) -> list[str]:
     """Who spent anything since then."""
     sql = f"SELECT DISTINCT {column} FROM model_usage WHERE at >= ? AND {column} IS NOT NULL"
-    return [str(row[0]) for row in rows.all(sql, (to_text(since),))]
+    return [str(row[0]) for row in rows.all(sql, (since,))]
 
 
 def reserve(tx: Tx, spender: Spender, usd: float | None, tokens: int, now: datetime) -> int:
@@ -112,7 +111,7 @@ def reserve(tx: Tx, spender: Spender, usd: float | None, tokens: int, now: datet
     identifier = snowflakes.next()
     values: dict[str, Value] = {"id": identifier, "turn_id": spender.turn or 0, "agent_id": spender.agent}
     values |= {"person_id": spender.person, "guild_id": spender.guild, "usd": usd, "tokens": tokens}
-    tx.insert("budget_reservations", {**values, "at": to_text(now)})
+    tx.insert("budget_reservations", {**values, "at": now})
     return identifier
 
 

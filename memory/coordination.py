@@ -167,7 +167,7 @@ def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:
              WHERE kind = 'handoff' AND id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
     named = [int(each) for each in read]
     if named:
-        tx.run(sql, (turn.scope.audience, turn.id, to_text(now), json.dumps(named)))
+        tx.run(sql, (turn.scope.audience, turn.id, now, json.dumps(named)))
 
 
 def _checked(text: str, what: str) -> str:
@@ -218,7 +218,7 @@ def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
         turn.agent,
         turn.agent,
         turn.id,
-        to_text(turn.started_at),
+        turn.started_at,
         turn.id,
         *known,
         limit,

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Literal, NewType, TypeAlias
 
 from memory.people.audience import Audience
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, new_id
@@ -48,7 +47,7 @@ def add(tx: Tx, source: DataSource, now: datetime) -> None:
         raise Refused("there is already a source {name!r}", name=source.name)
     if len(listing(tx)) >= _MOST_SOURCES:
         raise Refused("there are already {most_sources} sources; remove one first", most_sources=_MOST_SOURCES)
-    at = to_text(now)
+    at = now
     tx.insert("data_sources", {
         "id": source.id, "name": source.name, "source_type": source.type, "address": source.address,
         "every_minutes": source.every_minutes, "audience": source.audience, "created_at": at, "updated_at": at,
@@ -81,14 +80,14 @@ def remove(tx: Tx, identifier: DataSourceId) -> None:
 def enable(tx: Tx, identifier: DataSourceId, enabled: bool, now: datetime) -> None:
     """Pause a source or resume it. What came while it was paused is told then."""
     sql = "UPDATE data_sources SET enabled = ?, failures = 0, updated_at = ? WHERE id = ?"
-    tx.run(sql, (int(enabled), to_text(now), identifier))
+    tx.run(sql, (int(enabled), now, identifier))
 
 
 def subscribe(tx: Tx, subscription: Subscription, now: datetime) -> None:
     """Let an agent hear of a source; again: in other words."""
     sql = """INSERT INTO agent_data_sources (agent_id, source_id, notification_template, created_at) VALUES (?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET notification_template = excluded.notification_template"""
-    tx.run(sql, (subscription.agent, subscription.source, subscription.template, to_text(now)))
+    tx.run(sql, (subscription.agent, subscription.source, subscription.template, now))
 
 
 def unsubscribe(tx: Tx, agent: AgentId, source: DataSourceId) -> bool:
@@ -114,20 +113,20 @@ def see(tx: Tx, source: DataSourceId, seen: Mapping[str, str], gone: Iterable[st
     sql = """INSERT INTO data_source_items (source_id, key, mark, seen_at) VALUES (?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET mark = excluded.mark, seen_at = excluded.seen_at"""
     for key, mark in seen.items():
-        tx.run(sql, (source, key, mark, to_text(now)))
+        tx.run(sql, (source, key, mark, now))
     for key in gone:
         tx.run("DELETE FROM data_source_items WHERE source_id = ? AND key = ?", (source, key))
 
 
 def forget_old(tx: Tx, source: DataSourceId, now: datetime) -> None:
     """Forget what was seen long ago and not since; not of a folder, whose files stand still."""
-    tx.run("DELETE FROM data_source_items WHERE source_id = ? AND seen_at < ?", (source, to_text(now - _KEPT)))
+    tx.run("DELETE FROM data_source_items WHERE source_id = ? AND seen_at < ?", (source, now - _KEPT))
 
 
 def synced(tx: Tx, source: DataSourceId, now: datetime) -> None:
     """Note that a source was read."""
     sql = "UPDATE data_sources SET last_sync_at = ?, failures = 0, last_error = '' WHERE id = ?"
-    tx.run(sql, (to_text(now), source))
+    tx.run(sql, (now, source))
 
 
 def failed(tx: Tx, source: DataSourceId, why: str) -> int:

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from memory.queue.turns import Turn
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
@@ -59,7 +58,7 @@ class Part:
 
 def begin(tx: Tx, run: Run, turn: Turn, now: datetime) -> None:
     """Write down that a group begins to answer; inside the transaction that begins the turn."""
-    whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": to_text(now)}
+    whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": now}
     tx.insert("group_runs", _run.values(run) | whose)
 
 
@@ -74,7 +73,7 @@ def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -
     What members said to each other has served and goes; what people read stands in the transcript.
     """
     sql = "UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?"
-    tx.run(sql, (_json(outcome), to_text(now), identifier))
+    tx.run(sql, (_json(outcome), now, identifier))
     served = """UPDATE group_parts SET task = '', output = iif(status = 'done', '', output),
                 detail = json_remove(detail, '$.reason') WHERE run_id = ? AND kind <> 'observe'"""
     tx.run(served, (identifier,))
@@ -82,7 +81,7 @@ def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -
 
 def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:
     """Ask a member for something; inside the transaction that begins the member's turn."""
-    whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": to_text(now)}
+    whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": now}
     tx.insert("group_parts", _part.values(part) | whose)
 
 
@@ -131,13 +130,13 @@ def tasks_between(rows: Rows, one: AgentId, other: AgentId, since: datetime) -> 
     sql = """SELECT count(*) AS n FROM group_parts p JOIN turns t ON t.id = p.asked_by
              WHERE p.kind = 'task' AND p.started_at > :since
                AND ((t.agent_id = :one AND p.agent_id = :other) OR (t.agent_id = :other AND p.agent_id = :one))"""
-    return rows.number(sql, {"one": one, "other": other, "since": to_text(since)})
+    return rows.number(sql, {"one": one, "other": other, "since": since})
 
 
 def end_part(tx: Tx, turn: TurnId, status: Status, output: str, now: datetime) -> None:
     """Store what a member answered, or why there is no answer; inside the transaction that ends its turn."""
     sql = "UPDATE group_parts SET status = ?, output = ?, ended_at = ? WHERE turn_id = ? AND status = 'running'"
-    tx.run(sql, (status, output, to_text(now), turn))
+    tx.run(sql, (status, output, now, turn))
 
 
 def note(tx: Tx, turn: TurnId, detail: Mapping[str, Any]) -> None:
@@ -180,7 +179,7 @@ def set_state(tx: Tx, group: GroupId, state_: Mapping[str, Any], now: datetime) 
     """Keep it, in the transaction that did what it remembers."""
     sql = """INSERT INTO group_states (group_id, state, updated_at) VALUES (?, ?, ?)
              ON CONFLICT (group_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at"""
-    tx.run(sql, (group, _json(state_), to_text(now)))
+    tx.run(sql, (group, _json(state_), now))
 
 
 def _json(value: Mapping[str, Any]) -> str:

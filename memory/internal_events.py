@@ -10,7 +10,6 @@ from datetime import datetime
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, payloads
 from memory.queue.inbox import Status
-from memory.store.clock import to_text
 from memory.store.database import Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, PersonId, PlaceId, snowflakes
 
@@ -51,7 +50,7 @@ def add(tx: Tx, event: Event, now: datetime) -> InboxId | None:
         "status": Status.RECEIVED,
         "alone": 1,
         "about_id": payloads.about(event.payload),
-        "received_at": to_text(now),
+        "received_at": now,
     }
     if not tx.insert("inbox", values, ignore=True):
         return None

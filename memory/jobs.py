@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from memory.people.audience import OWNER, Audience
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ConstellationId, PersonId
 from memory.store.row_mapper import RowMapper
@@ -65,7 +65,7 @@ def put(tx: Tx, new: NewJob, now: datetime) -> None:
     tx.run("DELETE FROM jobs WHERE id = ?", (new.id,))
     values: dict[str, Value] = {"id": new.id, "kind": new.kind, "payload": json.dumps(dict(new.payload))}
     values |= {"trigger_json": new.trigger, "person_id": new.person, "audience": new.audience}
-    values |= {"next_at": to_text(new.next_at), "created_at": to_text(now)}
+    values |= {"next_at": new.next_at, "created_at": now}
     tx.insert("jobs", {**values, "grace_seconds": None if new.grace is None else new.grace.total_seconds()})
 
 
@@ -86,12 +86,12 @@ def get(rows: Rows, identifier: str) -> Job | None:
 def due(rows: Rows, now: datetime, limit: int) -> list[Job]:
     """Those that have to be looked at, the oldest first."""
     sql = "SELECT * FROM jobs WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?"
-    return [_row(row) for row in rows.all(sql, (to_text(now), limit))]
+    return [_row(row) for row in rows.all(sql, (now, limit))]
 
 
 def is_due(rows: Rows, identifier: str, now: datetime) -> Job | None:
     """The job, if it still has to be looked at."""
-    return _row.first(rows, "SELECT * FROM jobs WHERE id = ? AND wake_at <= ?", (identifier, to_text(now)))
+    return _row.first(rows, "SELECT * FROM jobs WHERE id = ? AND wake_at <= ?", (identifier, now))
 
 
 def earliest(rows: Rows) -> datetime | None:
@@ -120,14 +120,14 @@ def claim(tx: Tx, identifier: str, holder: str, now: datetime, until: datetime) 
     """Hold a due job until then, for another try; None when somebody was faster."""
     sql = """UPDATE jobs SET held_until = :until, holder = :holder, attempts = attempts + 1
              WHERE id = :id AND wake_at <= :now"""
-    values: dict[str, Value] = {"until": to_text(until), "holder": holder, "id": identifier, "now": to_text(now)}
+    values: dict[str, Value] = {"until": until, "holder": holder, "id": identifier, "now": now}
     return get(tx, identifier) if tx.run(sql, values) else None
 
 
 def renew(tx: Tx, identifier: str, holder: str, until: datetime) -> bool:
     """Hold it longer; False when it is not ours any more."""
     sql = "UPDATE jobs SET held_until = ? WHERE id = ? AND holder = ?"
-    return tx.run(sql, (to_text(until), identifier, holder)) == 1
+    return tx.run(sql, (until, identifier, holder)) == 1
 
 
 @dataclass(frozen=True)
@@ -152,15 +152,15 @@ def complete(tx: Tx, job: Job, done: Completion, now: datetime) -> None:
     sql = """UPDATE jobs SET status = :status, next_at = :after, asked_at = NULL, held_until = NULL, holder = NULL,
              attempts = 0, last_due_at = :due, last_run_at = :now, last_outcome = :outcome, last_detail = :detail
              WHERE id = :id"""
-    values: dict[str, Value] = {"status": status, "after": None if after is None else to_text(after), "id": job.id}
-    values |= {"due": to_text(done.due), "now": to_text(now), "outcome": done.outcome, "detail": done.detail[:500]}
+    values: dict[str, Value] = {"status": status, "after": after, "id": job.id}
+    values |= {"due": done.due, "now": now, "outcome": done.outcome, "detail": done.detail[:500]}
     tx.run(sql, values)
 
 
 def hold(tx: Tx, identifier: str, until: datetime, detail: str, attempts: int) -> None:
     """A try failed: not looked at before then."""
     sql = "UPDATE jobs SET held_until = ?, holder = NULL, last_detail = ?, attempts = ? WHERE id = ?"
-    tx.run(sql, (to_text(until), detail[:500], attempts, identifier))
+    tx.run(sql, (until, detail[:500], attempts, identifier))
 
 
 def tell(tx: Tx, identifier: str, detail: str) -> None:
@@ -177,19 +177,19 @@ def plan(tx: Tx, identifier: str, next_at: datetime) -> bool:
     """Let it be due then, again if it was over; False when there is no such job."""
     sql = """UPDATE jobs SET next_at = ?, held_until = NULL, holder = NULL, attempts = 0,
              status = iif(status IN ('done', 'failed'), 'active', status) WHERE id = ?"""
-    return tx.run(sql, (to_text(next_at), identifier)) == 1
+    return tx.run(sql, (next_at, identifier)) == 1
 
 
 def ask(tx: Tx, identifier: str, now: datetime) -> bool:
     """Let it run now, whatever is planned; False when there is no such job. One that runs is not run beside itself."""
     sql = "UPDATE jobs SET asked_at = ?, held_until = iif(holder IS NULL, NULL, held_until) WHERE id = ?"
-    return tx.run(sql, (to_text(now), identifier)) == 1
+    return tx.run(sql, (now, identifier)) == 1
 
 
 def prompt(tx: Tx, identifier: str, now: datetime) -> bool:
     """Let it run now, by the service's own doing: not while it is paused, or was tried a moment ago."""
     sql = "UPDATE jobs SET asked_at = ? WHERE id = ? AND status = 'active' AND held_until IS NULL"
-    return tx.run(sql, (to_text(now), identifier)) == 1
+    return tx.run(sql, (now, identifier)) == 1
 
 
 def pause(tx: Tx, identifier: str) -> bool:
@@ -199,7 +199,7 @@ def pause(tx: Tx, identifier: str) -> bool:
 
 def resume(tx: Tx, identifier: str, next_at: datetime | None) -> bool:
     """Run it again by itself, from then on; False when it was not paused."""
-    text = None if next_at is None else to_text(next_at)
+    text = next_at
     sql = "UPDATE jobs SET status = 'active', next_at = ? WHERE id = ? AND status = 'paused'"
     return tx.run(sql, (text, identifier)) == 1
 
@@ -211,7 +211,7 @@ def drop(tx: Tx, identifier: str) -> None:
 
 def drop_over(tx: Tx, before: datetime) -> int:
     """Forget jobs that ended before then; how many."""
-    return tx.run("DELETE FROM jobs WHERE status IN ('done', 'failed') AND last_run_at < ?", (to_text(before),))
+    return tx.run("DELETE FROM jobs WHERE status IN ('done', 'failed') AND last_run_at < ?", (before,))
 
 
 # ------------------------------------------------------------------------------------------- the index in global.db
@@ -220,7 +220,7 @@ def drop_over(tx: Tx, before: datetime) -> int:
 def wakes(rows: Rows, now: datetime) -> list[ConstellationId]:
     """The constellations in which something is due."""
     sql = "SELECT constellation_id FROM job_wakes WHERE next_at <= ? ORDER BY next_at"
-    return [ConstellationId(row["constellation_id"]) for row in rows.all(sql, (to_text(now),))]
+    return [ConstellationId(row["constellation_id"]) for row in rows.all(sql, (now,))]
 
 
 def next_wake(rows: Rows) -> datetime | None:
@@ -233,7 +233,7 @@ def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> No
     """Write down when a constellation has to be looked at; None for not at all."""
     tx.run("DELETE FROM job_wakes WHERE constellation_id = ?", (constellation,))
     if at is not None:
-        tx.insert("job_wakes", {"constellation_id": constellation, "next_at": to_text(at)})
+        tx.insert("job_wakes", {"constellation_id": constellation, "next_at": at})
 
 
 # ------------------------------------------------------------------------------------------------------ as a store

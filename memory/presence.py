@@ -11,7 +11,7 @@ from memory import activity
 from memory.activity import IDLE, Kind, NewEvent
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import Turn
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId
 from memory.store.row_mapper import RowMapper
@@ -53,14 +53,14 @@ def stayed(tx: Tx, turn: Turn, now: datetime) -> None:
 def _be_active(tx: Tx, turn: Turn, now: datetime) -> None:
     sql = """INSERT INTO agent_presence (agent_id, audience, last_active, active) VALUES (?, ?, ?, 1)
              ON CONFLICT DO UPDATE SET last_active = excluded.last_active, active = 1"""
-    tx.run(sql, (turn.agent, turn.scope.audience, to_text(now)))
+    tx.run(sql, (turn.agent, turn.scope.audience, now))
 
 
 def deactivate_idle(tx: Tx, now: datetime) -> int:
     """Write down which agents are not active any more; how many."""
     found = tx.all(
         "SELECT agent_id, audience, last_active FROM agent_presence WHERE active = 1 AND last_active <= ?",
-        (to_text(now - IDLE),),
+        (now - IDLE,),
     )
     for row in found:
         _gone(tx, AgentId(row["agent_id"]), Audience(row["audience"]), from_text(row["last_active"]) + IDLE)
@@ -70,7 +70,7 @@ def deactivate_idle(tx: Tx, now: datetime) -> int:
 def any_idle(rows: Rows, now: datetime) -> bool:
     """Whether `deactivate_idle` would write anything."""
     sql = "SELECT 1 FROM agent_presence WHERE active = 1 AND last_active <= ? LIMIT 1"
-    return rows.one(sql, (to_text(now - IDLE),)) is not None
+    return rows.one(sql, (now - IDLE,)) is not None
 
 
 def _gone(tx: Tx, agent: AgentId, audience: Audience, at: datetime) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import answering
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
 from memory.store.ids import (
@@ -220,7 +220,7 @@ def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
     sql = """UPDATE permission_requests SET arguments = '', reason = '', subject = '', covers = '[]', pattern = '{}',
              shown = '{}', decided_at = coalesce(decided_at, ?),
              status = iif(status IN ('waiting', 'approved'), 'withdrawn', status) WHERE id = ? RETURNING status"""
-    row = tx.one(sql, (to_text(now), identifier))
+    row = tx.one(sql, (now, identifier))
     return row is not None and row["status"] == "withdrawn"
 
 
@@ -234,7 +234,7 @@ def count_waiting(rows: Rows, place: PlaceId) -> int:
 def due(rows: Rows, now: datetime) -> list[Request]:
     """Those whose time is over and that nobody has decided."""
     sql = "SELECT * FROM permission_requests WHERE status = 'waiting' AND expires_at <= ? ORDER BY id"
-    return [_request(row) for row in rows.all(sql, (to_text(now),))]
+    return [_request(row) for row in rows.all(sql, (now,))]
 
 
 def votes(rows: Rows, identifier: RequestId) -> list[Vote]:
@@ -251,7 +251,7 @@ def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: date
     """
     if verdict is Verdict.DENY:
         tx.run("DELETE FROM permission_votes WHERE request_id = ? AND person_id = ?", (request.id, person))
-    said: dict[str, Value] = {"request_id": request.id, "person_id": person, "verdict": verdict, "at": to_text(now)}
+    said: dict[str, Value] = {"request_id": request.id, "person_id": person, "verdict": verdict, "at": now}
     tx.insert("permission_votes", {**said, "audience": request.hearers.audience}, ignore=True)
     given = [each.verdict for each in votes(tx, request.id)]
     if Verdict.DENY in given:
@@ -284,7 +284,7 @@ def use(tx: Tx, identifier: RequestId) -> bool:
 
 def _decide(tx: Tx, identifier: RequestId, status: Status, now: datetime) -> Status:
     sql = "UPDATE permission_requests SET status = ?, decided_at = ? WHERE id = ? AND status = 'waiting'"
-    tx.run(sql, (status, to_text(now), identifier))
+    tx.run(sql, (status, now, identifier))
     return status
 
 
@@ -352,7 +352,7 @@ def matching_grant(
     """A grant that covers this call: same thing, same agent, fitting arguments, words of the same audience."""
     sql = """SELECT * FROM permission_grants WHERE scope = ? AND subject = ? AND agent_id = ? AND audience = ?
              AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY id"""
-    found = map(_grant, rows.all(sql, (need.kind, need.subject, agent, audience, to_text(now))))
+    found = map(_grant, rows.all(sql, (need.kind, need.subject, agent, audience, now)))
     return next((grant for grant in found if covers(grant, given)), None)
 
 
@@ -371,7 +371,7 @@ def standing_grants(rows: Rows, now: datetime) -> list[Grant]:
     """Every grant that holds now, newest first. For those who administer permissions."""
     sql = """SELECT * FROM permission_grants WHERE revoked_at IS NULL
              AND (expires_at IS NULL OR expires_at > ?) ORDER BY id DESC"""
-    return [_grant(row) for row in rows.all(sql, (to_text(now),))]
+    return [_grant(row) for row in rows.all(sql, (now,))]
 
 
 def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:
@@ -379,7 +379,7 @@ def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:
     row = tx.one("SELECT * FROM permission_grants WHERE id = ? AND revoked_at IS NULL", (identifier,))
     if row is None:
         return None
-    tx.run("UPDATE permission_grants SET revoked_at = ? WHERE id = ?", (to_text(now), identifier))
+    tx.run("UPDATE permission_grants SET revoked_at = ? WHERE id = ?", (now, identifier))
     return _grant(row)
 
 

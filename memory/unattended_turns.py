@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.people.audience import Audience, Scope
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId
 
@@ -56,7 +56,7 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
     sql = f"""SELECT t.*, coalesce(a.name, t.agent_id) AS agent_name, coalesce(g.name, '') AS group_name FROM turns t
               LEFT JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
               WHERE t.started_at >= ? AND t.started_at < ? AND {condition} AND t.id IN ({_ROOT}) ORDER BY t.id"""
-    found = rows.all(sql, (to_text(start), to_text(end), *parameters))
+    found = rows.all(sql, (start, end, *parameters))
     return [
         NightTurn(
             id=TurnId(row["id"]),
@@ -81,13 +81,13 @@ def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
     condition, parameters = scope.sql("t.audience")
     sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND {condition} AND t.id IN ({_ROOT})
               ORDER BY t.id DESC"""
-    return [from_text(row["started_at"]) for row in rows.all(sql, (to_text(since), *parameters))]
+    return [from_text(row["started_at"]) for row in rows.all(sql, (since, *parameters))]
 
 
 def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[NightTurn]) -> int:
     """How many more there were that the scope of those may not know."""
     sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND t.id IN ({_ROOT})"
-    row = rows.one(sql, (to_text(start), to_text(end)))
+    row = rows.one(sql, (start, end))
     return (0 if row is None else int(row[0])) - len(known)
 
 
@@ -130,4 +130,4 @@ def changed_blocks(rows: Rows, since: datetime) -> list[str]:
     """The living blocks, but logs, that were changed since then, by whomever: where to look for changes of turns."""
     sql = """SELECT id FROM memory_blocks WHERE updated_at >= ? AND deleted_at IS NULL AND block_type <> 'log'
              ORDER BY n"""
-    return [row["id"] for row in rows.all(sql, (to_text(since),))]
+    return [row["id"] for row in rows.all(sql, (since,))]

@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias
 
 from memory.people.audience import Audience, Scope
 from memory.queue.turns import Turn
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -43,7 +42,7 @@ def record_upkeep(tx: Tx, agent: AgentId, guild: Audience | None, spent: Spent, 
 
 
 def _add(tx: Tx, whose: dict[str, Value], spent: Spent, now: datetime) -> None:
-    tx.insert("model_usage", {"id": snowflakes.next(), **whose, **_spent.values(spent), "at": to_text(now)})
+    tx.insert("model_usage", {"id": snowflakes.next(), **whose, **_spent.values(spent), "at": now})
 
 
 _spent = RowMapper(Spent)
@@ -82,4 +81,4 @@ def bills(rows: Rows, since: datetime, by: By) -> list[Bill]:
     order = "1 DESC" if by == "day" else "5 DESC, 3 + 4 DESC, 1"
     sql = f"""SELECT {_BY[by]}, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
               sum(cost_usd IS NULL) FROM model_usage WHERE at >= ? GROUP BY 1 ORDER BY {order}"""
-    return [Bill(*row) for row in rows.all(sql, (to_text(since),))]
+    return [Bill(*row) for row in rows.all(sql, (since,))]

@@ -23,7 +23,6 @@ from memory.blocks.targets import SAVED
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import PersonId, TurnId
@@ -74,7 +73,7 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> B
         block.owner, block.label, block.description, to, trust, block.type, block.permission, block.char_limit,
         block.pinned, block.about, content=content, schema=block.schema, values=values,
     )  # fmt: skip
-    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(hand.now), block.id))
+    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (hand.now, block.id))
     made = create_block(tx, new, person_writer(hand.person), hand.now)
     tx.run("UPDATE shared_block_agents SET block_id = ? WHERE block_id = ?", (made.id, block.id))
     words, details = f"let more people know the block {block.label}", {"label": block.label, "change": "widen"}

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
@@ -66,11 +65,11 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
     if row is not None and row["n"] >= _MOST:
         raise Refused("{most:,} events are planned already: cancel some of them first", most=_MOST)
     identifier = EventId(snowflakes.next())
-    values: dict[str, Value] = {"id": identifier, "title": title, "starts_at": to_text(new.starts_at)}
-    values |= {"ends_at": None if new.ends_at is None else to_text(new.ends_at), "trigger_json": new.trigger}
+    values: dict[str, Value] = {"id": identifier, "title": title, "starts_at": new.starts_at}
+    values |= {"ends_at": new.ends_at, "trigger_json": new.trigger}
     values |= {"zone": new.zone, "reminder_minutes": new.reminder_minutes, "agent_id": new.agent}
     values |= {"person_id": new.person, "place_id": new.place, "audience": new.audience, "trust": int(new.trust)}
-    tx.insert("events", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
+    tx.insert("events", {**values, "created_at": now, "updated_at": now})
     made = by_id(tx, identifier)
     if made is None:
         raise Refused("the event could not be stored")
@@ -93,7 +92,7 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list
 def cancel(tx: Tx, event: Event, now: datetime) -> None:
     """It does not happen, nor any repetition of it."""
     jobs.drop(tx, job_id(event.id))
-    tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (to_text(now), event.id))
+    tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (now, event.id))
 
 
 _event = RowMapper(Event, trigger="trigger_json", cancelled=lambda row: row["status"] == "cancelled")

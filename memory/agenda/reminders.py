@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
@@ -93,7 +93,7 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
     values: dict[str, Value] = {"id": identifier, "text": text, "person_id": new.person, "agent_id": new.agent}
     values |= {"place_id": new.place, "audience": new.audience, "trust": int(new.trust), "trigger_json": new.trigger}
     values |= {"zone": new.zone, "urgent": int(new.urgent), "escalate_minutes": new.escalate_minutes}
-    tx.insert("reminders", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
+    tx.insert("reminders", {**values, "created_at": now, "updated_at": now})
     made = by_id(tx, identifier)
     if made is None:
         raise Refused("the reminder could not be stored")
@@ -124,7 +124,7 @@ def set_status(tx: Tx, identifier: ReminderId, status: Status, now: datetime, to
     """Move a reminder on; `told_key` names the outbox row that said it."""
     sql = """UPDATE reminders SET status = :status, updated_at = :now, told_key = coalesce(:key, told_key),
              told_at = iif(:key IS NULL, told_at, :now) WHERE id = :id"""
-    tx.run(sql, {"status": status, "now": to_text(now), "key": told_key, "id": identifier})
+    tx.run(sql, {"status": status, "now": now, "key": told_key, "id": identifier})
 
 
 def follow(tx: Tx, identifier: ReminderId, key: str, other: str) -> None:

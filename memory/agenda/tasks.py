@@ -131,7 +131,7 @@ def shared(
     """The newest open tasks that agents share, the last one first; with `agent` its own and those for anyone."""
     where = f"""t.shared{"" if done else f" AND {_OPEN}"} AND (? IS NULL OR t.assignee_id IS NULL OR t.assignee_id = ?)
                 AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT ?"""
-    until = None if before is None else to_text(before)
+    until = before
     sql, parameters = _select(scope, where)
     return [_task(row) for row in rows.all(sql, (*parameters, agent, agent, until, until, limit))]
 
@@ -141,7 +141,7 @@ def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT count(*) FILTER (WHERE status = 'done' AND done_at BETWEEN ? AND ?),
                 count(*) FILTER (WHERE created_at BETWEEN ? AND ?) FROM tasks WHERE shared AND {condition}"""
-    row = rows.one(sql, (to_text(since), to_text(until)) * 2 + parameters)
+    row = rows.one(sql, (since, until) * 2 + parameters)
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
@@ -166,7 +166,7 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
     identifier = TaskId(snowflakes.next())
     values = {**_new.values(new), "id": identifier, "title": title, "notes": new.notes.strip()}
     values |= {"search_text": index_text(f"{title}\n{new.notes}")}
-    tx.insert("tasks", {**values, "created_at": to_text(now), "updated_at": to_text(now)})
+    tx.insert("tasks", {**values, "created_at": now, "updated_at": now})
     return _required(tx, identifier, Scope(new.audience))
 
 

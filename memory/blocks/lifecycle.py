@@ -79,7 +79,7 @@ def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block
     search = index_text(f"{spec.label} {spec.description} {found.content}")
     tx.run(
         "UPDATE memory_blocks SET profile = ?, description = ?, search_text = ?, updated_at = ? WHERE id = ?",
-        (spec.profile, spec.description, search, to_text(now), found.id),
+        (spec.profile, spec.description, search, now, found.id),
     )
     return block_by_id(tx, spec.owner, found.id)
 
@@ -181,7 +181,7 @@ def remove_block(tx: Tx, block: Block, now: datetime) -> None:
     """Take a block away, whoever wants that. Raises Refused with what still needs it."""
     if needed := _needed_by(tx, block):
         raise Refused("block {label} cannot be deleted: {names}", label=block.label, names="; ".join(needed))
-    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (to_text(now), block.id))
+    tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (now, block.id))
 
 
 def _needed_by(rows: Rows, block: Block) -> list[str]:
@@ -222,7 +222,7 @@ def restore_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: d
     if own_block(tx, owner, label, audience) is not None:
         raise BlockExists("there is a block {label!r} again; rename it, then restore the deleted one", label=label)
     search = index_text(f"{label} {row['description']} {row['content']}")
-    values = (search, to_text(now), row["id"])
+    values = (search, now, row["id"])
     tx.run("UPDATE memory_blocks SET deleted_at = NULL, search_text = ?, updated_at = ? WHERE id = ?", values)
     return block_by_id(tx, owner, BlockId(row["id"]))
 
@@ -290,7 +290,7 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, now: datetime) ->
         kind,
         int(pinned),
         index_text(f"{label} {description} {block.content}"),
-        to_text(now),
+        now,
     )
     tx.run(
         "UPDATE memory_blocks SET label = ?, description = ?, char_limit = ?, block_type = ?, pinned = ?,"
@@ -325,7 +325,7 @@ def _of_type(tx: Tx, author: Author, label: str, operation: Operation, wanted: B
 def _moved(tx: Tx, author: Author, block: Block, operation: Operation) -> Block:
     tell_changed(tx, author, block, operation)
     sql = "UPDATE memory_blocks SET block_type = ?, pinned = ?, updated_at = ? WHERE id = ?"
-    tx.run(sql, (block.type, int(block.pinned), to_text(author.now), block.id))
+    tx.run(sql, (block.type, int(block.pinned), author.now, block.id))
     return block._replace(updated_at=from_text(to_text(author.now)))
 
 
@@ -358,7 +358,7 @@ def share_block(tx: Tx, block: Block, name: str, permission: Permission, now: da
     tx.run(
         "INSERT INTO shared_block_agents (block_id, agent_id, permission, attached_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET permission = excluded.permission",
-        (block.id, agent, permission, to_text(now)),
+        (block.id, agent, permission, now),
     )
 
 

@@ -24,7 +24,6 @@ from memory.blocks.rows import (
 )
 from memory.blocks.schemas import parse_schema
 from memory.people.audience import OWNER, Audience, Scope
-from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound, Refused
 from memory.store.ids import BlockId, snowflakes
@@ -120,7 +119,7 @@ def note_damage(tx: Tx, block: BlockId, findings: Sequence[str], outcome: str, n
         "findings": json.dumps(list(findings)),
         "outcome": outcome,
         "audience": head["audience"],
-        "at": to_text(now),
+        "at": now,
     }
     tx.insert("memory_block_repairs", values)
 
@@ -159,7 +158,7 @@ def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> No
         "blob": blob.data,
         "reason": reason,
         "audience": head["audience"],
-        "at": to_text(now),
+        "at": now,
     }
     tx.insert("memory_block_quarantine", values, ignore=True)
     table, key = _STORED[blob.kind]
@@ -213,7 +212,7 @@ def damage_since(rows: Rows, since: datetime) -> list[Damage]:
     found = rows.all(
         "SELECT r.id, r.findings, r.outcome, r.at, r.audience, b.label FROM memory_block_repairs r"
         " JOIN memory_blocks b ON b.id = r.block_id WHERE r.at >= ? ORDER BY r.id DESC",
-        (to_text(since),),
+        (since,),
     )
     return [_damage(row) for row in found]
 

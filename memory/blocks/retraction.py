@@ -281,7 +281,7 @@ def wipe(tx: Tx, block: BlockId, at: datetime) -> None:
     _drop(tx, block)
     tx.run(
         "UPDATE memory_blocks SET content = '', profile = '', search_text = '', updated_at = ? WHERE id = ?",
-        (to_text(at), block),
+        (at, block),
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, Stamp, UnsoundBlob, Writer, pack, seal
 from memory.blocks.history import Archive
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockNotFound
 from memory.store.fulltext import index_text
@@ -141,7 +141,7 @@ def insert_update(tx: Tx, block: BlockId, audience: str, stamp: Stamp, data: byt
     tx.run(
         "INSERT INTO memory_block_updates (block_id, seq, update_blob, digest, byte_size, source, audience, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (block, blob.seq, blob.data, blob.digest, len(data), stamp.writer, audience, to_text(stamp.at)),
+        (block, blob.seq, blob.data, blob.digest, len(data), stamp.writer, audience, stamp.at),
     )
 
 
@@ -157,7 +157,7 @@ def insert_checkpoint(tx: Tx, opened: OpenBlock, stamp: Stamp, data: bytes, base
         "base_seq": base.version,
         "base_text": base.text,
         "audience": opened.audience,
-        "created_at": to_text(stamp.at),
+        "created_at": stamp.at,
     }
     tx.insert("memory_block_checkpoints", values)
 
@@ -186,9 +186,9 @@ def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datet
         "after_seq": archive.after,
         "blob": archive.data,
         "digest": archive.digest,
-        "newest_at": to_text(newest_at),
+        "newest_at": newest_at,
         "audience": opened.audience,
-        "created_at": to_text(now),
+        "created_at": now,
     }
     tx.insert("memory_block_archives", values)
 

@@ -24,7 +24,6 @@ from memory.blocks.rows import (
     peer_of,
     share_peer,
 )
-from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import BlockCorrupt
 from memory.store.fulltext import index_text
@@ -94,7 +93,7 @@ def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolic
     changed = tx.run(
         "UPDATE memory_blocks SET content = ?, next_seq = ?, updated_at = ?,"
         " search_text = CASE WHEN deleted_at IS NULL THEN ? ELSE '' END WHERE id = ? AND next_seq = ?",
-        (text, stamp.seq + 1, to_text(stamp.at), index_text(f"{opened.heading} {text}"), opened.id, stamp.seq),
+        (text, stamp.seq + 1, stamp.at, index_text(f"{opened.heading} {text}"), opened.id, stamp.seq),
     )
     if changed != 1:
         raise BlockCorrupt(f"block {opened.id} was written by another connection at the same time")
@@ -136,7 +135,7 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     oldest = None if limits.keep is None else now - limits.keep
     if oldest is not None:
         sql = "DELETE FROM memory_block_archives WHERE block_id = ? AND newest_at < ?"
-        tx.run(sql, (opened.id, to_text(oldest)))
+        tx.run(sql, (opened.id, oldest))
     # Long before it has to be cut, so that what stays then was written by one peer.
     if oldest is not None or document.version - base.version > limits.changes // 2 or len(whole) > limits.size // 2:
         share_peer(tx, opened.id)

@@ -20,7 +20,6 @@ from memory.queue import messages, outbox, turns
 from memory.queue.payloads import PAYLOAD, without
 from memory.queue.steps import is_lasting
 from memory.queue.turns import caused
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, TurnId
 from memory.store.sqlite import Connection
@@ -61,7 +60,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     for index in full_text_indexes(tx):
         tx.run(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
     values: dict[str, Value] = {"id": erasure, "person_id": person, "before": json.dumps(before), "answers": answers}
-    if not tx.insert("erasures", {**values, "at": to_text(now)}, ignore=True):
+    if not tx.insert("erasures", {**values, "at": now}, ignore=True):
         row = tx.one("SELECT before, answers FROM erasures WHERE id = ?", (erasure,))
         first = json.loads(row["before"]) if row is not None else {}
         before = {store: max(count, first.get(store, 0)) for store, count in before.items()}

@@ -193,7 +193,7 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
         "path_type": new.kind,
         "path_value": new.path,
         "audience": new.audience,
-        "created_at": to_text(now),
+        "created_at": now,
     }
     if not tx.insert("folders", values, ignore=True):
         raise Refused(
@@ -237,7 +237,7 @@ def set_audience(tx: Tx, folder: FolderId, audience: Audience) -> None:
 
 def set_indexed(tx: Tx, folder: FolderId, now: datetime) -> None:
     """Note that an indexing came to its end."""
-    tx.run("UPDATE folders SET indexed_at = ? WHERE id = ?", (to_text(now), folder))
+    tx.run("UPDATE folders SET indexed_at = ? WHERE id = ?", (now, folder))
 
 
 def remove(tx: Tx, folder: FolderId) -> int:
@@ -254,7 +254,7 @@ def attach(tx: Tx, folder: FolderId, agent: AgentId, access: Access, now: dateti
     """Let an agent use a folder; again with another access changes that."""
     sql = """INSERT INTO folder_attachments (folder_id, agent_id, access, attached_at) VALUES (?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET access = excluded.access"""
-    tx.run(sql, (folder, agent, access, to_text(now)))
+    tx.run(sql, (folder, agent, access, now))
 
 
 def detach(tx: Tx, folder: FolderId, agent: AgentId) -> bool:

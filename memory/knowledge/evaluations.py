@@ -13,7 +13,6 @@ from memory.knowledge.feedback import Signal, unquoted
 from memory.knowledge.items import Kind, NewItem
 from memory.people.audience import Audience, Trust
 from memory.people.unshown import shown
-from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, SessionId, TurnId
 
@@ -80,7 +79,7 @@ def unjudged(rows: Rows, now: datetime, limit: int) -> list[Talk]:
                AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
                AND m.id BETWEEN s.start_position AND s.end_position)
              ORDER BY last_at, id LIMIT ?"""
-    return [_talk(rows, row) for row in rows.all(sql, (to_text(now - REACH), limit))]
+    return [_talk(rows, row) for row in rows.all(sql, (now - REACH, limit))]
 
 
 _TURNS = """SELECT id FROM turns WHERE agent_id = :agent_id AND place_id = :place_id AND audience = :audience
@@ -151,6 +150,6 @@ def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> tuple[Cou
     """How many talks of agents went how since then, and which tools failed in how many."""
     sql = """SELECT detail FROM items WHERE kind = 'evaluation' AND created_at >= ?
              AND agent_id IN (SELECT value FROM json_each(?))"""
-    found = [json.loads(row["detail"]) for row in rows.all(sql, (to_text(since), json.dumps(list(agents))))]
+    found = [json.loads(row["detail"]) for row in rows.all(sql, (since, json.dumps(list(agents))))]
     failed = Counter(tool for each in found for tool in each["failed"])
     return Counter(Quality(each["quality"]) for each in found), failed

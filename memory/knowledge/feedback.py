@@ -154,4 +154,4 @@ def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Sign
     """How many signals of each kind agents were given since then; numbers alone."""
     sql = """SELECT key, count(*) AS n FROM items WHERE kind = 'signal' AND created_at >= ?
              AND agent_id IN (SELECT value FROM json_each(?)) GROUP BY key"""
-    return {Signal(row["key"]): row["n"] for row in rows.all(sql, (to_text(since), json.dumps(list(agents))))}
+    return {Signal(row["key"]): row["n"] for row in rows.all(sql, (since, json.dumps(list(agents))))}

@@ -13,7 +13,6 @@ from enum import StrEnum
 
 from memory.knowledge.archival import Entry
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId, EntryId, snowflakes
@@ -92,7 +91,7 @@ def put(tx: Tx, run: str, entry: Entry, triples: Iterable[Triple], now: datetime
     kept = list(dict.fromkeys(triples))
     for each in kept:
         values: dict[str, Value] = {"id": snowflakes.next(), "run_id": run, "agent_id": entry.agent}
-        values |= {"entry_id": entry.id, "audience": entry.audience, "trust": int(entry.trust), "at": to_text(now)}
+        values |= {"entry_id": entry.id, "audience": entry.audience, "trust": int(entry.trust), "at": now}
         values |= {"relation": each.relation, "relation_key": key_of(each.relation)}
         for part, entity in (("subject", each.subject), ("object", each.object)):
             values |= {part: entity.name, f"{part}_kind": entity.kind, f"{part}_key": entity.key}
@@ -176,7 +175,7 @@ def _touching(rows: Rows, agent: AgentId, keys: set[str], scope: Scope, until: d
               WHERE t.agent_id = ? AND (t.subject_key IN (SELECT value FROM json_each(?))
                 OR t.object_key IN (SELECT value FROM json_each(?)))
               AND {condition} AND t.at <= ? AND {_OPEN} ORDER BY t.id DESC LIMIT {_MOST}"""
-    return rows.all(sql, (agent, named, named, *parameters, to_text(until)))
+    return rows.all(sql, (agent, named, named, *parameters, until))
 
 
 def _triple(row: Row) -> Triple:

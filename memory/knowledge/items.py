@@ -139,7 +139,7 @@ def put_again(tx: Tx, item: Item, said: Said, *, counts: bool = False, detail: M
         return item
     more = json.dumps(dict(item.detail if detail is None else detail), ensure_ascii=False)
     sql = "UPDATE items SET strength = strength + ?, trust = min(trust, ?), detail = ?, updated_at = ? WHERE id = ?"
-    tx.run(sql, (int(counts), int(said.trust), more, to_text(said.now), item.id))
+    tx.run(sql, (int(counts), int(said.trust), more, said.now, item.id))
     _add_sources(tx, item.id, () if said.message is None else (said.message,))
     return get(tx, item.id)
 
@@ -157,7 +157,7 @@ def remove_of(tx: Tx, kind: Kind, **exactly: Value) -> int:
 
 def forget_before(tx: Tx, kind: Kind, moment: datetime) -> int:
     """Forget items of a kind that are older; how many."""
-    return tx.run("DELETE FROM items WHERE kind = ? AND created_at < ?", (kind, to_text(moment)))
+    return tx.run("DELETE FROM items WHERE kind = ? AND created_at < ?", (kind, moment))
 
 
 def forget_turn(tx: Tx, kind: Kind, turn: TurnId) -> None:
@@ -169,7 +169,7 @@ def sweep(tx: Tx, now: datetime, most: int) -> int:
     """Delete what is not valid any more, at most so many items, the longest gone first; how many."""
     sql = """DELETE FROM items WHERE id IN (SELECT id FROM items WHERE valid_until <= ?
              ORDER BY valid_until LIMIT ?)"""
-    return tx.run(sql, (to_text(now), most))
+    return tx.run(sql, (now, most))
 
 
 def note_shown(tx: Tx, turn: Turn, shown: Sequence[int]) -> None:
@@ -250,7 +250,7 @@ def known_under(rows: Rows, scope: Scope, kind: Kind, paths: Sequence[str], now:
     sql = f"""SELECT * FROM items WHERE kind = ? AND ({under}) AND {condition}
               AND (valid_until IS NULL OR valid_until > ?) ORDER BY id DESC"""
     asked = (value for path in paths for value in _below(path))
-    values: tuple[Value, ...] = (kind, *asked, *parameters, to_text(now))
+    values: tuple[Value, ...] = (kind, *asked, *parameters, now)
     return [_item(row) for row in rows.all(sql, values)]
 
 
@@ -279,7 +279,7 @@ def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -
 def any_of(rows: Rows, kind: Kind, before: datetime) -> bool:
     """Whether there is an item of a kind that was made before a moment."""
     sql = "SELECT 1 FROM items WHERE kind = ? AND created_at < ? LIMIT 1"
-    return rows.one(sql, (kind, to_text(before))) is not None
+    return rows.one(sql, (kind, before)) is not None
 
 
 def messages_of(rows: Rows, identifier: int) -> set[MessageId]:

@@ -13,7 +13,6 @@ from memory.knowledge.facts import actions
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.queue.turns import Turn
-from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, Value, as_dict
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
 from memory.store.row_mapper import RowMapper
@@ -31,7 +30,7 @@ def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) 
     if found is not None:
         sql = """UPDATE sessions SET last_at = ?, end_position = max(end_position, ?), trust = min(trust, ?)
                  WHERE id = ?"""
-        tx.run(sql, (to_text(now), last, int(turn.trust), found))
+        tx.run(sql, (now, last, int(turn.trust), found))
         return found
     values: dict[str, Value] = {
         "id": turn.id,
@@ -41,8 +40,8 @@ def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) 
         "end_position": last,
         "audience": turn.scope.audience,
         "trust": int(turn.trust),
-        "started_at": to_text(turn.started_at),
-        "last_at": to_text(now),
+        "started_at": turn.started_at,
+        "last_at": now,
     }
     tx.insert("sessions", values)
     return SessionId(turn.id)
@@ -72,7 +71,7 @@ class Session:
 def over(rows: Rows, now: datetime, limit: int = 20) -> list[SessionId]:
     """Sessions that are over and not yet put in short, the oldest first."""
     sql = "SELECT id FROM sessions WHERE ended = 0 AND last_at <= ? ORDER BY last_at LIMIT ?"
-    return [SessionId(row["id"]) for row in rows.all(sql, (to_text(now - GAP), limit))]
+    return [SessionId(row["id"]) for row in rows.all(sql, (now - GAP, limit))]
 
 
 def put_in_short(tx: Tx, identifier: SessionId) -> None:
@@ -149,6 +148,6 @@ def _open(rows: Rows, turn: Turn) -> SessionId | None:
     row = rows.one(
         """SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 0 AND place_id = ? AND last_at > ?
            ORDER BY last_at DESC LIMIT 1""",
-        (turn.agent, turn.scope.audience, turn.place, to_text(turn.started_at - GAP)),
+        (turn.agent, turn.scope.audience, turn.place, turn.started_at - GAP),
     )
     return None if row is None else SessionId(row["id"])

@@ -334,7 +334,7 @@ def doing(rows: Rows, since: datetime) -> list[Doing]:
     sql = """SELECT DISTINCT m.agent_id, m.audience, coalesce(p.active, 0) AS active FROM messages m
              LEFT JOIN agent_presence p ON p.agent_id = m.agent_id AND p.audience = m.audience
              WHERE m.agent_id IS NOT NULL AND m.created_at > ? AND m.deleted_at IS NULL ORDER BY 1, 2"""
-    return [Doing(AgentId(row[0]), Audience(row[1]), bool(row[2])) for row in rows.all(sql, (to_text(since),))]
+    return [Doing(AgentId(row[0]), Audience(row[1]), bool(row[2])) for row in rows.all(sql, (since,))]
 
 
 def of_agent(rows: Rows, agent: AgentId, audience: Audience, since: datetime, limit: int) -> list[Message]:
@@ -344,7 +344,7 @@ def of_agent(rows: Rows, agent: AgentId, audience: Audience, since: datetime, li
               AND (agent_id = :agent OR agent_id IS NULL AND batch_id IN (
                 SELECT batch_id FROM messages WHERE agent_id = :agent AND audience = :audience AND created_at > :since))
               ORDER BY id DESC LIMIT :limit"""
-    values: dict[str, Value] = {"agent": agent, "audience": audience, "since": to_text(since), "limit": limit}
+    values: dict[str, Value] = {"agent": agent, "audience": audience, "since": since, "limit": limit}
     return [to_message(row) for row in reversed(rows.all(sql, values))]
 
 
@@ -352,14 +352,14 @@ def talk_between(rows: Rows, start: datetime, end: datetime) -> list[Talk]:
     """Who heard how much in a time; only where a person said something."""
     sql = f"""SELECT audience, count(*), max(id) FROM messages WHERE created_at >= ? AND created_at < ? AND {_SAID}
               GROUP BY audience HAVING sum(role = 'user') > 0 ORDER BY audience"""
-    return [Talk(Audience(row[0]), row[1], row[2]) for row in rows.all(sql, (to_text(start), to_text(end)))]
+    return [Talk(Audience(row[0]), row[1], row[2]) for row in rows.all(sql, (start, end))]
 
 
 def said_between(rows: Rows, audience: Audience, start: datetime, end: datetime, limit: int) -> list[Message]:
     """What people and agents said in a time that exactly this audience heard; the newest, oldest first."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE audience = ? AND created_at >= ? AND created_at < ? AND {_SAID}
               ORDER BY id DESC LIMIT ?"""
-    found = rows.all(sql, (audience, to_text(start), to_text(end), limit))
+    found = rows.all(sql, (audience, start, end, limit))
     return [to_message(row) for row in reversed(found)]
 
 

@@ -64,7 +64,7 @@ def set_rule(tx: Tx, subject: str, rule: Rule, by: PersonId, now: datetime, via:
     """Let somebody in, or shut somebody out; the last word holds. An open code of theirs is over."""
     tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,))
     values: dict[str, Value] = {"subject": subject, "rule": rule, "via": via, "decided_by": by}
-    tx.insert("people_rules", {**values, "decided_at": to_text(now)})
+    tx.insert("people_rules", {**values, "decided_at": now})
     tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (subject,))
 
 
@@ -76,7 +76,7 @@ def drop_rule(tx: Tx, subject: str) -> bool:
 def knock(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> PairingRequest | None:
     """Give a stranger that code; None when they have an open one, had enough of them, too many are open, or somebody
     has that very code."""
-    tx.run("DELETE FROM pairing_codes WHERE first_at <= ?", (to_text(now - MEMORY),))
+    tx.run("DELETE FROM pairing_codes WHERE first_at <= ?", (now - MEMORY,))
     row = tx.one("SELECT * FROM pairing_codes WHERE person_id = ?", (person,))
     if row is not None and (row["expires_at"] > to_text(now) or row["told"] >= MOST_TOLD):
         return None
@@ -86,13 +86,13 @@ def knock(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> Pair
     values: dict[str, Value] = {"person_id": person, "name": name, "code": code, "audience": OWNER}
     told, first = (row["told"] + 1, row["first_at"]) if row is not None else (1, to_text(now))
     tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (person,))
-    times: dict[str, Value] = {"told": told, "first_at": first, "expires_at": to_text(made.expires_at)}
+    times: dict[str, Value] = {"told": told, "first_at": first, "expires_at": made.expires_at}
     return made if tx.insert("pairing_codes", {**values, **times}, ignore=True) else None
 
 
 def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | None:
     """Use a code, once: its person is let in from now on. None when there is no such open code."""
-    row = tx.one("SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, to_text(now)))
+    row = tx.one("SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, now))
     if row is None:
         return None
     found = _knock(row)
@@ -114,13 +114,13 @@ def ignore(tx: Tx, person: PersonId) -> None:
 def withdraw(tx: Tx, person: PersonId, now: datetime) -> bool:
     """End a person's open code; False when there was none. They get no other one before it would have been over."""
     sql = "UPDATE pairing_codes SET code = NULL WHERE person_id = ? AND code IS NOT NULL AND expires_at > ?"
-    return tx.run(sql, (person, to_text(now))) == 1
+    return tx.run(sql, (person, now)) == 1
 
 
 def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
     """The strangers with an open code, who came first being first. For those who may let them in."""
     sql = "SELECT * FROM pairing_codes WHERE code IS NOT NULL AND expires_at > ? ORDER BY expires_at, person_id"
-    return [_knock(row) for row in rows.all(sql, (to_text(now),))]
+    return [_knock(row) for row in rows.all(sql, (now,))]
 
 
 # -------------------------------------------------------------------------------------------------- as a store

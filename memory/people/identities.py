@@ -47,12 +47,12 @@ def links(rows: Rows) -> dict[PersonId, frozenset[PersonId]]:
 
 def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | None = None) -> bool:
     """Tell somebody a code instead of the one they have; False when there are too many, or somebody has that one."""
-    tx.run("DELETE FROM link_codes WHERE person_id = ? OR expires_at <= ?", (person, to_text(now)))
+    tx.run("DELETE FROM link_codes WHERE person_id = ? OR expires_at <= ?", (person, now))
     row = tx.one("SELECT count(*) AS n FROM link_codes")
     if row is None or row["n"] >= MOST_OPEN:
         return False
     values: dict[str, Value] = {"person_id": person, "code": code, "other_id": other}
-    return tx.insert("link_codes", {**values, "expires_at": to_text(now + CODE_LIFE)}, ignore=True)
+    return tx.insert("link_codes", {**values, "expires_at": now + CODE_LIFE}, ignore=True)
 
 
 def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half | Linked | None:
@@ -60,7 +60,7 @@ def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half |
 
     A first code proves one side, and `code` becomes the second one; the second one links. Each works once.
     """
-    row = tx.one("SELECT * FROM link_codes WHERE code = ? AND expires_at > ?", (said, to_text(now)))
+    row = tx.one("SELECT * FROM link_codes WHERE code = ? AND expires_at > ?", (said, now))
     if row is None or row["person_id"] == person or row["other_id"] not in (None, person):
         return None
     other = PersonId(row["person_id"])

@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any
 
 from memory.people.identities import drop_empty
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.erasure_ledger import Entry
 from memory.store.ids import ErasureId, PersonId, snowflakes
@@ -66,17 +65,17 @@ def choose(tx: Tx, person: PersonId, choice: Choice | None, now: datetime) -> No
     tx.run(
         """INSERT OR REPLACE INTO ended_privacy_choices
            SELECT person_id, since, ? FROM privacy_choices WHERE person_id = ?""",
-        (to_text(now), person),
+        (now, person),
     )
     tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (person,))
     if choice is not None:
-        tx.insert("privacy_choices", {"person_id": person, "choice": choice, "since": to_text(now)})
+        tx.insert("privacy_choices", {"person_id": person, "choice": choice, "since": now})
 
 
 def begin_erasure(tx: Tx, person: PersonId, asked_by: PersonId, now: datetime) -> Erasure:
     """Write down that a person is to be erased, or give the erasure that is under way. Must be durable."""
     values: dict[str, Value] = {"id": snowflakes.next(), "person_id": person, "asked_by": asked_by}
-    tx.insert("erasures", {**values, "status": "begun", "begun_at": to_text(now)}, ignore=True)
+    tx.insert("erasures", {**values, "status": "begun", "begun_at": now}, ignore=True)
     row = tx.one("SELECT * FROM erasures WHERE person_id = ? AND status = 'begun'", (person,))
     if row is None:  # the id was given twice
         raise ValueError(f"the erasure of {person} could not be begun")
@@ -91,7 +90,7 @@ def open_erasures(rows: Rows) -> list[Erasure]:
 def finish_erasure(tx: Tx, identifier: ErasureId, receipt: Mapping[str, Any], now: datetime) -> None:
     """Store what came of an erasure: numbers and names of files, never words."""
     sql = "UPDATE erasures SET status = 'done', done_at = ?, receipt = ? WHERE id = ?"
-    tx.run(sql, (to_text(now), json.dumps(dict(receipt), ensure_ascii=False), identifier))
+    tx.run(sql, (now, json.dumps(dict(receipt), ensure_ascii=False), identifier))
 
 
 def erasures_of(rows: Rows, person: PersonId) -> list[Erasure]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime, time
 
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
@@ -36,7 +35,7 @@ def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> No
     for person in people:
         tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
         values = {"zone": times.zone, "quiet_from": times.quiet_from, "quiet_until": times.quiet_until}
-        tx.insert("person_times", {"person_id": person, **values, "updated_at": to_text(now)})
+        tx.insert("person_times", {"person_id": person, **values, "updated_at": now})
 
 
 def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str]:

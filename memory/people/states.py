@@ -6,7 +6,6 @@ What was said in a place holds where those who hear it may know it, like anythin
 from datetime import datetime, timedelta
 
 from memory.people.audience import OWNER, Audience, Scope
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
 
@@ -20,8 +19,7 @@ def put(tx: Tx, person: PersonId, audience: Audience, state: str, now: datetime)
     """Let somebody be so from now on, as far as that audience knows; an empty state takes it back."""
     tx.run("DELETE FROM person_states WHERE person_id = ? AND audience = ?", (person, audience))
     if state:
-        values = {"person_id": person, "audience": audience, "state": state, "said_at": to_text(now)}
-        tx.insert("person_states", values)
+        tx.insert("person_states", {"person_id": person, "audience": audience, "state": state, "said_at": now})
 
 
 def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) -> str:
@@ -33,7 +31,7 @@ def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) ->
     marks = ", ".join("?" * len(people))
     sql = f"""SELECT state FROM person_states WHERE person_id IN ({marks}) AND {condition}
               AND said_at > ? ORDER BY said_at DESC LIMIT 1"""
-    row = rows.one(sql, (*people, *parameters, to_text(now - LASTS)))
+    row = rows.one(sql, (*people, *parameters, now - LASTS))
     return "" if row is None else str(row["state"])
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
 
@@ -27,7 +26,7 @@ def shown(table: str) -> str:
 def note(tx: Tx, person: PersonId, why: Why, now: datetime, *, holds: bool) -> None:
     """Note that something keeps a person's words from others, or does so no more."""
     if holds:
-        tx.insert("unshown_people", {"person_id": person, "why": why, "since": to_text(now)}, ignore=True)
+        tx.insert("unshown_people", {"person_id": person, "why": why, "since": now}, ignore=True)
     else:
         tx.run("DELETE FROM unshown_people WHERE person_id = ? AND why = ?", (person, why))
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
@@ -78,7 +77,7 @@ def add(tx: Tx, new: NewKey, now: datetime) -> str:
     """Make a key and give its secret. Raises ValueError where a token of that name exists."""
     kind = new.kind
     life = {Kind.CODE: CODE_LIFE, Kind.SESSION: SESSION_LIFE}.get(kind)
-    tx.run("DELETE FROM web_keys WHERE expires_at <= ?", (to_text(now),))
+    tx.run("DELETE FROM web_keys WHERE expires_at <= ?", (now,))
     for each, most in ((Kind.CODE, _MOST_CODES), (Kind.SESSION, _MOST_SESSIONS)):
         # Counted for each person alone: nobody's links and sessions end those of the owner, or of anybody else.
         old = "SELECT id FROM web_keys WHERE kind = ? AND person_id IS ? ORDER BY created_at DESC LIMIT -1 OFFSET ?"
@@ -86,8 +85,8 @@ def add(tx: Tx, new: NewKey, now: datetime) -> str:
     secret = f"{'carina_' if kind is Kind.PROGRAM else ''}{secrets.token_urlsafe(32)}"
     row: dict[str, Value] = {"id": new_id("key"), "kind": kind, "digest": _digest(secret), "name": new.name}
     row |= {"scope": new.scope, "person_id": new.person, "agent_id": new.agent}
-    until = None if life is None else to_text(now + life)
-    if not tx.insert("web_keys", {**row, "created_at": to_text(now), "expires_at": until}, ignore=True):
+    until = None if life is None else now + life
+    if not tx.insert("web_keys", {**row, "created_at": now, "expires_at": until}, ignore=True):
         raise ValueError(new.name)
     return secret
 
@@ -95,7 +94,7 @@ def add(tx: Tx, new: NewKey, now: datetime) -> str:
 def find(rows: Rows, kind: Kind, secret: str, now: datetime) -> WebKey | None:
     """The key with that secret, where it still opens anything."""
     sql = "SELECT * FROM web_keys WHERE digest = ? AND kind = ? AND (expires_at IS NULL OR expires_at > ?)"
-    return _key.first(rows, sql, (_digest(secret), kind, to_text(now)))
+    return _key.first(rows, sql, (_digest(secret), kind, now))
 
 
 def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
@@ -108,7 +107,7 @@ def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
 
 def note_used(tx: Tx, key: WebKey, now: datetime) -> None:
     """Write down that it was used."""
-    tx.run("UPDATE web_keys SET used_at = ? WHERE id = ?", (to_text(now), key.id))
+    tx.run("UPDATE web_keys SET used_at = ? WHERE id = ?", (now, key.id))
 
 
 def is_noted(key: WebKey, now: datetime) -> bool:
@@ -119,7 +118,7 @@ def is_noted(key: WebKey, now: datetime) -> bool:
 def listing(rows: Rows, kind: Kind, now: datetime) -> list[WebKey]:
     """Those that open anything, newest first."""
     sql = "SELECT * FROM web_keys WHERE kind = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at DESC"
-    return [_key(row) for row in rows.all(sql, (kind, to_text(now)))]
+    return [_key(row) for row in rows.all(sql, (kind, now))]
 
 
 def any_made(rows: Rows) -> bool:
@@ -156,8 +155,8 @@ class Known(Enum):
 
 def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime) -> Known:
     """Write down that a request is done now, if it was not sent before."""
-    tx.run("DELETE FROM web_requests WHERE at <= ?", (to_text(now - KEPT),))
-    row: dict[str, Value] = {"key_id": key, "given": given, "request": request, "at": to_text(now)}
+    tx.run("DELETE FROM web_requests WHERE at <= ?", (now - KEPT,))
+    row: dict[str, Value] = {"key_id": key, "given": given, "request": request, "at": now}
     if tx.insert("web_requests", row, ignore=True):
         return Known.NEW
     found = tx.one("SELECT request, done FROM web_requests WHERE key_id = ? AND given = ?", (key, given))

@@ -157,7 +157,7 @@ def _note_rows(tx: Tx, table: str, taken: Import) -> None:
         f"""INSERT INTO import_audit (source, origin, record, outcome, became, audience, at)
             SELECT 'car', :origin, '{table} ' || s.id, 'carried', '{table} ' || s.id, :audience, :at
             FROM staged.{table} s WHERE NOT EXISTS (SELECT 1 FROM main.{table} m WHERE m.id = s.id)""",
-        {"origin": taken.origin, "audience": OWNER, "at": to_text(taken.now)},
+        {"origin": taken.origin, "audience": OWNER, "at": taken.now},
     )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from memory import agents
 from memory.knowledge.archival import writes
 from memory.people.audience import OWNER
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, snowflakes
 
@@ -44,7 +44,7 @@ def note(tx: Tx, source: str, origin: str, outcome: Outcome, now: datetime) -> N
         "source": source,
         "origin": origin,
         "audience": OWNER,
-        "at": to_text(now),
+        "at": now,
     }
     tx.insert("import_audit", {
         **values, "record": outcome.record[:300], "outcome": outcome.outcome, "reason": outcome.reason,

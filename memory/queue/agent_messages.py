@@ -7,7 +7,6 @@ agents from talking in circles: everything that one message caused is counted by
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, PlaceId, TurnId
 
@@ -37,7 +36,7 @@ def add(tx: Tx, sent: Sent, now: datetime) -> None:
         "from_agent": sent.by,
         "to_agent": sent.agent,
         "to_group": sent.group,
-        "sent_at": to_text(now),
+        "sent_at": now,
     }
     tx.insert("agent_messages", values)
 
@@ -61,7 +60,7 @@ def between(rows: Rows, one: AgentId, other: AgentId | GroupId, since: datetime)
     sql = """SELECT count(*) AS n FROM agent_messages WHERE sent_at > :since AND (
                (from_agent = :one AND (to_agent = :other OR (to_agent IS NULL AND to_group = :other)))
                OR (from_agent = :other AND to_agent = :one))"""
-    return rows.number(sql, {"one": one, "other": other, "since": to_text(since)})
+    return rows.number(sql, {"one": one, "other": other, "since": since})
 
 
 def wrote(rows: Rows, run: TurnId) -> list[TurnId]:
@@ -81,4 +80,4 @@ def withdraw(tx: Tx, turn: TurnId, now: datetime) -> int:
     sql = """UPDATE inbox SET status = 'done', done_at = :now, last_error = 'taken back', payload = '{}'
              WHERE status = 'received' AND id IN (SELECT inbox_id FROM agent_messages
                WHERE turn_id = :turn OR turn_id IN (SELECT turn_id FROM group_parts WHERE run_id = :turn))"""
-    return tx.run(sql, {"turn": turn, "now": to_text(now)})
+    return tx.run(sql, {"turn": turn, "now": now})

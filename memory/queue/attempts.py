@@ -69,7 +69,7 @@ def _after(tries: int, now: datetime) -> str | None:
 def wait_apart(tx: Tx, turn: TurnId, again: datetime) -> None:
     """Take the rows of a turn apart, to be tried again at that time; until then they hold up nobody."""
     sql = "UPDATE inbox SET next_attempt_at = ?, ran = 0 WHERE turn_id = ? AND status = 'claimed'"
-    tx.run(sql, (to_text(again), turn))
+    tx.run(sql, (again, turn))
     separate(tx, turn)
 
 
@@ -83,7 +83,7 @@ def uncount_attempt(tx: Tx, turn: TurnId) -> None:
 def postpone(tx: Tx, turn: TurnId, error: str, again: datetime) -> None:
     """The try failed: its rows stay with the turn and wait until `again`."""
     sql = "UPDATE inbox SET last_error = ?, next_attempt_at = ?, ran = 1 WHERE turn_id = ? AND status = 'claimed'"
-    tx.run(sql, (error, to_text(again), turn))
+    tx.run(sql, (error, again, turn))
 
 
 def separate(tx: Tx, turn: TurnId, tried: int | None = None) -> None:
@@ -100,11 +100,11 @@ def bury(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
     """Give the rows of a turn up; `revive` brings one back."""
     sql = """UPDATE inbox SET status = 'dead', last_error = ?, done_at = ?
              WHERE turn_id = ? AND status = 'claimed'"""
-    tx.run(sql, (error, to_text(now), turn))
+    tx.run(sql, (error, now, turn))
 
 
 def not_begun(tx: Tx, identifier: InboxId, error: str, due: datetime, *, dead: bool, now: datetime) -> None:
     """No turn could be made of a row: it waits until `due`, or is given up."""
     sql = """UPDATE inbox SET attempts = attempts + 1, last_error = ?, next_attempt_at = ?, alone = 1,
              status = iif(?, 'dead', status), done_at = iif(?, ?, done_at) WHERE id = ?"""
-    tx.run(sql, (error, to_text(due), int(dead), int(dead), to_text(now), identifier))
+    tx.run(sql, (error, due, int(dead), int(dead), now, identifier))

@@ -14,7 +14,6 @@ from enum import StrEnum
 
 from memory.people.audience import Audience
 from memory.queue.messages import Message
-from memory.store.clock import to_text
 from memory.store.columns import Codec, Unreadable
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, MessageId, SessionId, snowflakes
@@ -87,8 +86,8 @@ def queue(
                 "old_text": old.text,
                 "learners": json.dumps(learners),
                 "ask": "{}" if ask is None else _ASK.dump(ask),
-                "at": to_text(at),
-                "next_attempt_at": to_text(at),
+                "at": at,
+                "next_attempt_at": at,
             },
         )
 
@@ -101,7 +100,7 @@ def over(tx: Tx, follow_up: FollowUp) -> None:
 def failed(tx: Tx, follow_up: FollowUp, error: str, now: datetime) -> bool:
     """Note that it failed; False when it has had all its tries and waits for the next start."""
     tries = follow_up.attempts + 1
-    again = to_text(now + WAITS[tries - 1]) if tries < TRIES else None
+    again = now + WAITS[tries - 1] if tries < TRIES else None
     sql = "UPDATE follow_ups SET attempts = ?, next_attempt_at = ?, last_error = ? WHERE id = ?"
     tx.run(sql, (tries, again, error, follow_up.id))
     return again is not None
@@ -114,7 +113,7 @@ def waiting(rows: Rows) -> list[FollowUp]:
 
 def try_again(tx: Tx, now: datetime) -> None:
     """At a start: what was given up is tried once more."""
-    tx.run("UPDATE follow_ups SET next_attempt_at = ? WHERE next_attempt_at IS NULL", (to_text(now),))
+    tx.run("UPDATE follow_ups SET next_attempt_at = ? WHERE next_attempt_at IS NULL", (now,))
 
 
 def given_up(rows: Rows) -> int:

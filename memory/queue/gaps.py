@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memory.people.audience import OWNER, person_audience
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import PersonId, PlaceId
 from texts import _, ngettext
@@ -52,8 +52,8 @@ def note(tx: Tx, spans: Iterable[Span], reason: str, now: datetime, next_try: da
           next_try_at = min(coalesce(next_try_at, excluded.next_try_at), excluded.next_try_at)"""
     for span in spans:
         values: dict[str, Value] = {"place": span.place, "after": span.after, "before": span.before}
-        tx.run(sql, {**values, "reason": reason, "now": to_text(now), "next": to_text(next_try)})
-    tx.run("DELETE FROM gaps WHERE closed_at < ?", (to_text(now - KEPT),))
+        tx.run(sql, {**values, "reason": reason, "now": now, "next": next_try})
+    tx.run("DELETE FROM gaps WHERE closed_at < ?", (now - KEPT,))
 
 
 def failed(tx: Tx, span: Span, reason: str, now: datetime) -> None:
@@ -63,7 +63,7 @@ def failed(tx: Tx, span: Span, reason: str, now: datetime) -> None:
         return
     wait = min(FIRST_WAIT * 2 ** min(found.tries, 16), LONGEST_WAIT)
     sql = "UPDATE gaps SET reason = ?, tries = tries + 1, next_try_at = ? WHERE place_id = ? AND after = ?"
-    tx.run(sql, (reason, to_text(now + wait), span.place, span.after))
+    tx.run(sql, (reason, now + wait, span.place, span.after))
 
 
 def fill(tx: Tx, span: Span) -> None:
@@ -87,14 +87,14 @@ def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
         ON CONFLICT (place_id, after) DO UPDATE SET reason = excluded.reason, next_try_at = NULL,
           closed_at = excluded.closed_at"""
     values: dict[str, Value] = {"place": span.place, "after": span.after, "before": span.before}
-    tx.run(sql, {**values, "reason": reason, "now": to_text(now)})
+    tx.run(sql, {**values, "reason": reason, "now": now})
     return True
 
 
 def due(rows: Rows, source: str, now: datetime, limit: int) -> list[Gap]:
     """The open gaps of a source that are to be tried now, the longest known first."""
     sql = f"{_OF_SOURCE} AND next_try_at <= :now ORDER BY noticed_at, place_id LIMIT :limit"
-    return [_gap(row) for row in rows.all(sql, {"prefix": f"{source}:", "now": to_text(now), "limit": limit})]
+    return [_gap(row) for row in rows.all(sql, {"prefix": f"{source}:", "now": now, "limit": limit})]
 
 
 def next_try(rows: Rows, source: str) -> datetime | None:

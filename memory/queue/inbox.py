@@ -16,7 +16,7 @@ from memory.people import unshown
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, messages
 from memory.queue.payloads import PAYLOAD, Brought, Payload, about
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.columns import Unreadable, many
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
@@ -144,8 +144,8 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         "audience": arrival.place.audience,
         "status": Status.RECEIVED if waiting else Status.DONE,
         "alone": int(arrival.alone),
-        "received_at": to_text(now),
-        "done_at": None if waiting else to_text(now),
+        "received_at": now,
+        "done_at": None if waiting else now,
     }
     if not tx.insert("inbox", values, ignore=True):
         return None
@@ -214,7 +214,7 @@ def forget_payload(tx: Tx, message: MessageId, now: datetime) -> None:
     """Forget what came with a message whose words are taken back; what nobody has taken up yet is not answered."""
     sql = """UPDATE inbox SET payload = '{}', status = iif(status = 'received', 'done', status),
              done_at = iif(status = 'received', ?, done_at) WHERE message_id = ?"""
-    tx.run(sql, (to_text(now), message))
+    tx.run(sql, (now, message))
 
 
 def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
@@ -233,7 +233,7 @@ def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
             WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
     place = arrival.place
     values: dict[str, Value] = {"id": place.id, "source": arrival.source, "kind": place.kind, "name": place.name}
-    values |= {"audience": place.audience, "within": json.dumps(place.within), "now": to_text(now)}
+    values |= {"audience": place.audience, "within": json.dumps(place.within), "now": now}
     tx.run(sql, {**values, "cursor": arrival.position})
 
 
@@ -283,7 +283,7 @@ def head(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> InRow 
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
              ORDER BY status = 'received' AND coalesce(next_attempt_at, '') > ?,
                status = 'received' AND source IN ('task', 'agent', 'sleeptime'), id LIMIT 1"""
-    return _row.first(rows, sql, (place_id, group, to_text(now)))
+    return _row.first(rows, sql, (place_id, group, now))
 
 
 def is_waiting(rows: Rows, place_id: PlaceId) -> bool:
@@ -295,7 +295,7 @@ def is_waiting(rows: Rows, place_id: PlaceId) -> bool:
 def put_off(tx: Tx, identifier: InboxId, until: datetime, why: str = "") -> None:
     """A row waits until then, through no fault of its own."""
     sql = "UPDATE inbox SET next_attempt_at = ?, last_error = coalesce(nullif(?, ''), last_error) WHERE id = ?"
-    tx.run(sql, (to_text(until), why, identifier))
+    tx.run(sql, (until, why, identifier))
 
 
 def keep_for_an_agent(tx: Tx, rows: list[InRow], now: datetime) -> bool:
@@ -350,14 +350,14 @@ def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
 def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
     """Mark every row of a turn as done; what came with them (quotations of others, say) has served and goes."""
     sql = "UPDATE inbox SET status = 'done', done_at = ?, payload = '{}' WHERE turn_id = ? AND status = 'claimed'"
-    tx.run(sql, (to_text(now), turn))
+    tx.run(sql, (now, turn))
 
 
 def set_aside(tx: Tx, rows: list[InRow], why: str, now: datetime) -> None:
     """Done with rows that nobody will answer; what they said stays in the transcript."""
     sql = "UPDATE inbox SET status = 'done', done_at = ?, last_error = ?, payload = '{}' WHERE id = ?"
     for row in rows:
-        tx.run(sql, (to_text(now), why, row.id))
+        tx.run(sql, (now, why, row.id))
 
 
 def revive(tx: Tx, identifier: InboxId) -> InRow | None:

@@ -128,7 +128,7 @@ def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
         "source_metadata": "{}",
         "audience": heard.audience,
         "trust": int(heard.trust),
-        "created_at": to_text(heard.at),
+        "created_at": heard.at,
         "search_text": _search_text(heard.at, speaker, text),
     }
     if tx.insert("messages", values, ignore=True):
@@ -160,7 +160,7 @@ def add_said(tx: Tx, said: Said) -> MessageId:
         "source_metadata": "{}",
         "audience": said.audience,
         "trust": int(said.trust),
-        "created_at": to_text(said.at),
+        "created_at": said.at,
         "search_text": "" if said.role == "tool" else _search_text(said.at, speaker, text),
     }
     tx.insert("messages", values)
@@ -181,7 +181,7 @@ def edit_heard(tx: Tx, source: str, external_id: str, text: str, at: datetime) -
         return None
     tx.run(
         "UPDATE messages SET content = ?, edited_at = ?, revision = revision + 1, search_text = ? WHERE id = ?",
-        (text, to_text(at), _search_text(old.created_at, old.speaker, text), old.id),
+        (text, at, _search_text(old.created_at, old.speaker, text), old.id),
     )
     return by_external(tx, source, external_id)
 
@@ -206,7 +206,7 @@ def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
         "UPDATE messages SET content = '', source_metadata = '{}', search_text = '', deleted_at = ?, "
         "revision = revision + 1, tool_args = CASE WHEN tool_args IS NULL THEN NULL ELSE '{}' END "
         "WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
-        (to_text(at), json.dumps(list(messages))),
+        (at, json.dumps(list(messages))),
     )
 
 
@@ -355,7 +355,7 @@ def last_used(rows: Rows, agent: AgentId, tools: Collection[str], since: datetim
     found = rows.all(
         f"""SELECT tool_name, max(created_at) AS at FROM messages WHERE created_at >= ? AND agent_id = ?
             AND role = 'tool' AND tool_name IN (SELECT value FROM json_each(?)) AND {condition} GROUP BY tool_name""",
-        (to_text(since), agent, json.dumps(sorted(tools)), *parameters),
+        (since, agent, json.dumps(sorted(tools)), *parameters),
     )
     return {row["tool_name"]: from_text(row["at"]) for row in found}
 
@@ -403,7 +403,7 @@ def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[
     sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
               WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND {condition} AND {shown("messages")}
               ORDER BY created_at DESC, id DESC LIMIT ?"""
-    found = rows.all(sql, (to_text(since), *parameters, limit))
+    found = rows.all(sql, (since, *parameters, limit))
     return [
         Spoken(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
         for row in reversed(found)
@@ -416,5 +416,5 @@ def newest_result(rows: Rows, tool: str, agents: Sequence[AgentId], since: datet
     marks = ", ".join("?" * len(agents))
     sql = f"""SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL
               AND created_at > ? AND agent_id IN ({marks}) AND {condition} ORDER BY created_at DESC, id DESC LIMIT 1"""
-    row = rows.one(sql, (tool, to_text(since), *agents, *parameters))
+    row = rows.one(sql, (tool, since, *agents, *parameters))
     return None if row is None else str(row["content"])

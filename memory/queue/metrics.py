@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows
 
 Sample: TypeAlias = tuple[Mapping[str, str], float]
@@ -64,7 +64,7 @@ def counted(rows: Rows, now: datetime) -> Counted:
     )  # fmt: skip
     sql = """SELECT min(i.received_at) AS begun, t.ended_at FROM turns t JOIN inbox i ON i.turn_id = t.id
              WHERE t.started_at >= ? AND t.ended_at IS NOT NULL GROUP BY t.id"""
-    ended = rows.all(sql, (to_text(now - _DAY),))
+    ended = rows.all(sql, (now - _DAY,))
     return Counted(families, [max(0.0, _seconds(row["begun"], row["ended_at"])) for row in ended])
 
 

@@ -18,7 +18,6 @@ from pydantic import ConfigDict, Field
 
 from memory.people.audience import Audience
 from memory.queue import messages
-from memory.store.clock import to_text
 from memory.store.columns import Codec, Unreadable, many, one_of
 from memory.store.database import Rows, Tx
 from memory.store.ids import (
@@ -176,7 +175,7 @@ def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
     """Queue something to say; None when a row of that key exists."""
     identifier = OutboxId(snowflakes.next())
     values = {**_new.values(new), "id": identifier, "detail": _DETAIL.dump(new.detail)}
-    values |= {"status": Status.PENDING, "created_at": to_text(now)}
+    values |= {"status": Status.PENDING, "created_at": now}
     return identifier if tx.insert("outbox", values, ignore=True) else None
 
 
@@ -244,20 +243,20 @@ def answers_to(rows: Rows, source: str, external_id: str) -> list[OutRow]:
 def sent_since(rows: Rows, place: PlaceId, since: datetime) -> set[str]:
     """The platform's ids of what was certainly sent in a place since then, so that it is not taken for another row."""
     sql = "SELECT external_id FROM outbox WHERE place_id = ? AND external_id IS NOT NULL AND sent_at >= ?"
-    return {row["external_id"] for row in rows.all(sql, (place, to_text(since)))}
+    return {row["external_id"] for row in rows.all(sql, (place, since))}
 
 
 def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
     """Claim a row for sending; None when it is no longer to be sent. The commit of this must be durable."""
     sql = """UPDATE outbox SET status = 'sending', attempts = attempts + 1,
              sending_at = coalesce(sending_at, :now) WHERE id = :id AND status IN ('pending', 'sending') RETURNING *"""
-    found = tx.all(sql, {"id": identifier, "now": to_text(now)})
+    found = tx.all(sql, {"id": identifier, "now": now})
     return _row(found[0]) if found else None
 
 
 def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> None:
     sql = "UPDATE outbox SET status = 'sent', external_id = ?, sent_at = ?, last_error = NULL WHERE id = ?"
-    tx.run(sql, (external_id, to_text(now), identifier))
+    tx.run(sql, (external_id, now, identifier))
 
 
 def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:
@@ -280,7 +279,7 @@ def mark_retry(tx: Tx, identifier: OutboxId, reason: str, again: datetime, *, co
     """It was certainly not delivered: pending again, not before `again`; an attempt in an outage is not `counted`."""
     sql = """UPDATE outbox SET status = 'pending', sending_at = NULL, last_error = ?, next_attempt_at = ?,
              attempts = attempts - ? WHERE id = ?"""
-    tx.run(sql, (reason, to_text(again), 0 if counted else 1, identifier))
+    tx.run(sql, (reason, again, 0 if counted else 1, identifier))
 
 
 def withdraw_pending(tx: Tx, turn: TurnId) -> int:
@@ -327,7 +326,7 @@ def restart_sending(tx: Tx, identifier: OutboxId, now: datetime) -> None:
     """
     sql = """UPDATE outbox SET sending_at = ?, detail = json_remove(detail, '$.twice')
              WHERE id = ? AND status = 'sending'"""
-    tx.run(sql, (to_text(now), identifier))
+    tx.run(sql, (now, identifier))
 
 
 def release(tx: Tx, place: PlaceId) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId
 
@@ -35,7 +35,7 @@ def put(tx: Tx, setting: Setting) -> None:
     """Let a decision hold from now on."""
     drop(tx, setting.kind, setting.subject)
     values: dict[str, Value] = {"kind": setting.kind, "subject": setting.subject, "value": setting.value}
-    tx.insert("steering", {**values, "decided_by": setting.by, "decided_at": to_text(setting.at)})
+    tx.insert("steering", {**values, "decided_by": setting.by, "decided_at": setting.at})
 
 
 def drop(tx: Tx, kind: Kind, subject: str) -> bool:

@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 
 KEPT = timedelta(days=30)
@@ -22,9 +21,10 @@ def digest(external_id: str) -> str:
 def note(tx: Tx, source: str, found: Mapping[str, str], now: datetime) -> None:
     """Note why each of these external ids was passed over; those noted long ago are forgotten."""
     for external_id, why in found.items():
-        row = {"source": source, "digest": digest(external_id), "why": why, "at": to_text(now)}
-        tx.insert("passed_over", row, ignore=True)
-    tx.run("DELETE FROM passed_over WHERE at < ?", (to_text(now - KEPT),))
+        tx.insert(
+            "passed_over", {"source": source, "digest": digest(external_id), "why": why, "at": now}, ignore=True
+        )
+    tx.run("DELETE FROM passed_over WHERE at < ?", (now - KEPT,))
 
 
 def seen(rows: Rows, source: str, external_ids: Collection[str]) -> set[str]:
@@ -41,4 +41,4 @@ def seen(rows: Rows, source: str, external_ids: Collection[str]) -> set[str]:
 def counts(rows: Rows, source: str, since: datetime) -> dict[str, int]:
     """How many were passed over since then, by reason."""
     sql = "SELECT why, count(*) AS n FROM passed_over WHERE source = ? AND at >= ? GROUP BY why ORDER BY why"
-    return {row["why"]: int(row["n"]) for row in rows.all(sql, (source, to_text(since)))}
+    return {row["why"]: int(row["n"]) for row in rows.all(sql, (source, since))}

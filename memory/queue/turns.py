@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import steps as step_bodies
 from memory.queue.steps import Joined, Step, StepBody
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, BlockId, EntryId, GroupId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -71,7 +71,7 @@ def oldest_running(rows: Rows, place: PlaceId) -> int:
 def any_since(rows: Rows, moment: datetime) -> bool:
     """Whether any turn runs, or began since then."""
     sql = "SELECT 1 FROM turns WHERE status = 'running' OR started_at > ? LIMIT 1"
-    return rows.one(sql, (to_text(moment),)) is not None
+    return rows.one(sql, (moment,)) is not None
 
 
 def nth_newest(
@@ -92,8 +92,8 @@ def nth_newest(
              AND (:place IS NULL OR place_id = :place)
              AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
                WHERE value = :within)) ORDER BY started_at DESC LIMIT 1 OFFSET :skip"""
-    asked = {"since": to_text(since), "people": json.dumps(list(people)), "within": within, "place": place}
-    row = rows.one(sql, {**asked, "skip": n - 1})
+    who: dict[str, Value] = {"people": json.dumps(list(people)), "within": within, "place": place}
+    row = rows.one(sql, {**who, "since": since, "skip": n - 1})
     return None if row is None else from_text(row["started_at"])
 
 
@@ -125,7 +125,7 @@ def put_step(tx: Tx, turn: Turn, seq: int, body: StepBody, now: datetime) -> Non
     """Write a step of that number down, where it is known to be the next."""
     kind, text = step_bodies.dump(body)
     values: dict[str, Value] = {"turn_id": turn.id, "seq": seq, "kind": kind, "body": text}
-    tx.insert("turn_steps", {**values, "audience": turn.scope.audience, "at": to_text(now)})
+    tx.insert("turn_steps", {**values, "audience": turn.scope.audience, "at": now})
 
 
 def has_result(rows: Rows, turn: Turn, call: str) -> bool:
@@ -174,7 +174,7 @@ def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> 
         tx.run("DELETE FROM turn_steps WHERE turn_id IN (SELECT id FROM turns WHERE parent_id = ?)", (turn,))
         tx.run("UPDATE turns SET status = 'cancelled' WHERE parent_id = ? AND status = 'running'", (turn,))
     sql = "UPDATE turns SET status = ?, ended_at = ?, error = nullif(?, '') WHERE id = ?"
-    tx.run(sql, (status, to_text(now), error, turn))
+    tx.run(sql, (status, now, error, turn))
 
 
 def open_of_agent(rows: Rows, agent: AgentId) -> tuple[TurnId, ...]:
@@ -257,4 +257,4 @@ def answered_last(rows: Rows, person: PersonId) -> AgentId | None:
 def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
     """How many turns of a person began since then, counted up to `most`."""
     sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT ?)"
-    return rows.number(sql, (person, to_text(since), most))
+    return rows.number(sql, (person, since, most))

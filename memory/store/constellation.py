@@ -152,8 +152,7 @@ class Constellations:
 
         def work(tx: Tx) -> None:
             tx.run("DELETE FROM places WHERE id = ?", (place,))
-            row = {"id": place, "constellation_id": constellation, "bound_by": by, "created_at": to_text(now)}
-            tx.insert("places", row)
+            tx.insert("places", {"id": place, "constellation_id": constellation, "bound_by": by, "created_at": now})
             _note_former(tx, place, former, constellation)
 
         await self.registry.write(_BIND, work, durable=True)
@@ -231,7 +230,7 @@ class Constellations:
         """Remember a position, or another mark, of a whole source; `durable` also over a power cut."""
         sql = """INSERT INTO cursors (source, position, updated_at) VALUES (?, ?, ?)
                  ON CONFLICT (source) DO UPDATE SET position = excluded.position, updated_at = excluded.updated_at"""
-        now = to_text(self._clock())
+        now = self._clock()
         await self.registry.write(_POSITION, lambda tx: tx.run(sql, (source, position, now)), durable=durable)
 
     async def _close_unused(self, slot: _Slot, found: Constellation) -> None:

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
@@ -25,7 +26,8 @@ from texts import carried
 
 T = TypeVar("T")
 K = TypeVar("K")
-Value: TypeAlias = str | int | float | bytes | None
+Value: TypeAlias = str | int | float | bytes | datetime | None
+"""What is bound: a moment as `clock.to_text` writes it."""
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
 _HURRIED_MS = 500

@@ -9,7 +9,7 @@ from inspect import isclass
 from types import NoneType
 from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from memory.store.clock import from_text, to_text
+from memory.store.clock import from_text
 from memory.store.database import Parameters, Row, Rows, Value
 
 T = TypeVar("T")
@@ -92,15 +92,13 @@ def _stored(value: Any) -> Value:
             return _stored(value.value)
         case bool():
             return int(value)
-        case datetime():
-            return to_text(value)
         case Mapping():
             return json.dumps(dict(value), ensure_ascii=False)
         case frozenset():
             return json.dumps(sorted(value), ensure_ascii=False)
         case tuple() | list():
             return json.dumps(value, ensure_ascii=False)
-        case str() | int() | float() | bytes() | None:
+        case str() | int() | float() | bytes() | datetime() | None:
             return value
     raise TypeError(f"a column holds no {type(value).__name__}")
 

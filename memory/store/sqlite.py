@@ -7,10 +7,12 @@ import importlib
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
+from datetime import datetime
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from memory.store.clock import to_text
 from memory.store.distances import NATIVE, PYTHON, Distances, provide
 
 OLDEST = (3, 42, 0)
@@ -49,6 +51,7 @@ class _Driver(Protocol):
     IntegrityError: type[Exception]
 
     def connect(self, database: str, **options: Any) -> Connection: ...
+    def register_adapter(self, of: type, adapter: Callable[[Any], Any], /) -> None: ...
 
 
 class Code(IntEnum):
@@ -93,6 +96,7 @@ def _choose_distances() -> Distances:
 
 
 driver = _choose_driver()
+driver.register_adapter(datetime, to_text)  # a moment is bound as it is stored
 distances = _choose_distances()
 """How SQL on a connection of this module asks for distances between vectors."""
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memory import unattended_turns
 from memory.people.audience import Audience, Scope
-from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import EntryId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -78,7 +77,7 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
             "people": json.dumps([each for each in people if each is not None]),
             "messages": json.dumps([each for each in messages if each is not None]),
             "audience": known["audience"],
-            "at": to_text(now),
+            "at": now,
         },
     )
 
@@ -101,7 +100,7 @@ def mark_undone(tx: Tx, noted: Iterable[Noted], now: datetime) -> None:
     """These were taken back: nothing of them is kept but that they were."""
     named = json.dumps([each.id for each in noted])
     sql = """UPDATE archival_journal SET undone_at = ?, before = '' WHERE id IN (SELECT value FROM json_each(?))"""
-    tx.run(sql, (to_text(now), named))
+    tx.run(sql, (now, named))
 
 
 def forget(tx: Tx, entries: Iterable[EntryId]) -> int:
@@ -112,7 +111,7 @@ def forget(tx: Tx, entries: Iterable[EntryId]) -> int:
 
 def drop_before(tx: Tx, moment: datetime) -> int:
     """Forget what was done before then; how many."""
-    return tx.run("DELETE FROM archival_journal WHERE at < ?", (to_text(moment),))
+    return tx.run("DELETE FROM archival_journal WHERE at < ?", (moment,))
 
 
 def _image(row: Row) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def noted_by(
     found = rows.all(
         f"SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE} "
         f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT ?",
-        (json.dumps(list(agents)), *parameters, to_text(since), max(limit, 0)),
+        (json.dumps(list(agents)), *parameters, since, max(limit, 0)),
     )
     return [(AgentId(row["agent_id"]), to_entry(row)) for row in found]
 
@@ -127,7 +127,7 @@ def turns_that_wrote(rows: Rows, entry: Entry) -> set[TurnId]:
         return found
     sql = """SELECT t.id FROM turn_uses u JOIN turns t ON t.id = u.turn_id
              WHERE u.kind = 'entry' AND u.row_id = ? AND t.started_at <= ?"""
-    return found.union(TurnId(row["id"]) for row in rows.all(sql, (entry.id, to_text(written))))
+    return found.union(TurnId(row["id"]) for row in rows.all(sql, (entry.id, written)))
 
 
 def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:

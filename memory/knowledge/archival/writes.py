@@ -23,8 +23,7 @@ from memory.knowledge.archival.entries import (
 from memory.knowledge.archival.reads import LIVING, derived_messages, family_of, read
 from memory.people.audience import Audience, Scope, may_write_down
 from memory.queue import turns
-from memory.store.clock import to_text
-from memory.store.database import Rows, Tx
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EntryId, TurnId, new_id
 
@@ -93,7 +92,7 @@ def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
 
 def put(tx: Tx, entry: Entry) -> Entry:
     """Write an entry that stands nowhere yet, as it is."""
-    key = {"id": entry.id, "agent_id": entry.agent, "created_at": to_text(entry.created_at)}
+    key: dict[str, Value] = {"id": entry.id, "agent_id": entry.agent, "created_at": entry.created_at}
     tx.insert("archival_entries", {**key, **columns_of(entry)})
     _store_passages(tx, entry)
     row = tx.one("SELECT * FROM archival_entries WHERE id = ?", (entry.id,))
@@ -276,7 +275,7 @@ def _store_passages(tx: Tx, entry: Entry) -> None:
             {
                 "id": f"{entry.id}.{number + 1}",
                 "agent_id": entry.agent,
-                "created_at": to_text(entry.created_at),
+                "created_at": entry.created_at,
                 "parent_entry_id": entry.id,
                 "chunk_index": number,
                 **columns_of(part),
@@ -308,7 +307,7 @@ def retire(tx: Tx, entries: Iterable[EntryId], into: EntryId | None, now: dateti
         carry = """INSERT INTO entry_expansions (source_id, entry_id) SELECT DISTINCT ?, entry_id FROM entry_expansions
                    WHERE source_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
         tx.run(carry, (into, named))
-    return tx.run(sql, (to_text(now), into, named))
+    return tx.run(sql, (now, into, named))
 
 
 def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
@@ -320,13 +319,13 @@ def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
 
 def purge(tx: Tx, before: datetime, limit: int = 1_000) -> int:
     """Forget what was retired before then, the oldest first, with its notes of use; how many."""
-    found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT ?", (to_text(before), limit))
+    found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT ?", (before, limit))
     return remove(tx, [row["id"] for row in found])
 
 
 def any_to_purge(rows: Rows, before: datetime) -> bool:
     """Whether `purge` would forget anything."""
-    return rows.one(f"SELECT 1 FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1", (to_text(before),)) is not None
+    return rows.one(f"SELECT 1 FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1", (before,)) is not None
 
 
 # -------------------------------------------------------------------------------------------- what is made of an entry

@@ -21,7 +21,6 @@ from memory.knowledge.consolidation.run_records import Item as Noted
 from memory.knowledge.consolidation.run_records import Run
 from memory.knowledge.consolidation.specifics import invented, lost
 from memory.people.audience import OWNER, Audience, Scope, Trust
-from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.ids import AgentId, EntryId, new_id
@@ -346,7 +345,7 @@ def undo(tx: Tx, now: datetime) -> Undone:
             before = item.before
             archival.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
     graph.forget_run(tx, run.id)
-    tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (to_text(now), run.id))
+    tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (now, run.id))
     _tell(tx, run, {(item.agent, item.audience) for item in items if item.n in allowed}, now)
     return Undone(run, run.retired + run.made + run.refined - len(items), len(allowed))
 

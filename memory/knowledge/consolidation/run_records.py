@@ -11,7 +11,6 @@ from memory.knowledge.archival import Entry, to_entry
 from memory.knowledge.archival.reads import WHOLE
 from memory.knowledge.consolidation.plan import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
@@ -72,7 +71,7 @@ def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
     standing = living(rows, agent)
     sql = """SELECT coalesce(sum(t.retired), 0) FROM dream_tallies t JOIN dream_runs r ON r.id = t.run_id
              WHERE t.agent_id = ? AND r.at > ? AND r.outcome = 'done'"""
-    row = rows.one(sql, (agent, to_text(now - WEEK)))
+    row = rows.one(sql, (agent, now - WEEK))
     gone = 0 if row is None else int(row[0])
     in_week = max(LEAST, standing * _WEEK_PERCENT // 100) - gone
     return max(0, min(max(LEAST, standing * _PASS_PERCENT // 100), in_week))
@@ -91,7 +90,7 @@ def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
     """Keep how far it has come; it never goes back."""
     part = mark.part
     values: dict[str, Value] = {"pass": mark.of, "agent_id": part.agent, "audience": part.audience}
-    values |= {"trust": int(part.trust), "mark": mark.position, "at": to_text(now)}
+    values |= {"trust": int(part.trust), "mark": mark.position, "at": now}
     sql = """INSERT INTO dream_marks (pass, agent_id, audience, trust, mark, at)
              VALUES (:pass, :agent_id, :audience, :trust, :mark, :at)
              ON CONFLICT DO UPDATE SET mark = max(mark, excluded.mark), at = excluded.at"""
@@ -104,8 +103,8 @@ def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
 def begin_run(tx: Tx, now: datetime, outcome: str, notes: tuple[str, ...]) -> str:
     """Write a run down; gives its id."""
     run = new_id("drm")
-    values = {"id": run, "at": to_text(now), "outcome": outcome, "notes": json.dumps(notes, ensure_ascii=False)}
-    tx.insert("dream_runs", values)
+    told = json.dumps(notes, ensure_ascii=False)
+    tx.insert("dream_runs", {"id": run, "at": now, "outcome": outcome, "notes": told})
     return run
 
 
@@ -171,9 +170,9 @@ _item = RowMapper(Item, of="pass")
 
 def forget_runs(tx: Tx, before: datetime) -> int:
     """Forget runs from before then with all that they noted; how many."""
-    tx.run("DELETE FROM dream_items WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (to_text(before),))
-    tx.run("DELETE FROM dream_tallies WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (to_text(before),))
-    return tx.run("DELETE FROM dream_runs WHERE at < ?", (to_text(before),))
+    tx.run("DELETE FROM dream_items WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (before,))
+    tx.run("DELETE FROM dream_tallies WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (before,))
+    return tx.run("DELETE FROM dream_runs WHERE at < ?", (before,))
 
 
 # ---------------------------------------------------------------------------------------------------------- as a store

@@ -8,7 +8,6 @@ from memory.knowledge.consolidation.plan import Part, Pass
 from memory.knowledge.consolidation.run_records import mark_of
 from memory.knowledge.feedback import unquoted
 from memory.people.audience import Audience, Trust
-from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.ids import AgentId, MessageId, PersonId
 
@@ -34,7 +33,7 @@ def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence
            FROM messages m JOIN turns t ON t.id = m.batch_id
            WHERE t.agent_id = ? AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
            AND m.created_at >= ? ORDER BY m.id DESC LIMIT ?""",
-        (agent, to_text(now - REACH), _MOST_READ),
+        (agent, now - REACH, _MOST_READ),
     )
     parts: dict[Part, list[Saying]] = {}
     for row in found:

@@ -122,7 +122,7 @@ def _weightiest(
 ) -> list[Fact]:
     """The first facts of an order; who said them is looked up for these alone."""
     condition, parameters = scope.sql("f.audience")
-    moment = "~" if until is None else to_text(until)
+    moment = "~" if until is None else until
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.id IN (SELECT f.id FROM facts f WHERE {which[0]}
                 AND f.superseded_by IS NULL AND f.created_at <= ? AND {condition} ORDER BY {order[0]} LIMIT ?)
               ORDER BY {order[0]}"""
@@ -173,12 +173,12 @@ def add_source(tx: Tx, fact: FactId, text: str, source: Source, now: datetime) -
             "search_text": index_text(text),
             "audience": source.audience,
             "trust": int(source.trust),
-            "at": to_text(now),
+            "at": now,
         }
         tx.insert("fact_sources", values)
     sql = """UPDATE facts SET last_seen = max(last_seen, ?), trust = min(trust, ?), reinforcements =
              (SELECT count(DISTINCT session_id) FROM fact_sources WHERE fact_id = facts.id) WHERE id = ?"""
-    tx.run(sql, (to_text(now), int(source.trust), fact))
+    tx.run(sql, (now, int(source.trust), fact))
     return tx.number("SELECT reinforcements FROM facts WHERE id = ?", (fact,))
 
 
@@ -209,7 +209,7 @@ def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:
 def set_confirmed(tx: Tx, fact: FactId, by: Sequence[AgentId], now: datetime) -> None:
     """Let all agents know a fact, as learned by these."""
     sql = "UPDATE facts SET shared_at = coalesce(shared_at, ?), confirmed_by = ? WHERE id = ?"
-    tx.run(sql, (to_text(now), json.dumps(list(by)), fact))
+    tx.run(sql, (now, json.dumps(list(by)), fact))
 
 
 def unshare(tx: Tx, found: Sequence[FactId]) -> None:
