@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 from memory.people.audience import Audience
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Row, Rows, Tx
 from memory.store.ids import AgentId, PersonId, TurnId, snowflakes
+from memory.store.row_mapper import RowMapper
 
 Period: TypeAlias = Literal["day", "month"]
 
@@ -68,16 +69,13 @@ def period_end(period: Period, now: datetime) -> datetime:
 
 def limits(rows: Rows) -> list[Limit]:
     """What was decided by command."""
-    found = rows.all("SELECT * FROM budgets ORDER BY subject, period")
-    return [Limit(row["subject"], row["period"], row["usd"], row["tokens"]) for row in found]
+    return _limit.all(rows, "SELECT * FROM budgets ORDER BY subject, period")
 
 
 def put(tx: Tx, limit: Limit, by: PersonId, now: datetime) -> None:
     """Let a limit hold from now on."""
     drop(tx, limit.subject, limit.period)
-    values: dict[str, Value] = {"subject": limit.subject, "period": limit.period}
-    values |= {"usd": limit.usd, "tokens": limit.tokens, "decided_by": by, "decided_at": now}
-    tx.insert("budgets", values)
+    tx.insert("budgets", {**_limit.values(limit), "decided_by": by, "decided_at": now})
 
 
 def drop(tx: Tx, subject: str, period: Period) -> bool:
@@ -109,9 +107,8 @@ def spenders(rows: Rows, column: Literal["person_id", "guild_id"], since: dateti
 def reserve(tx: Tx, spender: Spender, usd: float | None, tokens: int, now: datetime) -> int:
     """Set aside what a call will probably cost; gives the id by which it is settled."""
     identifier = snowflakes.next()
-    values: dict[str, Value] = {"id": identifier, "turn_id": spender.turn or 0, "agent_id": spender.agent}
-    values |= {"person_id": spender.person, "guild_id": spender.guild, "usd": usd, "tokens": tokens}
-    tx.insert("budget_reservations", {**values, "at": now})
+    whose = {**_spender.values(spender), "turn_id": spender.turn or 0}
+    tx.insert("budget_reservations", {**whose, "id": identifier, "usd": usd, "tokens": tokens, "at": now})
     return identifier
 
 
@@ -123,6 +120,9 @@ def release(tx: Tx, reservation: int) -> None:
 def any_reserved(rows: Rows) -> bool:
     """Whether anything is reserved."""
     return rows.one("SELECT 1 FROM budget_reservations") is not None
+
+
+_limit, _spender = RowMapper(Limit), RowMapper(Spender, guild="guild_id")
 
 
 def release_all(tx: Tx) -> None:

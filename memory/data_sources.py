@@ -47,11 +47,7 @@ def add(tx: Tx, source: DataSource, now: datetime) -> None:
         raise Refused("there is already a source {name!r}", name=source.name)
     if len(listing(tx)) >= _MOST_SOURCES:
         raise Refused("there are already {most_sources} sources; remove one first", most_sources=_MOST_SOURCES)
-    at = now
-    tx.insert("data_sources", {
-        "id": source.id, "name": source.name, "source_type": source.type, "address": source.address,
-        "every_minutes": source.every_minutes, "audience": source.audience, "created_at": at, "updated_at": at,
-    })  # fmt: skip
+    tx.insert("data_sources", {**_source.values(source), "created_at": now, "updated_at": now})
 
 
 def new(name: str, kind: SourceType, address: str, every_minutes: int, audience: Audience) -> DataSource:
@@ -97,9 +93,7 @@ def unsubscribe(tx: Tx, agent: AgentId, source: DataSourceId) -> bool:
 
 def subscriptions(rows: Rows, source: DataSourceId) -> list[Subscription]:
     sql = "SELECT * FROM agent_data_sources WHERE source_id = ? ORDER BY agent_id"
-    return [
-        Subscription(AgentId(row["agent_id"]), source, row["notification_template"]) for row in rows.all(sql, (source,))
-    ]
+    return _subscription.all(rows, sql, (source,))
 
 
 def marks(rows: Rows, source: DataSourceId) -> dict[str, str]:
@@ -136,4 +130,5 @@ def failed(tx: Tx, source: DataSourceId, why: str) -> int:
     return 0 if found is None else found.failures
 
 
+_subscription = RowMapper(Subscription, template="notification_template", source="source_id")
 _source = RowMapper(DataSource, type="source_type", synced_at="last_sync_at", error="last_error")

@@ -4,7 +4,6 @@ A row is never deleted before it ran. `wake_at` is when somebody has to look at 
 which it was asked for by hand, or the end of a hold, which is a lease or the pause after a try that failed.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -63,10 +62,8 @@ class Job:
 def put(tx: Tx, new: NewJob, now: datetime) -> None:
     """Keep a job; one of that id begins anew."""
     tx.run("DELETE FROM jobs WHERE id = ?", (new.id,))
-    values: dict[str, Value] = {"id": new.id, "kind": new.kind, "payload": json.dumps(dict(new.payload))}
-    values |= {"trigger_json": new.trigger, "person_id": new.person, "audience": new.audience}
-    values |= {"next_at": new.next_at, "created_at": now}
-    tx.insert("jobs", {**values, "grace_seconds": None if new.grace is None else new.grace.total_seconds()})
+    grace = None if new.grace is None else new.grace.total_seconds()
+    tx.insert("jobs", {**_new.values(new), "grace_seconds": grace, "created_at": now})
 
 
 def ensure(tx: Tx, new: NewJob, now: datetime) -> None:
@@ -236,9 +233,7 @@ def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> No
         tx.insert("job_wakes", {"constellation_id": constellation, "next_at": at})
 
 
-# ------------------------------------------------------------------------------------------------------ as a store
-
-
+_new = RowMapper(NewJob, trigger="trigger_json", grace=lambda _row: None)
 _row = RowMapper(
     Job,
     trigger="trigger_json",

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -65,20 +65,13 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
     if row is not None and row["n"] >= _MOST:
         raise Refused("{most:,} events are planned already: cancel some of them first", most=_MOST)
     identifier = EventId(snowflakes.next())
-    values: dict[str, Value] = {"id": identifier, "title": title, "starts_at": new.starts_at}
-    values |= {"ends_at": new.ends_at, "trigger_json": new.trigger}
-    values |= {"zone": new.zone, "reminder_minutes": new.reminder_minutes, "agent_id": new.agent}
-    values |= {"person_id": new.person, "place_id": new.place, "audience": new.audience, "trust": int(new.trust)}
-    tx.insert("events", {**values, "created_at": now, "updated_at": now})
-    made = by_id(tx, identifier)
-    if made is None:
-        raise Refused("the event could not be stored")
-    return made
+    tx.insert("events", {**_new.values(new), "id": identifier, "title": title, "created_at": now, "updated_at": now})
+    return _event.one(tx, _BY_ID, (identifier,))
 
 
 def by_id(rows: Rows, identifier: EventId) -> Event | None:
     """One event, for the job that belongs to it."""
-    return _event.first(rows, "SELECT * FROM events WHERE id = ?", (identifier,))
+    return _event.first(rows, _BY_ID, (identifier,))
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list[Event]:
@@ -95,4 +88,6 @@ def cancel(tx: Tx, event: Event, now: datetime) -> None:
     tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (now, event.id))
 
 
+_BY_ID = "SELECT * FROM events WHERE id = ?"
+_new = RowMapper(NewEvent, trigger="trigger_json")
 _event = RowMapper(Event, trigger="trigger_json", cancelled=lambda row: row["status"] == "cancelled")

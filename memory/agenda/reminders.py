@@ -10,7 +10,7 @@ from enum import StrEnum
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import from_text
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -90,19 +90,13 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
     if row is not None and row["n"] >= MOST_OPEN:
         raise Refused("{most_open} reminders are open already: cancel some of them first", most_open=MOST_OPEN)
     identifier = ReminderId(snowflakes.next())
-    values: dict[str, Value] = {"id": identifier, "text": text, "person_id": new.person, "agent_id": new.agent}
-    values |= {"place_id": new.place, "audience": new.audience, "trust": int(new.trust), "trigger_json": new.trigger}
-    values |= {"zone": new.zone, "urgent": int(new.urgent), "escalate_minutes": new.escalate_minutes}
-    tx.insert("reminders", {**values, "created_at": now, "updated_at": now})
-    made = by_id(tx, identifier)
-    if made is None:
-        raise Refused("the reminder could not be stored")
-    return made
+    tx.insert("reminders", {**_new.values(new), "id": identifier, "text": text, "created_at": now, "updated_at": now})
+    return _reminder.one(tx, _BY_ID, (identifier,))
 
 
 def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
     """One reminder, for its job and its buttons, which belong to it."""
-    return _reminder.first(rows, "SELECT * FROM reminders WHERE id = ?", (identifier,))
+    return _reminder.first(rows, _BY_ID, (identifier,))
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[Listed]:
@@ -139,4 +133,6 @@ def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
     set_status(tx, reminder.id, status, now)
 
 
+_BY_ID = "SELECT * FROM reminders WHERE id = ?"
 _reminder = RowMapper(Reminder, trigger="trigger_json")
+_new = RowMapper(NewReminder, trigger="trigger_json")

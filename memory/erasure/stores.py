@@ -8,31 +8,16 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
-from memory import folders
-from memory.people import privacy
 from memory.people.audience import person_audience
 from memory.queue import turns
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import PersonId
 
-Export: TypeAlias = Callable[[Rows, PersonId], list[dict[str, Any]]]
-
 NAMED, ALONE = "person_id = :person", "audience = :alone"
 """Rows of a person, and of what they hear alone: their direct messages."""
 _NOBODY = "'somebody who was erased'"
-
-
-@dataclass(frozen=True)
-class PersonStore:
-    """What one store knows about people, and the tables it keeps that in."""
-
-    name: str
-    tables: frozenset[str]
-    export: Export
-    erase: Callable[[Tx, PersonId], int]
-    count: Callable[[Rows, PersonId], int]
 
 
 @dataclass(frozen=True)
@@ -52,52 +37,74 @@ class PersonTable:
     index: str = ""
     told: bool = True
 
+    def take(self, tx: Tx, person: PersonId) -> int:
+        """Erase them; how many."""
+        done = f"UPDATE {self.table} SET {self.emptied}" if self.emptied else f"DELETE FROM {self.table}"
+        gone = tx.run(f"{done} WHERE {self.theirs}", _of(person))
+        if gone and self.index:
+            tx.run(f"INSERT INTO {self.index} ({self.index}) VALUES ('rebuild')")
+        return gone
 
-def _rows(name: str, *held: PersonTable, before: Callable[[Tx, PersonId], None] | None = None) -> PersonStore:
-    """A store of these, erased in this order, after what has to happen `before`."""
-    told = [each for each in held if each.told]
-    several = len({each.table for each in told}) > 1
 
-    def export(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class PersonStore:
+    """What one store knows about people: `held` is erased in this order, after what has to happen `before`."""
+
+    name: str
+    held: tuple[PersonTable, ...]
+    before: Callable[[Tx, PersonId], None] | None = None
+
+    @property
+    def tables(self) -> frozenset[str]:
+        return frozenset(each.table for each in self.held)
+
+    @property
+    def _told(self) -> list[PersonTable]:
+        return [each for each in self.held if each.told]
+
+    def export(self, rows: Rows, person: PersonId) -> list[dict[str, Any]]:
+        several = len({each.table for each in self._told}) > 1
         return [
             {**({"table": each.table} if several else {}), **_plain(row, each.parsed)}
-            for each in told
+            for each in self._told
             for row in rows.all(f"SELECT {each.columns} FROM {each.table} WHERE {each.theirs} ORDER BY 1", _of(person))
         ]
 
-    def erase(tx: Tx, person: PersonId) -> int:
-        if before is not None:
-            before(tx, person)
-        return sum(_take(tx, each, person) * each.told for each in held)
+    def erase(self, tx: Tx, person: PersonId) -> int:
+        if self.before is not None:
+            self.before(tx, person)
+        return sum(each.take(tx, person) * each.told for each in self.held)
 
-    def count(rows: Rows, person: PersonId) -> int:
-        found = (rows.one(f"SELECT count(*) FROM {each.table} WHERE {each.theirs}", _of(person)) for each in told)
-        return sum(int(row[0]) for row in found if row is not None)
+    def count(self, rows: Rows, person: PersonId) -> int:
+        return sum(
+            rows.number(f"SELECT count(*) FROM {each.table} WHERE {each.theirs}", _of(person)) for each in self._told
+        )
 
-    return PersonStore(name, frozenset(each.table for each in held), export, erase, count)
+
+def _rows(name: str, *held: PersonTable, before: Callable[[Tx, PersonId], None] | None = None) -> PersonStore:
+    return PersonStore(name, held, before)
 
 
 def _of(person: PersonId) -> dict[str, Value]:
     return {"person": person, "alone": person_audience(person)}
 
 
-def _take(tx: Tx, held: PersonTable, person: PersonId) -> int:
-    done = f"UPDATE {held.table} SET {held.emptied}" if held.emptied else f"DELETE FROM {held.table}"
-    gone = tx.run(f"{done} WHERE {held.theirs}", _of(person))
-    if gone and held.index:
-        tx.run(f"INSERT INTO {held.index} ({held.index}) VALUES ('rebuild')")
-    return gone
-
-
 def _plain(row: Row, parsed: tuple[str, ...]) -> dict[str, Any]:
-    """A row as plain data: bytes as base64, JSON as what it says."""
+    """A row as plain data: JSON as what it says, bytes as base64, but a file as its text where it is one."""
     found: dict[str, Any] = {}
     for name in dict.fromkeys(row.keys()):
         value = row[name]
         if isinstance(value, bytes):
-            value = base64.b64encode(value).decode()
+            value = _text(value) if name == "content" else base64.b64encode(value).decode()
         found[name] = json.loads(value) if name in parsed else value
     return found
+
+
+def _text(file: bytes) -> str:
+    try:
+        return file.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(file).decode()
 
 
 _EITHER = f"({NAMED} OR {ALONE})"
@@ -110,6 +117,10 @@ _JOURNAL = f"""(:person IN (SELECT value FROM json_each(people)) OR {ALONE}
 _TURNS = f"turn_id IN (SELECT id FROM turns WHERE {NAMED})"
 _FACTS = f"fact_id IN (SELECT id FROM facts WHERE {_EITHER})"
 _BLOCKS = f"block_id IN (SELECT id FROM memory_blocks WHERE {_EITHER})"
+_FILES = ":person IN (SELECT value FROM json_each(people))"
+"""Files that hold a person's words: what stands in one is told of those that hold nobody else's."""
+_UNUSED = """(id = :person OR id GLOB 'usr_*') AND id NOT IN (SELECT user_id FROM user_identities)
+    AND id NOT IN (SELECT owner_id FROM constellations)"""
 _GRANTED = f"({_EITHER} OR request_id IN (SELECT id FROM permission_requests WHERE {NAMED}))"
 
 
@@ -232,12 +243,15 @@ STORES: tuple[PersonStore, ...] = (
         ),
         before=_unused("entry", "archival_entries", _ENTRIES),
     ),
-    PersonStore(
-        "folders",
-        frozenset({"folder_files", "file_passages"}),
-        folders.export_person,
-        folders.erase_person,
-        folders.count_person,
+    _rows(
+        "folders",  # files of a local folder belong to who has the disk
+        PersonTable("file_passages", f"file_id IN (SELECT id FROM folder_files WHERE {_FILES})", told=False),
+        PersonTable(
+            "folder_files",
+            _FILES,
+            """(SELECT name FROM folders WHERE id = folder_id) AS folder, name AS file, content_type, size_bytes,
+            audience, uploaded_at, iif(json_array_length(people) = 1, content, NULL) AS content""",
+        ),
     ),
     _rows(
         "admission",
@@ -273,12 +287,14 @@ STORES: tuple[PersonStore, ...] = (
 )
 
 GLOBAL_STORES: tuple[PersonStore, ...] = (
-    PersonStore(
+    _rows(
         "identities",
-        frozenset({"users", "user_identities", "places", "link_codes", "web_keys"}),
-        privacy.export_person,
-        privacy.erase_person,
-        privacy.count_person,
+        PersonTable("user_identities", "id = :person OR provider || ':' || provider_id = :person"),
+        PersonTable("link_codes", "person_id = :person OR other_id = :person", "person_id, other_id, expires_at"),
+        PersonTable("web_keys", columns="kind, name, created_at, used_at"),
+        PersonTable("users", "id = :person", emptied="username = id"),
+        PersonTable("users", _UNUSED, told=False),
+        PersonTable("places", "bound_by = :person", "id, constellation_id, created_at", f"bound_by = {_NOBODY}"),
     ),
 )
 """Those of global.db. What stays there of a person is the choice they made and the record of their erasures."""

@@ -18,11 +18,8 @@ from memory.folders.rows import agents_of as agents_of
 from memory.folders.rows import attach as attach
 from memory.folders.rows import attached as attached
 from memory.folders.rows import content as content
-from memory.folders.rows import count_person as count_person
 from memory.folders.rows import create as create
 from memory.folders.rows import detach as detach
-from memory.folders.rows import erase_person as erase_person
-from memory.folders.rows import export_person as export_person
 from memory.folders.rows import file as file
 from memory.folders.rows import files as files
 from memory.folders.rows import folders as folders

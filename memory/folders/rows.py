@@ -10,13 +10,13 @@ import mimetypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from memory.folders.paths import checked_folder
 from memory.folders.windows import binary, blocks_of, lines
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import to_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
@@ -370,44 +370,6 @@ def _require_room(rows: Rows, folder: Folder, new: NewFile) -> None:
             name=folder.name,
             max_folder=MAX_FOLDER,
         )
-
-
-# -------------------------------------------------------------------------------------------------------- people
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """The files that hold a person's words: what they uploaded, and what was written in their turns.
-
-    What stands in a file is given of those that hold nobody else's words.
-    """
-    columns = "d.name AS folder, f.name AS file, f.content_type, f.size_bytes, f.audience, f.uploaded_at"
-    columns += ", iif(json_array_length(f.people) = 1, f.content, NULL) AS content"
-    sql = f"SELECT {columns} FROM folder_files f JOIN folders d ON d.id = f.folder_id WHERE {_THEIRS} ORDER BY 1, 2"
-    return [_exported(row) for row in rows.all(sql, (person,))]
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    """How many files `export_person` gives and `erase_person` removes."""
-    return rows.number(f"SELECT count(*) FROM folder_files f WHERE {_THEIRS}", (person,))
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    """Remove those files, with passages and vectors; how many. Files of a local folder belong to who has the disk."""
-    return tx.run(f"DELETE FROM folder_files AS f WHERE {_THEIRS}", (person,))
-
-
-_THEIRS = "? IN (SELECT value FROM json_each(f.people))"
-
-
-def _exported(row: Row) -> dict[str, Any]:
-    held: bytes | None = row["content"]
-    plain = {key: row[key] for key in ("folder", "file", "content_type", "size_bytes", "audience", "uploaded_at")}
-    if held is None:
-        return plain
-    try:
-        return plain | {"content": held.decode("utf-8")}
-    except UnicodeDecodeError:
-        return plain | {"content_hex": held.hex()}
 
 
 _folder = RowMapper(Folder, kind="path_type", path="path_value")

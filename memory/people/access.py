@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from memory.people.audience import OWNER
 from memory.store.clock import to_text
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
 from memory.store.row_mapper import RowMapper
 
@@ -63,8 +63,7 @@ def ruled(rows: Rows) -> list[Ruled]:
 def set_rule(tx: Tx, subject: str, rule: Rule, by: PersonId, now: datetime, via: Via = "command") -> None:
     """Let somebody in, or shut somebody out; the last word holds. An open code of theirs is over."""
     tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,))
-    values: dict[str, Value] = {"subject": subject, "rule": rule, "via": via, "decided_by": by}
-    tx.insert("people_rules", {**values, "decided_at": now})
+    tx.insert("people_rules", _ruled.values(Ruled(subject, rule, via, by, now)))
     tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (subject,))
 
 
@@ -83,27 +82,23 @@ def knock(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> Pair
     if len(waiting(tx, now)) >= MOST_OPEN or (row is None and _count(tx) >= MOST_KNOCKS):
         return None
     made = PairingRequest(person, name, code, now + CODE_LIFE)
-    values: dict[str, Value] = {"person_id": person, "name": name, "code": code, "audience": OWNER}
     told, first = (row["told"] + 1, row["first_at"]) if row is not None else (1, to_text(now))
     tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (person,))
-    times: dict[str, Value] = {"told": told, "first_at": first, "expires_at": made.expires_at}
-    return made if tx.insert("pairing_codes", {**values, **times}, ignore=True) else None
+    values = {**_knock.values(made), "audience": OWNER, "told": told, "first_at": first}
+    return made if tx.insert("pairing_codes", values, ignore=True) else None
 
 
 def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | None:
     """Use a code, once: its person is let in from now on. None when there is no such open code."""
-    row = tx.one("SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, now))
-    if row is None:
-        return None
-    found = _knock(row)
-    set_rule(tx, found.person, Rule.ALLOW, by, now, "code")
+    found = _knock.first(tx, "SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, now))
+    if found is not None:
+        set_rule(tx, found.person, Rule.ALLOW, by, now, "code")
     return found
 
 
 def asking(rows: Rows, person: PersonId) -> PairingRequest | None:
     """A stranger's request that nobody has decided, for as long as it is remembered; their code may be over by then."""
-    row = rows.one("SELECT * FROM pairing_codes WHERE person_id = ? AND code IS NOT NULL", (person,))
-    return None if row is None else _knock(row)
+    return _knock.first(rows, "SELECT * FROM pairing_codes WHERE person_id = ? AND code IS NOT NULL", (person,))
 
 
 def ignore(tx: Tx, person: PersonId) -> None:
@@ -121,10 +116,6 @@ def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
     """The strangers with an open code, who came first being first. For those who may let them in."""
     sql = "SELECT * FROM pairing_codes WHERE code IS NOT NULL AND expires_at > ? ORDER BY expires_at, person_id"
     return [_knock(row) for row in rows.all(sql, (now,))]
-
-
-# -------------------------------------------------------------------------------------------------- as a store
-"""A person's own being let in, and what they decided. That somebody was shut out is kept: erasing would end it."""
 
 
 def _count(rows: Rows) -> int:

@@ -89,7 +89,7 @@ def _link(tx: Tx, one: PersonId, other: PersonId, now: datetime) -> bool:
         tx.insert(
             "user_identities", {**values, "provider_id": person.partition(":")[2], "created_at": moment}, ignore=True
         )
-    drop_empty(tx)
+    _drop_empty(tx)
     return True
 
 
@@ -98,11 +98,11 @@ def unlink(tx: Tx, person: PersonId) -> bool:
     gone = tx.run("DELETE FROM user_identities WHERE id = ?", (person,))
     alone = "SELECT user_id FROM user_identities GROUP BY user_id HAVING count(*) = 1"
     tx.run(f"DELETE FROM user_identities WHERE user_id IN ({alone})")
-    drop_empty(tx)
+    _drop_empty(tx)
     return gone == 1
 
 
-def drop_empty(tx: Tx) -> None:
+def _drop_empty(tx: Tx) -> None:
     """Remove persons that links made and that have no account any more."""
     tx.run("DELETE FROM users WHERE id GLOB 'usr_*' AND id NOT IN (SELECT user_id FROM user_identities)")
 

@@ -11,8 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memory.people.identities import drop_empty
-from memory.store.database import Rows, Tx, Value, as_dict
+from memory.store.database import Rows, Tx, Value
 from memory.store.erasure_ledger import Entry
 from memory.store.ids import ErasureId, PersonId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -96,40 +95,6 @@ def finish_erasure(tx: Tx, identifier: ErasureId, receipt: Mapping[str, Any], no
 def erasures_of(rows: Rows, person: PersonId) -> list[Erasure]:
     """A person's erasures, newest first."""
     return [_erasure(row) for row in rows.all("SELECT * FROM erasures WHERE person_id = ? ORDER BY id DESC", (person,))]
-
-
-# ------------------------------------------------------------------------------------------- identities, as a store
-
-_TOLD = "person_id = :person OR other_id = :person"
-_LINKED = "id = :person OR provider || ':' || provider_id = :person"
-
-
-def export_person(rows: Rows, person: PersonId) -> list[dict[str, Any]]:
-    """The accounts and identities of a person, the places that they gave to a constellation, and their sign-ins."""
-    users = rows.all("SELECT * FROM users WHERE id = :person", {"person": person})
-    linked = rows.all(f"SELECT * FROM user_identities WHERE {_LINKED}", {"person": person})
-    bound = rows.all("SELECT id, constellation_id, created_at FROM places WHERE bound_by = ?", (person,))
-    told = rows.all(f"SELECT person_id, other_id, expires_at FROM link_codes WHERE {_TOLD}", {"person": person})
-    keys = rows.all("SELECT kind, name, created_at, used_at FROM web_keys WHERE person_id = ?", (person,))
-    return [as_dict(row) for row in (*users, *linked, *bound, *told, *keys)]
-
-
-def erase_person(tx: Tx, person: PersonId) -> int:
-    """Remove identities and the account; how many rows. The account of a constellation's owner keeps its bare id."""
-    gone = tx.run(f"DELETE FROM user_identities WHERE {_LINKED}", {"person": person})
-    gone += tx.run(f"DELETE FROM link_codes WHERE {_TOLD}", {"person": person})
-    gone += tx.run("DELETE FROM web_keys WHERE person_id = ?", (person,))
-    drop_empty(tx)
-    sql = """DELETE FROM users WHERE id = :person AND id NOT IN (SELECT owner_id FROM constellations)
-             AND id NOT IN (SELECT user_id FROM user_identities)"""
-    gone += tx.run(sql, {"person": person})
-    tx.run("UPDATE users SET username = id WHERE id = ? AND username <> id", (person,))
-    return gone + tx.run("UPDATE places SET bound_by = 'somebody who was erased' WHERE bound_by = ?", (person,))
-
-
-def count_person(rows: Rows, person: PersonId) -> int:
-    """How many rows `export_person` gives."""
-    return len(export_person(rows, person))
 
 
 _erasure = RowMapper(Erasure, asked_by="asked_by")

@@ -7,8 +7,9 @@ agents from talking in circles: everything that one message caused is counted by
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, InboxId, PlaceId, TurnId
+from memory.store.row_mapper import RowMapper
 
 SOURCE = "agent"
 """Of the rows in the inbox and of their words."""
@@ -29,16 +30,10 @@ class Sent:
 
 def add(tx: Tx, sent: Sent, now: datetime) -> None:
     """Count a message, in the transaction that queues it."""
-    values: dict[str, Value] = {
-        "inbox_id": sent.row,
-        "root_id": sent.root,
-        "turn_id": sent.turn,
-        "from_agent": sent.by,
-        "to_agent": sent.agent,
-        "to_group": sent.group,
-        "sent_at": now,
-    }
-    tx.insert("agent_messages", values)
+    tx.insert("agent_messages", {**_sent.values(sent), "sent_at": now})
+
+
+_sent = RowMapper(Sent, row="inbox_id", by="from_agent", agent="to_agent", group="to_group")
 
 
 def root_of(rows: Rows, run: TurnId) -> TurnId:

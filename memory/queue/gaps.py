@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 
 from memory.people.audience import OWNER, person_audience
 from memory.store.clock import from_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId, PlaceId
+from memory.store.row_mapper import RowMapper
 from texts import _, ngettext
 
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=15), timedelta(hours=1)
@@ -150,10 +151,6 @@ def words(found: Sequence[Gap]) -> tuple[str, ...]:
     return (*lines[:SHOWN], *rest)
 
 
-# -------------------------------------------------------------------------------------------------- as a store
-"""Direct messages that were never opened carry their person's id."""
-
-
 _OF_SOURCE = "SELECT * FROM gaps WHERE next_try_at IS NOT NULL AND substr(place_id, 1, length(:prefix)) = :prefix"
 
 
@@ -163,11 +160,7 @@ def _reach(span: Span) -> tuple[int, str]:
 
 
 def _get(rows: Rows, span: Span) -> Gap | None:
-    row = rows.one("SELECT * FROM gaps WHERE place_id = ? AND after = ?", (span.place, span.after))
-    return None if row is None else _gap(row)
+    return _gap.first(rows, "SELECT * FROM gaps WHERE place_id = ? AND after = ?", (span.place, span.after))
 
 
-def _gap(row: Row) -> Gap:
-    next_at = None if row["next_try_at"] is None else from_text(row["next_try_at"])
-    span = Span(PlaceId(row["place_id"]), row["after"], row["before"])
-    return Gap(span, row["reason"], row["tries"], from_text(row["noticed_at"]), next_at)
+_gap = RowMapper(Gap, span=RowMapper(Span))

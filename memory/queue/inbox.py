@@ -245,27 +245,21 @@ def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
 
 def place(rows: Rows, identifier: PlaceId) -> Heard | None:
     """A place as it was last heard of."""
-    row = rows.one("SELECT * FROM places WHERE id = ?", (identifier,))
-    if row is None:
-        return None
-    within = tuple(Audience(audience) for audience in json.loads(row["within"]))
-    return Heard(PlaceId(row["id"]), row["kind"], row["name"], Audience(row["audience"]), within)
+    return _place.first(rows, "SELECT * FROM places WHERE id = ?", (identifier,))
 
 
 def direct_place(rows: Rows, person: PersonId) -> Heard | None:
     """Where somebody was last heard alone; None when they never wrote directly."""
-    sql = """SELECT p.id FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m
+    sql = """SELECT p.* FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m
              WHERE m.place_id = p.id AND m.person_id = ? AND m.role = 'user') ORDER BY p.heard_at DESC LIMIT 1"""
-    row = rows.one(sql, (person,))
-    return None if row is None else place(rows, PlaceId(row["id"]))
+    return _place.first(rows, sql, (person,))
 
 
 def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Heard]:
     """The places that the scope may know of; those heard of last come first."""
     condition, parameters = scope.sql("audience")
-    sql = f"SELECT id FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT ?"
-    found = (place(rows, PlaceId(row["id"])) for row in rows.all(sql, (*parameters, limit)))
-    return [each for each in found if each is not None]
+    sql = f"SELECT * FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT ?"
+    return _place.all(rows, sql, (*parameters, limit))
 
 
 def open_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
@@ -405,6 +399,7 @@ def counts(rows: Rows) -> dict[str, int]:
     return {"waiting": 0, "dead": 0} if row is None else {"waiting": row["waiting"], "dead": row["dead"]}
 
 
+_place = RowMapper(Heard)
 _row = RowMapper(InRow, payload=lambda row: PAYLOAD.read(row["payload"]))
 
 

@@ -15,9 +15,10 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.store.clock import from_text, to_text
 from memory.store.columns import many
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Row, Rows, Tx
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.store.row_mapper import RowMapper
 
 Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
 
@@ -115,22 +116,8 @@ def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
     as it is."""
     message = MessageId(snowflakes.next()) if new is None else new
     text, speaker = storable(heard.text), storable(heard.speaker)
-    values: dict[str, Value] = {
-        "id": message,
-        "place_id": heard.place,
-        "agent_id": heard.agent,
-        "person_id": heard.person,
-        "speaker": speaker,
-        "role": heard.role,
-        "content": text,
-        "source": heard.source,
-        "external_id": heard.external_id,
-        "source_metadata": "{}",
-        "audience": heard.audience,
-        "trust": int(heard.trust),
-        "created_at": heard.at,
-        "search_text": _search_text(heard.at, speaker, text),
-    }
+    values = {**_heard.values(heard), "id": message, "content": text, "speaker": speaker, "source_metadata": "{}"}
+    values["search_text"] = _search_text(heard.at, speaker, text)
     if tx.insert("messages", values, ignore=True):
         return message
     known = tx.one("SELECT id FROM messages WHERE source = ? AND external_id = ?", (heard.source, heard.external_id))
@@ -143,26 +130,9 @@ def add_said(tx: Tx, said: Said) -> MessageId:
     """Store one row of a turn of ours. Results of tools are kept for the transcript, not for searching."""
     message = MessageId(snowflakes.next())
     text, speaker = storable(said.text), storable(said.speaker)
-    values: dict[str, Value] = {
-        "id": message,
-        "place_id": said.place,
-        "agent_id": said.agent,
-        "person_id": said.person,
-        "speaker": speaker,
-        "batch_id": said.turn,
-        "sequence_in_batch": said.sequence,
-        "role": said.role,
-        "content": text,
-        "tool_call_id": said.tool_call_id,
-        "tool_name": said.tool_name,
-        "tool_args": None if said.tool_args is None else storable(said.tool_args),
-        "source": said.source,
-        "source_metadata": "{}",
-        "audience": said.audience,
-        "trust": int(said.trust),
-        "created_at": said.at,
-        "search_text": "" if said.role == "tool" else _search_text(said.at, speaker, text),
-    }
+    values = {**_said.values(said), "id": message, "content": text, "speaker": speaker, "source_metadata": "{}"}
+    values["tool_args"] = None if said.tool_args is None else storable(said.tool_args)
+    values["search_text"] = "" if said.role == "tool" else _search_text(said.at, speaker, text)
     tx.insert("messages", values)
     return message
 
@@ -372,6 +342,10 @@ def to_message(row: Row | Sequence[Any]) -> Message:
     read = "" if metadata == "{}" else json.loads(metadata).get("delivery", "")
     moments = _moment(edited), _moment(deleted), bool(archived), from_text(created)
     return Message._make((*plain, read, audience, _TRUST[trust], revision, *moments))
+
+
+_heard = RowMapper(Heard, text="content", at="created_at")
+_said = RowMapper(Said, turn="batch_id", sequence="sequence_in_batch", text="content", at="created_at")
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from memory.store.clock import from_text
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
+from memory.store.row_mapper import RowMapper
 
 Kind: TypeAlias = Literal["mode", "group", "pause"]
 
@@ -24,18 +24,16 @@ class Setting:
 
 def settings(rows: Rows) -> list[Setting]:
     """Every decision that holds, the newest first."""
-    found = rows.all("SELECT * FROM steering ORDER BY decided_at DESC, kind, subject")
-    return [
-        Setting(row["kind"], row["subject"], row["value"], PersonId(row["decided_by"]), from_text(row["decided_at"]))
-        for row in found
-    ]
+    return _setting.all(rows, "SELECT * FROM steering ORDER BY decided_at DESC, kind, subject")
 
 
 def put(tx: Tx, setting: Setting) -> None:
     """Let a decision hold from now on."""
     drop(tx, setting.kind, setting.subject)
-    values: dict[str, Value] = {"kind": setting.kind, "subject": setting.subject, "value": setting.value}
-    tx.insert("steering", {**values, "decided_by": setting.by, "decided_at": setting.at})
+    tx.insert("steering", _setting.values(setting))
+
+
+_setting = RowMapper(Setting, by="decided_by", at="decided_at")
 
 
 def drop(tx: Tx, kind: Kind, subject: str) -> bool:

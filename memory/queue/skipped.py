@@ -21,9 +21,7 @@ def digest(external_id: str) -> str:
 def note(tx: Tx, source: str, found: Mapping[str, str], now: datetime) -> None:
     """Note why each of these external ids was passed over; those noted long ago are forgotten."""
     for external_id, why in found.items():
-        tx.insert(
-            "passed_over", {"source": source, "digest": digest(external_id), "why": why, "at": now}, ignore=True
-        )
+        tx.insert("passed_over", {"source": source, "digest": digest(external_id), "why": why, "at": now}, ignore=True)
     tx.run("DELETE FROM passed_over WHERE at < ?", (now - KEPT,))
 
 

@@ -42,6 +42,17 @@ class RowMapper(Generic[T]):
         row = rows.one(sql, parameters)
         return None if row is None else self(row)
 
+    def one(self, rows: Rows, sql: str, parameters: Parameters = ()) -> T:
+        """The same of a row that is there: it was just written, or another one names it."""
+        found = self.first(rows, sql, parameters)
+        if found is None:
+            raise LookupError(f"there is no row for {self._of.__name__}")
+        return found
+
+    def all(self, rows: Rows, sql: str, parameters: Parameters = ()) -> list[T]:
+        """The records of all rows that a statement gives, in its order."""
+        return [self(row) for row in rows.all(sql, parameters)]
+
     def values(self, record: T) -> dict[str, Value]:
         """The columns of a record, as they are stored; but for fields that a function makes of the whole row."""
         found = {column: _stored(getattr(record, name)) for name, column in self._named}

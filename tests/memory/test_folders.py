@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory import folders
+from memory.erasure import stores
 from memory.folders import Folder, NewFolder, Progress, disk
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audience
 from memory.search import vectors
@@ -188,7 +189,7 @@ def test_an_export_gives_what_stands_in_files_of_one_person_alone() -> None:
     for name, people in (("own.txt", (ANN,)), ("shared.txt", (ANN, BOB)), ("theirs.txt", (BOB,))):
         new = folders.from_content(name, b"the key is under the stone")
         folders.put(tx, folder, replace(new, people=people), NOON)
-    exported = folders.export_person(tx, ANN)
+    exported = stores.of("folders").export(tx, ANN)
     assert [each["file"] for each in exported] == ["own.txt", "shared.txt"]
     assert [each.get("content") for each in exported] == ["the key is under the stone", None]
     assert str(BOB) not in str(exported)

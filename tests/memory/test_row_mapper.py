@@ -67,6 +67,7 @@ def test_a_row_becomes_a_record(tmp_path: Path) -> None:
         kept = as_dict(row)
         assert read.values(read(row)) == {
             **kept,
+            "at": datetime(2026, 11, 22, 12, tzinfo=UTC),
             "text": "",
             "tags": '["a", "b"]',
             "pairs": '[["x", 1]]',
