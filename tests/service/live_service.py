@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.service.program import Service
 from tests.wire import PATIENCE
 from tests.wire.conftest import find_openapi
@@ -98,6 +100,12 @@ async def live_service(folder: Path, *, scripted: bool = False) -> AsyncIterator
         unserved = [each for each in server.unserved if "/xrpc/" not in each]
         assert not (found := server.violations + unserved + server.own_faults), "\n".join(found)
         assert [request for request in server.requests if may_wake_somebody(request)] == []
+
+
+def first_of(count: int, *cases: Any) -> list[Any]:
+    """So many of these cases each time, and the others, which show the same at other points, with `make slow`."""
+    given = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*each, marks=() if n < count else pytest.mark.slow) for n, each in enumerate(given)]
 
 
 async def one_day() -> None:

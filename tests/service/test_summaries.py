@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.approvals import pause_jobs, refused, rows
-from tests.service.live_service import Live, live_service, one_day, until
+from tests.service.live_service import Live, first_of, live_service, one_day, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 AGENTS = """
@@ -141,7 +141,7 @@ async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
     await until(lambda: job(t, name)[0], 30, what="the job")
 
 
-@pytest.mark.parametrize("fault", ["summaries.model:after", "summaries.day:before", "summaries.day:after"])
+@pytest.mark.parametrize("fault", first_of(1, "summaries.day:after", "summaries.day:before", "summaries.model:after"))
 async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
     async with started(tmp_path) as t:
         await dies_and_goes_on(t, LAST_WEEK, DAYS, fault)
@@ -151,7 +151,7 @@ async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: P
         assert asked == [(2 if fault == "summaries.day:before" else 1,)], "a week of one day is that day's words"
 
 
-@pytest.mark.parametrize("fault", ["summaries.agent:before", "summaries.agent:after"])
+@pytest.mark.parametrize("fault", first_of(1, "summaries.agent:after", "summaries.agent:before"))
 async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
     async with started(tmp_path) as t:
         await dies_and_goes_on(t, IDLE, AGENTS_JOB, fault)

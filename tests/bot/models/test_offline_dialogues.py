@@ -5,7 +5,7 @@ import time
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.models.base import (
@@ -497,7 +497,6 @@ PIECES = (
 TEXTS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.lists(TEXTS, min_size=1, max_size=3), TEXTS, st.sampled_from(["Ana", "Ben"])), max_size=4))
 def test_any_dialogue_is_answered_within_six_steps(turns: list[tuple[list[str], str, str]]) -> None:
     talk = Talk()
@@ -511,7 +510,6 @@ ROWS = st.lists(LEAVES | st.dictionaries(KEYS, LEAVES, max_size=4), max_size=3)
 JUNK = LEAVES | ROWS | st.dictionaries(KEYS, LEAVES | ROWS, max_size=4)
 
 
-@settings(deadline=None, max_examples=150)
 @given(TEXTS, JUNK, st.booleans())
 def test_odd_tool_results_never_break_a_turn(text: str, data: Any, ok: bool) -> None:
     messages: list[Message] = [UserMessage(text, said=text, at=NOW, speaker="Ana")]
