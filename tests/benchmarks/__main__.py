@@ -18,7 +18,6 @@ BENCHMARKS = {
     "edit": "edits",
     "past": "pasts",
     "flow": "flow",
-    "pages": "pages",
     "constellations": "constellations",
     "search": "searching",
     "locomo": "recalls",
