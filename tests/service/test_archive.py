@@ -98,39 +98,6 @@ async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: 
         assert "read by this server" in direct.text, "she is a member of it"
 
 
-async def test_the_terminal_does_the_same(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        run = t.service.run
-        await kept(t, t.ana, t.general, "The stork is back.")
-        await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
-        code, out, _ = await run("archival", "add", "The key lies under the mat.", "--label", "key", "--json")
-        assert code == 0
-        made = json.loads(out)
-        assert (made["label"], made["audience"]) == ("key", "owner")
-        _, out, _ = await run("archival", "list", "--json")
-        assert {each["text"] for each in json.loads(out)} == {"The stork is back.", "The key lies under the mat."}
-        _, out, _ = await run("search", "stork", "--json")
-        found = json.loads(out)
-        assert any(each["kind"] == "entry" and "stork" in each["text"] for each in found["hits"])
-        assert found["words_alone"] == "switched off by EMBEDDING_MODEL"
-        _, out, _ = await run("search", "stork")
-        assert out.splitlines()[-1] == "Why: switched off by EMBEDDING_MODEL."
-        told = await t.ana.command("search", {"text": "stork"}, t.general)
-        assert told.text.endswith("\n-# Searched by words alone.")
-        listed = await t.ana.command("memory archival search", {"text": "stork"}, t.general)
-        assert listed.text.splitlines()[-1].startswith("-# Searched by words alone.")
-        _, out, _ = await run("search", SECRET)
-        assert "Nothing was found." in out
-        code, _, error = await run("archival", "show", "nothing")
-        assert (code, "that you can see here" in error) == (1, True)
-        code, _, error = await run("archival", "list", "--agent", "Moon")
-        assert (code, "no agent 'Moon'" in error) == (1, True)
-        code, out, _ = await run("archival", "delete", "key")
-        assert (code, "Forgotten" in out) == (0, True)
-        code, _, error = await run("archival", "show", "key")
-        assert code == 1
-
-
 async def test_in_direct_messages_commands_use_what_a_message_there_may_and_nothing_more(tmp_path: Path) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         bea, cid, dan = t.member("Bea"), t.member("Cid"), t.server.person("dan")

@@ -3,14 +3,10 @@
 import itertools
 from pathlib import Path
 
-import pytest
-
 from tests.service.approvals import rows
 from tests.service.live_service import Live, live_service
 from tests.service.test_memory import edited, memory
 from tests.wire.model import Answer, Call, Calls
-
-LARGE = "\n".join(f"line {number} of {number * 7919 % 1000} words" for number in range(75))
 
 
 def checkpoints(t: Live, label: str) -> list[int]:
@@ -43,32 +39,6 @@ async def test_agents_and_the_system_keep_to_it(tmp_path: Path) -> None:
     assert [later - earlier for earlier, later in itertools.pairwise(written)] == [3]
     assert [later - earlier for earlier, later in itertools.pairwise(logged)] == [3]
     assert ("scratchpad",) in archives
-
-
-async def newest_copy(folder: Path, settings: str, text: str) -> int:
-    """The version of the newest whole copy, 0 without one, after the owner made version 2 of a block by hand."""
-    async with live_service(folder, scripted=True) as t:
-        configure(t, settings)
-        await t.service.start()
-        assert "is now at version 2" in await edited(t.olga, t.general, "persona", text)
-        found = checkpoints(t, "persona")
-        await t.service.stop()
-    return found[-1] if found else 0
-
-
-@pytest.mark.parametrize(
-    ("settings", "text", "version"),
-    [
-        ("checkpoint_updates = 3", LARGE, 0),
-        ("checkpoint_updates = 1", "Short.", 2),
-        ("checkpoint_kilobytes = 1", LARGE, 2),
-        ("checkpoint_minutes = 1e-9", "Short.", 2),
-    ],
-)
-async def test_each_of_the_three_conditions_writes_a_checkpoint(
-    tmp_path: Path, settings: str, text: str, version: int
-) -> None:
-    assert await newest_copy(tmp_path, settings, text) == version
 
 
 async def test_changes_that_are_too_old_go_for_good(tmp_path: Path) -> None:

@@ -158,33 +158,6 @@ async def test_an_answer_that_is_too_long_is_said_shorter_by_the_model_once_then
         assert last.text.endswith("…")
 
 
-async def test_a_flood_and_two_bots_are_held_by_the_caps_in_silence(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.configure("person_per_hour = 3\nthread_per_hour = 2\nbot_answers_per_day = 1")
-        sky.model.default = lambda _request: Answer("yes")
-        await sky.start()
-        began = sky.mention("first")
-        await sky.server.wait_for_post(sky.bot)
-        for number in range(40):
-            sky.mention(f"again {number}", reply_to=began)
-        await sky.server.wait_for_post(sky.bot, 1)
-        other = sky.server.user("beep.test", labels=("bot",))
-        sky.mention("beep", other)
-        answer = await sky.server.wait_for_post(sky.bot, 2)
-        for _ in range(3):
-            other.post("beep again", reply_to=answer)
-        await sky.service.logged("bluesky_passed_over", reasons=["bot"])
-        for number in range(4):
-            sky.mention(f"elsewhere {number}")
-        await sky.server.wait_for_post(sky.bot, 3)
-        await sky.looked(5)
-        await sky.service.stop()
-        to_ana = [post for post in sky.bot.posts if sky.ana.did in post.parent]
-        assert len(to_ana) == 3
-        assert {post.text for post in sky.bot.posts} == {"yes"}
-        assert len(sky.bot.posts) == 4
-
-
 async def test_the_owner_talks_and_answers_questions_in_direct_messages(tmp_path: Path) -> None:
     async with skies(tmp_path) as sky:
         sky.configure(f'owner = "{sky.ana.did}"')
@@ -236,29 +209,6 @@ async def test_a_crash_between_a_direct_message_and_storing_it_says_nothing_twic
         assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once", "Next"]
 
 
-async def test_what_a_followed_person_posts_is_found_later_and_answered_by_nobody(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        address = f"{sky.server.url.replace('http', 'ws')}/xrpc"
-        sky.configure(f'jetstream = "{address}"\nfollow_dids = ["{sky.ana.did}"]')
-        await sky.start()
-        await sky.service.logged("bluesky_subscribed")
-        sky.ana.post("the ferry leaves at noon")
-        withdrawn = sky.ana.post("the ferry leaves at dawn")
-        await sky.until(lambda: found(sky, SAID, "noon"))
-        await sky.until(lambda: found(sky, SAID, "dawn"))
-        withdrawn.delete()
-        await sky.until(lambda: not found(sky, SAID, "dawn"))
-        sky.model.script(Calls(Call("search", {"query": "ferry"})), Answer("At noon."))
-        sky.mention("when does it leave?", sky.server.user("bob.test"))
-        await sky.server.wait_for_post(sky.bot)
-        code, out, _ = await sky.service.run("bluesky", "status")
-        await sky.service.stop()
-        assert (code, "subscription: connected" in out) == (0, True)
-        assert "the ferry leaves at noon" in sky.model.requests[1].results[0]
-        assert "dawn" not in str(sky.model.requests[1].messages)
-        assert len(sky.bot.posts) == 1
-
-
 async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses_turn(tmp_path: Path) -> None:
     async with skies(tmp_path) as sky:
         await sky.start()
@@ -308,21 +258,6 @@ async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answ
         assert [post.text for post in sky.bot.posts] == ["MEDLAR stays."]
         assert found(sky, SAID, "MEDLAR")
         await sky.service.stop()
-
-
-async def test_the_answer_to_a_deleted_post_stays_where_the_owner_wants_that(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.configure("withdraw_answers = false")
-        sky.model.script(Answer("Well."))
-        await sky.start()
-        asked = sky.mention("my word is QUINCE")
-        await sky.server.wait_for_post(sky.bot)
-        await sky.service.stop()
-        asked.delete()  # while nobody looks
-        await sky.start()
-        await sky.until(lambda: not found(sky, SAID, "QUINCE"))
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["Well."]
 
 
 async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(tmp_path: Path) -> None:
@@ -417,42 +352,9 @@ async def test_an_answer_comes_within_seconds_on_the_settings_as_they_are_shippe
         assert max(waits) < 3, waits
 
 
-async def test_an_account_that_was_taken_down_is_told_so_and_no_password_is_blamed(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.bot.taken_down = True
-        code, _, error = await sky.service.run("run")
-        assert code == 2
-        assert "taken down" in error
-        assert "app password" not in error
-
-
 async def answered(sky: Skies, said: str, question: str = "hi") -> Post:
     """The last post of the answer to a new mention."""
     before = len(sky.bot.posts)
     sky.model.script(Answer(said))
     sky.mention(question)
     return await sky.server.wait_for_post(sky.bot, before)
-
-
-async def test_through_errors_limits_and_an_outage_each_mention_is_answered_once(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        server = sky.server
-        await sky.start()
-        server.fail(LIST, 502, 500)
-        server.fail(THREAD, 502)
-        server.fail(POSTS, 500)
-        server.fail(CREATE, 502, "after")
-        assert (await answered(sky, "one", "first")).text == "one"
-        server.fail(CREATE, 429, headers={"ratelimit-reset": str(int(time.time()) + 2)})
-        server.fail(LIST, 429, headers={"ratelimit-reset": str(int(time.time()) + 2)})
-        assert (await answered(sky, "two", "second")).text == "two"
-        before = len(sky.service.logged_events("bluesky_unreachable"))
-        await server.down()
-        sky.model.script(Answer("three"))
-        sky.mention("while you were away")
-        await sky.service.logged("bluesky_unreachable", count=before + 1)
-        await server.up()
-        await server.wait_for_post(sky.bot, 2, within=60)
-        await sky.looked(3)
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["one", "two", "three"]

@@ -152,16 +152,3 @@ async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path
         assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
         assert rows(t, "SELECT id FROM archival_entries") == []
         await t.service.stop()
-
-
-@pytest.mark.asyncio(loop_scope="function")
-async def test_at_the_terminal_why_explains_the_last_answer(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        code, _out, error = await t.service.run("chat", "--once", "remember that my dodo is blue")
-        assert (code, error) == (0, "")
-        await t.service.run("chat", "--once", "what colour is my dodo?")
-        code, out, error = await t.service.run("chat", "--once", "/why")
-        assert (code, error) == (0, "")
-        assert "dodo" in out
-        assert "only my owner can read it" in out
-        assert "Tools used:" in out

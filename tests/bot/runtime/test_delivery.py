@@ -12,7 +12,7 @@ import pytest
 from bot.agents.answers import package
 from bot.agents.notices import Notices
 from bot.runtime import delivery as delivery
-from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
+from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
 from memory.people.audience import Scope, Trust, guild_audience
 from memory.queue import messages, outbox, turns
 from memory.queue.messages import Said
@@ -22,7 +22,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId
-from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear
+from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
 from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, Fate, MovableClock, Platform, direct, unconcerned
 
 T = TypeVar("T")
@@ -278,6 +278,47 @@ async def test_a_history_that_can_be_read_again_in_time_decides(post: Post) -> N
     post.platform = Recovering(post.clock, posts=post.platform.posts, readable=False)
     await post.run()
     assert (await post.states(row), post.sent(), await post.notices()) == ([Status.SENT], [], [])
+
+
+DOWN = DeliveryFailed("not connected", retry_after=0.0, reached=False)
+BUSY = DeliveryFailed("too many requests", retry_after=0.0)
+
+
+@pytest.mark.parametrize(
+    ("failures", "state", "said"),
+    [
+        ([DOWN] * 3 * MAX_ATTEMPTS, Status.SENT, ["hello"]),
+        ([BUSY, DOWN, DOWN] * (MAX_ATTEMPTS - 1), Status.SENT, ["hello"]),
+        ([BUSY] * MAX_ATTEMPTS, Status.FAILED, []),
+    ],
+    ids=["an outage", "between refusals", "refusals"],
+)
+async def test_however_long_a_platform_is_out_of_reach_no_attempt_is_used_up(
+    post: Post, failures: list[DeliveryFailed], state: Status, said: list[str]
+) -> None:
+    post.platform.fates.extend(failures)
+    row = await post.put("a")
+    await post.run()
+    assert await post.states(row) == [state]
+    assert post.platform.texts() == said
+
+
+async def test_a_history_out_of_reach_is_read_when_it_is_there_again(post: Post) -> None:
+    class Unreachable(Platform):
+        left = 2 * MAX_ATTEMPTS
+
+        async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
+            self.left -= 1
+            if self.left > 0:
+                raise HistoryUnreadable("no way there", passing=True)
+            return await super().find(deliveries, taken)
+
+    post.platform = Unreachable(post.clock, has_nonce=False)
+    row = await post.put("a")
+    await post.begun(row)
+    await post.run()
+    assert await post.states(row) == [Status.SENT]
+    assert post.platform.texts() == ["hello"]
 
 
 async def test_identical_rows_are_matched_in_order(post: Post) -> None:
