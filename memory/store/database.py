@@ -107,7 +107,7 @@ class _Thread(aiosqlite.Connection):
         opening = asyncio.ensure_future(super().__aenter__())
         try:
             await _ended(opening)
-        except asyncio.CancelledError:
+        except BaseException:
             await self.close()
             raise
         try:
@@ -298,14 +298,14 @@ class Database:
 
 async def _ended(task: asyncio.Task[Any]) -> None:
     """Wait for a task to end, however often the waiting one is cancelled meanwhile."""
-    cancelled: asyncio.CancelledError | None = None
+    interrupted: BaseException | None = None
     while not task.done():
         try:
             await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
+        except BaseException as error:
+            interrupted = error
+    if interrupted is not None:
+        raise interrupted
 
 
 def _settle(unit: _Unit[Any], result: Any) -> None:

@@ -22,8 +22,8 @@ def chat_of(app: App) -> Chat:
 
 
 @asynccontextmanager
-async def service(folder: Path) -> AsyncIterator[App]:
-    (folder / "carina.toml").write_text('[web.server]\nlisten = "127.0.0.1:0"\n', "utf-8")
+async def service(folder: Path, toml: str = "") -> AsyncIterator[App]:
+    (folder / "carina.toml").write_text(f'[web.server]\nlisten = "127.0.0.1:0"\n{toml}', "utf-8")
     config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
     ended = asyncio.Event()
 

@@ -12,8 +12,8 @@ KILL_TEST_PAUSES         seconds between tries that ended with the process, by t
 KILL_TEST_HEALTHY        the same for what had all its tries
 KILL_TEST_WINDOW         seconds of the hour for which people's limits hold
 KILL_TEST_STUMBLE        the first turn fails by an error in the program itself
-KILL_TEST_RAISE          an exception is raised in every task of the program, once in each, where it awaits for the
-                         n-th time (from 0); the trace has a line "raised" for each
+KILL_TEST_RAISE          an exception is raised in every task of the program, once in each kind of task, at
+                         the first place where it awaits of which the trace has no line "raised" yet
 """
 
 from __future__ import annotations
@@ -95,11 +95,14 @@ class Injected(Exception):
     """What nobody foresaw."""
 
 
-class _Stepped(Coroutine["Any", "Any", "Any"]):
-    """Runs a coroutine, and raises in it where it awaits for the `at`-th time (from 0)."""
+_OURS = re.compile(r"/(bot|memory|scheduler|sources)/(?!.*site-packages)")
 
-    def __init__(self, work: Any, at: int, raised: Callable[[], None]) -> None:
-        self._work, self._left, self._raised = work, at, raised
+
+class _Stepped(Coroutine["Any", "Any", "Any"]):
+    """Runs a coroutine, and raises in it where it awaits and `raises` says so of the place."""
+
+    def __init__(self, work: Any, raises: Callable[[str], bool]) -> None:
+        self._work, self._raises = work, raises
 
     def send(self, value: Any) -> Any:
         return self._awaited(self._work.send(value))
@@ -114,36 +117,40 @@ class _Stepped(Coroutine["Any", "Any", "Any"]):
         return self
 
     def _awaited(self, waits_for: Any) -> Any:
-        self._left -= 1
-        if self._left != -1:
-            return waits_for
-        self._raised()
-        return self._work.throw(Injected("injected"))
+        place, waiting = "", self._work
+        while (frame := getattr(waiting, "cr_frame", None)) is not None:
+            if _OURS.search(frame.f_code.co_filename):
+                place += f" {frame.f_code.co_qualname}:{frame.f_lineno}"
+            waiting = waiting.cr_await
+        return self._work.throw(Injected("injected")) if self._raises(place) else waits_for
 
 
 def _raise_in_tasks(module: Any) -> None:
     """Tasks are told apart by the function that they run, and those of the supervisor by their names without ids."""
     if "KILL_TEST_RAISE" not in os.environ:
         return
-    at, create = int(os.environ["KILL_TEST_RAISE"]), module.BaseEventLoop.create_task
-    trace = os.open(os.environ["KILL_TEST_TRACE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    product, ids = re.compile(r"/(bot|memory|scheduler|sources)/(?!.*site-packages)"), re.compile(r"\s+\S*[:_\d]\S*")
+    create, ids = module.BaseEventLoop.create_task, re.compile(r"\s+\S*[:_\d]\S*")
+    trace = os.open(os.environ["KILL_TEST_TRACE"], os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    before = set(os.read(trace, os.fstat(trace).st_size).decode().splitlines())
+    """Where lives before this one raised."""
     hit = {"Database._flush"}  # the writer hands every exception of its thread to who waits for it
 
     def create_task(loop: Any, work: Any, **options: Any) -> Any:
         code = getattr(work, "cr_code", None)
-        if code is None or not product.search(code.co_filename) or module.tasks.current_task(loop) is None:
+        if code is None or not _OURS.search(code.co_filename) or module.tasks.current_task(loop) is None:
             return create(loop, work, **options)  # of a library, or the program itself
         name = ids.sub("", str(work.cr_frame.f_locals.get("name", "")))
         what = f"{code.co_qualname} {name}".rstrip()
-        if what in hit:
-            return create(loop, work, **options)
 
-        def raised() -> None:
+        def raises(place: str) -> bool:
+            line = f"raised in {what} at{place}"
+            if what in hit or line in before:
+                return False
             hit.add(what)
-            os.write(trace, f"raised in {what}\n".encode())
+            os.write(trace, f"{line}\n".encode())
+            return True
 
-        return create(loop, _Stepped(work, at, raised), **options)
+        return create(loop, _Stepped(work, raises), **options)
 
     module.BaseEventLoop.create_task = create_task
 
