@@ -23,7 +23,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.deps import Understood
 from bot.agents.mcp.startup import NoServers, Servers
 from bot.agents.permissions.policy import Approver, People
-from bot.agents.tools.search_conditions import Where
+from bot.agents.tools.search_results import Where
 from bot.config.dreams import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
@@ -33,9 +33,8 @@ from bot.services.front_ends import FrontEnds, FrontEndStates
 from bot.services.search import Found, Search, Wanted
 from bot.services.status import Status
 from bot.services.upkeep import Upkeep
-from bot.upkeep.background_calls import Background
+from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.embedding import Embedding
-from bot.upkeep.model_calls import Means
 from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
 from memory import agents, presence

@@ -17,7 +17,7 @@ from bot.agents.additions import HOLD_SECONDS
 from bot.agents.context import recovery
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.orchestrator import run_turn
-from bot.agents.groups.similarity import likeness, may_compare
+from bot.agents.groups.speaker import likeness, may_compare
 from bot.agents.groups.team import team
 from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until

@@ -43,7 +43,7 @@ def begin_turn(
 ) -> Begun:
     """Give the waiting rows of one speaker to a new turn of an agent of the group, with the blocks they refer to.
 
-    `near` is how like the words are to what members know (`bot.agents.groups.similarity`). Raises RowUnreadable.
+    `near` is how like the words are to what members know (`bot.agents.groups.speaker`). Raises RowUnreadable.
     """
     head = rows[0]
     PAYLOAD.require(head.payload)

@@ -69,8 +69,7 @@ from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background
 from bot.upkeep.compaction import Compactor
 from bot.upkeep.embedding import Embedding, SharedEmbedder
-from bot.upkeep.idle import IdleMonitor
-from bot.upkeep.integrity import IntegrityMonitor
+from bot.upkeep.idle import IdleMonitor, IntegrityMonitor
 from bot.upkeep.summaries import SummaryJob
 from memory import jobs
 from memory.queue import inbox

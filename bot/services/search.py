@@ -9,8 +9,19 @@ from pydantic import Field
 
 from bot.agents.deps import Understood, not_understood
 from bot.agents.permissions.policy import Action, People
-from bot.agents.tools.search_conditions import Where, author_meant, category_meant, domains_of, tags_meant
-from bot.agents.tools.search_results import NEWEST, beside_data, nothing_searched, place_meant, why_data, why_found
+from bot.agents.tools.search_results import (
+    NEWEST,
+    Where,
+    author_meant,
+    beside_data,
+    category_meant,
+    domains_of,
+    nothing_searched,
+    place_meant,
+    tags_meant,
+    why_data,
+    why_found,
+)
 from bot.errors import UserError
 from bot.services.archive import agents_called
 from bot.services.block_names import MOMENTS, moment_said

@@ -22,10 +22,9 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, Sentence
 from bot.upkeep import consent
-from bot.upkeep.background_calls import Background
+from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.evaluations import EvaluationJob
 from bot.upkeep.expansion import ExpansionJob
-from bot.upkeep.model_calls import Means
 from bot.upkeep.prompts import FOLDER
 from bot.upkeep.runs import UpkeepRun, counts_words
 from memory import agents

@@ -1,16 +1,37 @@
-"""Consolidation: duplicates merged by rule, and what needs judgement by a model, within what may be retired."""
+"""Consolidation of entries: duplicates merged by rule, and what needs judgement by a model, within what may be retired.
 
-from collections.abc import Sequence
+A model also reads who and what new entries speak of (the graph), and which entries contradict each other. What is about
+the same is chosen by code; that what is newer wins, and a person's correction in any case, is held here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
+from typing import Generic
 
-from bot.upkeep.model_answers import Consolidation, MergeWish, known
-from bot.upkeep.model_calls import Asking
-from bot.upkeep.plan_draft import Draft, Question, in_order, put
-from bot.upkeep.prompts import entries_text
+import structlog
+
+from bot.upkeep.background_calls import Asking
+from bot.upkeep.model_answers import (
+    Consolidation,
+    Contradictions,
+    MergeWish,
+    Relation,
+    Relations,
+    T,
+    Unusable,
+    each_fitting,
+    known,
+    read_answer,
+)
+from bot.upkeep.prompts import entries_text, groups_text, system
 from memory.agents import Agent
+from memory.knowledge import archival, feedback, graph
 from memory.knowledge.archival import Entry, is_category, is_tag
 from memory.knowledge.consolidation import (
     Choice,
+    Linked,
     Mark,
     Merge,
     Part,
@@ -22,9 +43,78 @@ from memory.knowledge.consolidation import (
     lost,
     same_words,
 )
-from memory.knowledge.consolidation.plan import OWN_KINDS
+from memory.knowledge.consolidation.plan import OWN_KINDS, Item
+from memory.knowledge.graph import Entity, Triple
+from memory.people.audience import Scope
+from memory.store.database import Rows
 from memory.store.ids import EntryId
 from memory.store.plurals import many
+from sources.text import one_line
+
+_WIDEST_FIRST = ("public", "guild", "channel", "owner", "person")
+
+
+@dataclass
+class Draft:
+    """A plan as it comes about. `may` is how many entries of the agent may still be retired in this run."""
+
+    may: int
+    items: list[Item] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    again: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    taken: set[EntryId] = field(default_factory=set)
+
+    def take(self, entries: Sequence[Entry]) -> bool:
+        """Whether these may be retired too; if not they are looked at again in another run."""
+        if len(entries) > self.may:
+            self.again += entries
+            self.note("no more may be retired now (the loss bound); looked at again")
+            return False
+        self.may -= len(entries)
+        self.taken.update(entry.id for entry in entries)
+        return True
+
+    def note(self, words: str) -> None:
+        """Say once what was left."""
+        if words not in self.notes:
+            self.notes.append(words)
+
+
+def in_order(parts: Sequence[Part]) -> list[Part]:
+    """The widest audiences first: what is said to few takes nothing away from what is said to many in the same run."""
+    return sorted(parts, key=lambda part: (_WIDEST_FIRST.index(part.audience.partition(":")[0]), *map(str, part)))
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """What a pass asks about a part: `told` is shown, and an answer that could be used brings it to `position`.
+
+    `unasked` and `left` say of what nothing came, where nobody answered and where the answer could not be used.
+    """
+
+    of: Pass
+    form: type[T]
+    part: Part
+    told: str
+    position: int
+    unasked: str
+    left: str
+
+
+async def put(asking: Asking, agent: Agent, question: Question[T], plan: Callable[[T], None], draft: Draft) -> None:
+    """Ask it. `plan` plans what the answer says, or raises Unusable before it plans; then it is asked again."""
+    text = await asking.ask(agent, system(asking.means.directives, question.of), question.told, question.form)
+    if text is None:
+        draft.note(f"{question.unasked}: {asking.refused}")
+        return
+    try:
+        plan(read_answer(text, question.form))
+    except Unusable as error:
+        draft.note(f"{question.left}: {error}")
+        return
+    draft.marks.append(Mark(question.of, question.part, question.position))
+
 
 _SHOWN = 40  # entries in one call
 # ---------------------------------------------------------------------------------------------------------- by rule
@@ -136,3 +226,156 @@ def _category(wanted: str, sources: Sequence[Entry]) -> str:
 
 def _clean(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag.strip() for tag in tags if is_tag(tag.strip())))
+
+
+_log = structlog.get_logger("bot.upkeep")
+
+
+async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
+    """Ask about what is new, part by part; a part whose answer cannot be used is looked at again."""
+    for part in in_order(list(choice.new)):
+        entries = [entry for entry in choice.new[part] if entry.id not in draft.taken]
+        draft.again += entries[_SHOWN:]
+        short = {f"e{number}": entry for number, entry in enumerate(entries[:_SHOWN], 1)}
+        if not short:
+            draft.marks.append(Mark(Pass.ENTITIES, part, choice.position[part]))
+            continue
+        question = Question(
+            Pass.ENTITIES,
+            Relations,
+            part,
+            entries_text(list(short.items()), ()),
+            choice.position[part],
+            unasked=f"{many(len(short), 'entry was', 'entries were')} not looked at for the graph",
+            left=f"{many(len(short), 'entry was', 'entries were')} left out of the graph",
+        )
+        await put(asking, agent, question, partial(_read, short=short, draft=draft), draft)
+
+
+def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
+    """Plan to note what an answer says of the entries that were shown. Raises Unusable, also when none of it fits."""
+    found: dict[str, list[Triple]] = {}
+    formed, given = each_fitting(answer.triples, Relation), answer.triples
+    shown = [each for each in formed if each.source in short]
+    unformed, unknown = len(given) - len(formed), len(formed) - len(shown)
+    if given and not shown:
+        raise Unusable("no relation of the answer fitted its form and named an id that it was shown")
+    if unformed or unknown:
+        _log.info("dream_relations_left", unformed=unformed, unknown=unknown, of=len(given))
+    if unformed:
+        draft.note(f"{unformed} of {many(len(given), 'relation')} did not fit their form")
+    if unknown:
+        draft.note(f"{unknown} of {many(len(given), 'relation')} named an id that was not shown")
+    for each in shown:
+        triple = _triple(each)
+        if graph.says(short[each.source], triple):
+            found.setdefault(each.source, []).append(triple)
+        else:
+            draft.note("a relation was refused: it named what the entry does not say")
+    draft.items += [Linked(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
+
+
+def _triple(each: Relation) -> Triple:
+    subject = Entity(one_line(each.subject.name, 80), each.subject.kind)
+    return Triple(subject, one_line(each.relation, 40), Entity(one_line(each.object.name, 80), each.object.kind))
+
+
+async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
+    """Ask about groups of entries, part by part; a part whose answer cannot be used is looked at again."""
+    for part in in_order(list(choice.new)):
+        groups, right = await asking.database.read(partial(_about_the_same, part=part, choice=choice, draft=draft))
+        if not groups:
+            draft.marks.append(Mark(Pass.CONTRADICTIONS, part, choice.position[part]))
+            continue
+        numbers = count(1)
+        named = [[(f"e{next(numbers)}", entry) for entry in group] for group in groups]
+        question = Question(
+            Pass.CONTRADICTIONS,
+            Contradictions,
+            part,
+            groups_text(named, right),
+            choice.position[part],
+            unasked=f"{many(len(groups), 'group was', 'groups were')} not looked at for contradictions",
+            left=f"{many(len(groups), 'group was', 'groups were')} left as before",
+        )
+        await put(asking, agent, question, partial(_settled, groups=named, right=right, draft=draft), draft)
+
+
+def _about_the_same(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:
+    """Groups of entries that are about the same, and which of these were kept from a person's correction."""
+    groups = _groups(rows, part, choice, draft)
+    return groups, _corrected(rows, [entry for group in groups for entry in group])
+
+
+def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> list[list[Entry]]:
+    """Entries of one kin that are about the same, without those that this run puts away anyway."""
+    groups = [list(group) for group in choice.clusters.get(part, ())]
+    linked = {item.entry.id: item for item in draft.items if isinstance(item, Linked)}
+    for entry in choice.new[part]:
+        if entry.id in linked:
+            groups += _rivals(rows, part, linked[entry.id], linked)
+    standing = ([entry for entry in group if entry.id not in draft.taken] for group in groups)
+    one_kin = (group for group in standing if len({kin_of(entry) for entry in group}) == 1)
+    found: list[list[Entry]] = []
+    used: set[EntryId] = set()
+    for group in one_kin:
+        rest = [entry for entry in group if entry.id not in used]
+        if len(rest) > 1 and len(used) + len(rest) <= _SHOWN:
+            used.update(entry.id for entry in rest)
+            found.append(rest)
+    return found
+
+
+def _rivals(rows: Rows, part: Part, item: Linked, linked: Mapping[EntryId, Linked]) -> Iterable[list[Entry]]:
+    """The entry with each other one that gives the same subject another object in the same relation."""
+    heard = part.audience, part.trust
+    stored = graph.rivals(rows, part.agent, heard, item.triples)
+    own = {(each.subject.key, graph.key_of(each.relation)): each.object.key for each in item.triples}
+    planned = [
+        other.entry.id
+        for other in linked.values()
+        for each in other.triples
+        if own.get((each.subject.key, graph.key_of(each.relation)), each.object.key) != each.object.key
+    ]
+    ids = [each for each in dict.fromkeys([*stored, *planned]) if each != item.entry.id]
+    for other in archival.by_ids(rows, part.agent, ids, Scope(part.audience)):
+        if (other.audience, other.trust) == heard:
+            yield [item.entry, other]
+
+
+def _corrected(rows: Rows, entries: Sequence[Entry]) -> set[EntryId]:
+    """Those that were kept from a person's correction."""
+    said = feedback.corrections_among(rows, [message for entry in entries for message in entry.messages])
+    return {entry.id for entry in entries if said & set(entry.messages)}
+
+
+def _settled(
+    answer: Contradictions, groups: Sequence[Sequence[tuple[str, Entry]]], right: set[EntryId], draft: Draft
+) -> None:
+    """Plan what an answer says, as far as it may be done. Raises Unusable, and then nothing of it is planned."""
+    found = answer.contradictions
+    short = {name: entry for group in groups for name, entry in group}
+    of = {name: number for number, group in enumerate(groups) for name, _ in group}
+    known([each.wrong for each in found], set(short))
+    known(list(dict.fromkeys(each.right for each in found)), set(short))
+    wrong = {each.wrong for each in found}
+    for each in found:
+        if of[each.wrong] != of[each.right] or each.right in wrong:
+            draft.note("a contradiction was refused: its entries are not about the same, or both would be wrong")
+        elif not _wins(short[each.right], short[each.wrong], right):
+            draft.note("a contradiction was refused: what is older would win, or a correction lose")
+        elif draft.take([short[each.wrong]]):
+            _put_away(short[each.wrong], draft)
+
+
+def _put_away(entry: Entry, draft: Draft) -> None:
+    """Instead of mending its category, if that was planned: it would not stand as it was read any more."""
+    draft.items = [item for item in draft.items if not (isinstance(item, Refine) and item.entry.id == entry.id)]
+    draft.items.append(Retire(Pass.CONTRADICTIONS, entry))
+
+
+def _wins(one: Entry, other: Entry, right: set[EntryId]) -> bool:
+    """Whether an entry holds against another: a correction against what is none, else what is newer."""
+    if (one.id in right) != (other.id in right):
+        return one.id in right
+    return one.created_at > other.created_at

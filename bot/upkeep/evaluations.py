@@ -11,8 +11,8 @@ from datetime import datetime
 
 import structlog
 
+from bot.upkeep.background_calls import NO_MODEL, Asking, Means
 from bot.upkeep.model_answers import Judgement, Unusable, known, read_answer
-from bot.upkeep.model_calls import NO_MODEL, Asking, Means
 from bot.upkeep.prompts import judging, talk_text
 from memory import agents
 from memory.agents import Agent

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from bot.agents.budgets import OFFLINE, Budgets
 from bot.config.dreams import Dreams as Settings
-from bot.upkeep.background_calls import people_first
+from bot.upkeep.background_calls import CAPPED, NO_MODEL, Asking, Means, chosen, people_first
 from bot.upkeep.model_answers import Focused, Unusable, WrittenOut, each_fitting, read_answer
-from bot.upkeep.model_calls import CAPPED, NO_MODEL, Asking, Means, chosen
 from bot.upkeep.prompts import note_text, writing_out
 from memory import agents, jobs
 from memory.agents import Agent

@@ -1,4 +1,4 @@
-"""What passes by itself: agents and sessions without a turn for 30 minutes, and activity that is old."""
+"""What is looked at now and then: agents and sessions without a turn, activity that is old, and damage in memory."""
 
 import asyncio
 import functools
@@ -6,14 +6,63 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot.agents.notices import Notices
 from bot.storage_retry import until_stored
 from bot.upkeep.summaries import OF_AGENTS
 from memory import activity, jobs, presence
+from memory.blocks.repair import Damage, damage_since
 from memory.knowledge import sessions
+from memory.queue import outbox
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import SessionId
+from texts import _
+
+_TELL = commit_point("damage.tell")
+
+_LOOK_SECONDS_INTEGRITY = 30.0
+_RECENT = timedelta(days=30)  # what is older was told while it was new, or nobody was there to tell it
+
+
+@dataclass(frozen=True)
+class IntegrityMonitor:
+    """Looks now and then for blocks that were repaired or cannot be read. `resume` sees to what was queued."""
+
+    database: Database
+    notices: Notices
+    clock: Clock
+    resume: Callable[[], None]
+
+    async def run(self) -> None:
+        """Tell the owner, once of each, until cancelled."""
+        while True:
+            await until_stored("words on damage", self.look)
+            await asyncio.sleep(_LOOK_SECONDS_INTEGRITY)
+
+    async def look(self) -> None:
+        """Queue a notice for each damage of which the owner was not told yet."""
+        now = self.clock()
+
+        def untold(rows: Rows) -> list[Damage]:
+            found = damage_since(rows, now - _RECENT)
+            return [each for each in found if outbox.of_key(rows, f"notice/{_key(each)}") is None]
+
+        def tell(tx: Tx) -> None:
+            for damage in reversed(new):
+                text = _("Damage in memory: {damage}. `carina memory verify` checks every block.", damage=damage.words)
+                self.notices.tell_owner(tx, _key(damage), text, now)
+
+        new = await self.database.read(untold)
+        if not new:
+            return
+        await self.database.write(_TELL, tell)
+        self.resume()
+
+
+def _key(damage: Damage) -> str:
+    return f"damage/{damage.id}"
+
 
 _IDLE = commit_point("activity.idle")
 _SESSION = commit_point("session.end")

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from bot.upkeep.background_calls import Asking
+from bot.upkeep.consolidation import Draft, Question, in_order, put
 from bot.upkeep.model_answers import Lessons, Preference, Preferences, known
-from bot.upkeep.model_calls import Asking
-from bot.upkeep.plan_draft import Draft, Question, in_order, put
 from bot.upkeep.prompts import corrections_text, sayings_text
 from memory.agents import Agent
 from memory.knowledge.archival import NewEntry, Origin, is_category

@@ -13,12 +13,9 @@ from typing import NamedTuple
 import structlog
 
 from bot.upkeep import consent
-from bot.upkeep.consolidation import consolidate, merge_duplicates
-from bot.upkeep.contradictions import sweep
-from bot.upkeep.graph import link_entities
+from bot.upkeep.background_calls import NO_MODEL, Asking, Means
+from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_duplicates, sweep
 from bot.upkeep.lessons import infer_preferences, learn_lessons
-from bot.upkeep.model_calls import NO_MODEL, Asking, Means
-from bot.upkeep.plan_draft import Draft
 from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import archival, consolidation, feedback, items

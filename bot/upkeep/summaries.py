@@ -7,37 +7,129 @@ transaction then keeps the summary, unless what it was made of changed meanwhile
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import structlog
 
 from bot.agents.context.quotes import Quoted
 from bot.models.base import AssistantMessage, Request, UserMessage
 from bot.models.catalog import OFFLINE
-from bot.upkeep import summary_prompts
+from bot.upkeep import prompts
 from bot.upkeep.background_calls import Background, BackgroundRequest, NoAnswer, people_first
-from bot.upkeep.due_summaries import (
-    Due,
-    DueAgent,
-    DueDay,
-    DueWeek,
-    days_of,
-    due_agents,
-    due_days,
-    due_weeks,
-    standing_of,
-)
+from bot.upkeep.days import Period, days_before, weeks_before
 from bot.upkeep.model_answers import Did, Happened, Unusable, read_answer, schema_of
-from bot.upkeep.summary_prompts import Form
+from bot.upkeep.prompts import Form
+from memory import agents
 from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
-from memory.people.audience import Scope, Trust
+from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from scheduler.jobs import Kinds, Working
+
+_LATELY = timedelta(hours=24)  # what an agent did before that is not told
+_NEW = 5  # messages that make a summary of an active agent worth its while
+_READ = 80  # of an agent's messages
+_DAYS, _WEEKS = 14, 2  # how far back what is missing is made
+
+
+@dataclass(frozen=True)
+class DueAgent:
+    """An agent whose summary for an audience is to be made, of these messages, in place of that one."""
+
+    agent: Agent
+    audience: Audience
+    sources: Sequence[Message]
+    previous: AgentSummary | None
+
+    @property
+    def name(self) -> str:
+        return self.agent.name
+
+
+@dataclass(frozen=True)
+class DueDay:
+    """A day that is to be told to an audience."""
+
+    period: Period
+    audience: Audience
+
+    @property
+    def name(self) -> str:
+        return self.period.name
+
+
+@dataclass(frozen=True)
+class DueWeek:
+    """A week that is to be told to an audience, from its days."""
+
+    period: Period
+    audience: Audience
+    days: Sequence[ConstellationSummary]
+
+    @property
+    def name(self) -> str:
+        return f"the week of {self.period.name}"
+
+
+Due: TypeAlias = DueAgent | DueDay | DueWeek
+
+
+def due_agents(rows: Rows, now: datetime) -> list[Due]:
+    """Agents that did something since it was told: five messages' worth, or anything where they are not active now."""
+    found: list[Due] = []
+    known = {agent.id: agent for agent in agents.agents(rows) if agent.status != "archived"}
+    since = now - _LATELY
+    for doing in summaries.doing(rows, since):
+        agent = known.get(doing.agent)
+        if agent is None:
+            continue
+        previous = summaries.agent_summary(rows, agent.id, doing.audience)
+        sources = summaries.of_agent(rows, agent.id, doing.audience, since, _READ)
+        told = 0 if previous is None else previous.end
+        new = sum(bool(message.text) and message.id > told for message in sources)
+        if new >= _NEW or (new and not doing.active):
+            found.append(DueAgent(agent, doing.audience, sources, previous))
+    return found
+
+
+def due_days(rows: Rows, now: datetime, zone: str) -> list[Due]:
+    """Days that are over and in which somebody said something that was not told: all, or what came to be known late."""
+    found: list[Due] = []
+    for period in days_before(now, zone, _DAYS):
+        for talk in summaries.talk_between(rows, period.start, period.end):
+            due = DueDay(period, talk.audience)
+            if all(talk.newest > told.covers[1] for told in standing_of(rows, due)):
+                found.append(due)
+    return found
+
+
+def standing_of(rows: Rows, due: DueDay) -> list[ConstellationSummary]:
+    """What was told of a day already."""
+    return summaries.standing_between(rows, due.audience, "day", due.period.start, due.period.end)
+
+
+def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
+    """Weeks that are over and of which days were told since the week was."""
+    found: list[Due] = []
+    for period in weeks_before(now, zone, _WEEKS):
+        for audience in summaries.audiences_of_days(rows, period.start, period.end):
+            days = days_of(rows, audience, period)
+            told = summaries.standing_between(rows, audience, "week", period.start, period.end)
+            if not told or any(day.id > week.id for day in days for week in told):
+                found.append(DueWeek(period, audience, days))
+    return found
+
+
+def days_of(rows: Rows, audience: Audience, period: Period) -> list[ConstellationSummary]:
+    """The days of a week that were told to an audience."""
+    days = summaries.standing_between(rows, audience, "day", period.start, period.end)
+    return [day for day in days if period.start <= day.start < period.end]
+
 
 _KEEP_AGENT = commit_point("summaries.agent")
 _KEEP_DAY = commit_point("summaries.day")
@@ -141,10 +233,10 @@ class SummaryJob:
         agent = replace(due.agent, model=self.model or due.agent.model)
         errand, now = BackgroundRequest(agent, Scope(due.audience)), self.background.clock()
         if await self.background.thinks(agent):
-            prompt = summary_prompts.DID.format(name=agent.name)
-            did, model = await self._told(database, errand, prompt, [summary_prompts.agent_text(due.sources)], Did)
+            prompt = prompts.DID.format(name=agent.name)
+            did, model = await self._told(database, errand, prompt, [prompts.agent_text(due.sources)], Did)
         else:
-            did, model = summary_prompts.agent_extract(due.sources), OFFLINE
+            did, model = prompts.agent_extract(due.sources), OFFLINE
         trust = min(message.trust for message in due.sources)
         words = self.background.redact(did.summary)
         told = AgentSummary(agent.id, agent.name, words, len(due.sources), due.audience, trust, now, model)
@@ -169,11 +261,11 @@ class SummaryJob:
         if not sources:
             return False
         if await self.background.thinks(agent):
-            texts = summary_prompts.day_texts(sources, places, _DAY_PARTS)
+            texts = prompts.day_texts(sources, places, _DAY_PARTS)
             errand = BackgroundRequest(agent, Scope(due.audience))
-            told, model = await self._told(database, errand, summary_prompts.DAY, texts, Happened)
+            told, model = await self._told(database, errand, prompts.DAY, texts, Happened)
         else:
-            told, model = summary_prompts.day_extract(sources, places), OFFLINE
+            told, model = prompts.day_extract(sources, places), OFFLINE
         made = self._summary(due, told, model)
         made = replace(made, messages=len(sources), trust=min(message.trust for message in sources))
 
@@ -193,11 +285,9 @@ class SummaryJob:
             model = days[0].model
         elif await self.background.thinks(agent):
             errand = BackgroundRequest(agent, Scope(due.audience))
-            told, model = await self._told(
-                database, errand, summary_prompts.WEEK, [summary_prompts.week_text(days)], Happened
-            )
+            told, model = await self._told(database, errand, prompts.WEEK, [prompts.week_text(days)], Happened)
         else:
-            told, model = summary_prompts.week_extract(days), OFFLINE
+            told, model = prompts.week_extract(days), OFFLINE
         made = replace(self._summary(due, told, model), span="week", trust=min(day.trust for day in days))
         made = replace(made, messages=sum(day.messages for day in days))
 
@@ -228,7 +318,7 @@ class SummaryJob:
         told: Form | None = None
         model = ""
         for text in texts:
-            shown = summary_prompts.so_far(told, text) if isinstance(told, Happened) else text
+            shown = prompts.so_far(told, text) if isinstance(told, Happened) else text
             told, model = await self._asked(database, errand, Request(system, (UserMessage(shown),)), form)
         if told is None:
             raise NoAnswer("failed", "there was nothing to tell")
@@ -243,7 +333,7 @@ class SummaryJob:
         try:
             return read_answer(answer.text, form), answer.model
         except Unusable as error:
-            repair = summary_prompts.REPAIR.format(error)
+            repair = prompts.REPAIR.format(error)
         shown = (*request.messages, AssistantMessage(answer.text[:4_000]), UserMessage(repair))
         answer = await self.background.ask(database, errand, replace(request, messages=shown))
         try:

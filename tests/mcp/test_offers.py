@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from bot.agents.mcp.connection import Given
 from bot.agents.mcp.offers import Listed, Offer, offers
-from bot.agents.mcp.tool import McpTool
+from bot.agents.mcp.servers import McpTool
 from bot.agents.tools import RESERVED
 from bot.agents.tools.base import Toolset
 from tests.mcp.stage import SCHEMA

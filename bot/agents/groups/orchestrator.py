@@ -5,28 +5,109 @@ their own; nothing of them is said before the last transaction, which says every
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from bot.agents import events, learned_facts, steps
+from bot.agents.answers import Piece
 from bot.agents.context import prompt, recovery
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
-from bot.agents.groups import output
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Table, stored
 from bot.agents.groups.state_machine import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
 from bot.agents.groups.team import Team, team
+from bot.agents.transcript import answered_id
 from bot.agents.turn import Standing, TurnRunner, run_part, standing
 from bot.agents.turn_control import TurnControl
 from memory import agents, groups
 from memory.groups import Part, Run
-from memory.queue import agent_messages, inbox, outbox, turns
+from memory.people.audience import Trust
+from memory.queue import agent_messages, inbox, messages, outbox, turns
 from memory.queue.steps import Joined
 from memory.queue.turns import TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import TurnId
+from memory.store.ids import AgentId, MessageId, TurnId, place_source
+
+
+def _write(
+    tx: Tx, material: PromptInputs, words: Say, team: Team, package: Callable[[str, str], list[Piece]], now: datetime
+) -> None:
+    """Store the run's batch and queue what is said: each member's words under its name, the group's under its own."""
+    asked = [each.message.id for each in material.asked]
+    messages.join_batch(tx, asked, material.turn.id)
+    said = [(agent, text) for agent, text in words.words if text.strip()]
+    after = ""
+    for number, (agent, text) in enumerate(said):
+        speaker = team.group.name if agent is None else agents.agent(tx, agent).name
+        message = _store(tx, material, (agent, speaker), text, len(asked) + number + 1, now)
+        pieces = package(place_source(material.turn.place), text)
+        after = _queue(tx, material, (agent, speaker), (number, message, after), pieces, now)
+
+
+def _store(
+    tx: Tx, material: PromptInputs, who: tuple[AgentId | None, str], text: str, sequence: int, now: datetime
+) -> MessageId:
+    turn, (agent, speaker) = material.turn, who
+    said = messages.Said(
+        turn=turn.id,
+        sequence=sequence,
+        place=turn.place,
+        agent=agent or turn.agent,
+        person=turn.person,
+        speaker=speaker,
+        role="assistant",
+        text=text,
+        source=place_source(turn.place),
+        audience=turn.scope.audience,
+        trust=Trust.AGENT,
+        at=now,
+    )
+    return messages.add_said(tx, said)
+
+
+def _queue(
+    tx: Tx,
+    material: PromptInputs,
+    who: tuple[AgentId | None, str],
+    what: tuple[int, MessageId, str],
+    pieces: list[Piece],
+    now: datetime,
+) -> str:
+    """Queue one member's words behind the row with the key in `what`; gives the key of the last row there is then.
+
+    Only the very first row answers the message; each other one goes on from the row before it.
+    """
+    turn, (agent, speaker), (number, message, after) = material.turn, who, what
+    newest = next((each for each in reversed(material.asked) if each.message.deleted_at is None), None)
+    answers = answered_id(newest) if newest is not None else ""
+    for place, piece in enumerate(pieces):
+        key = f"turn/{turn.id}/{number}/{place}"
+        row = outbox.NewRow(
+            key=key,
+            place=turn.place,
+            source=place_source(turn.place),
+            content=piece.text,
+            audience=turn.scope.audience,
+            turn=turn.id,
+            message=message,
+            person=turn.person,
+            agent=agent or turn.agent,
+            detail=outbox.TextDetail(
+                reply_to="" if after else answers,
+                after=after,
+                mentions=(turn.person,) if turn.person else (),
+                speaker=speaker,
+                avatar="" if agent is None else agents.agent(tx, agent).face.avatar,
+                files=piece.files,
+            ),
+        )
+        outbox.add(tx, row, now)
+        after = key
+    return after
+
 
 _ASK = commit_point("group.ask")
 _SAY = commit_point("group.say")
@@ -169,7 +250,7 @@ class Orchestrator:
             if steps.changed(fresh) and again:
                 self._begin_again(tx, fresh)
                 return False
-            output.write(tx, fresh, output.Spoken(say.words, sight.team), self._deps.package, now)
+            _write(tx, fresh, say, sight.team, self._deps.package, now)
             learned_facts.learn(tx, fresh, self._deps.tools, now)
             recovery.over(tx, turn)
             groups.end(tx, turn.id, say.outcome, now)

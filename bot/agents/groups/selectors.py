@@ -3,15 +3,21 @@
 Chance is drawn from the run's own number, so that a run that is begun again after a crash chooses the same.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.agents.groups.seeded_random import shuffled
 from bot.agents.groups.settings import Dynamic
 from memory.agents import Member
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId
+
+
+def shuffled(seed: int, keys: Sequence[str]) -> list[str]:
+    """The keys in an order that depends on nothing but them and the seed, and is as good as random."""
+    return sorted(keys, key=lambda key: hashlib.blake2b(f"{seed}/{key}".encode(), digest_size=8).digest())
+
 
 _DOMAIN = 2.0  # a word of the domain says more than one of a capability
 _PREFERRED = 1.0

@@ -4,7 +4,7 @@ Decided in the transaction that begins the turn, which also stores what changes:
 crash after it goes on with what was decided.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -15,19 +15,21 @@ from bot.agents.groups.mentions import addressed
 from bot.agents.groups.selectors import choose
 from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
 from bot.agents.groups.state_machine import Wanted
-from bot.agents.groups.team import Team
+from bot.agents.groups.team import Team, team
 from bot.agents.groups.voting import options_of
 from bot.agents.patrols import is_patrol
-from memory import groups
+from memory import agents, groups
 from memory.groups import Run
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Letter, addressee
 from memory.queue.turns import Turn
+from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.clock import to_text
-from memory.store.database import Rows, Tx
-from memory.store.ids import AgentId, TurnId
+from memory.store.database import Database, Rows, Tx
+from memory.store.ids import AgentId, GroupId, TurnId
 
 _LISTEN = say(
     "You only listen here. Others of your group have answered the message above; what they said stands before it. "
@@ -145,3 +147,41 @@ def _next_in_turn(found: Team, settings: RoundRobin, state: Mapping[str, Any], n
 def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) -> dict[str, Any]:
     """The state with the moment in which these agents were asked."""
     return {**state, "used": {**state.get("used", {}), **dict.fromkeys(agents, to_text(now))}}
+
+
+async def likeness(
+    database: Database, head: InRow, meaning: Callable[[str], Awaitable[Nearness | None]]
+) -> Mapping[str, float]:
+    """Cosines of the waiting words to the profiles of members, by profile; none where words alone decide.
+
+    Only for groups that choose by capability (`may_compare`). Profiles are the same each time and stay embedded.
+    """
+    question, profiles = await database.read(lambda rows: _compared(rows, head))
+    if not profiles:
+        return {}
+    asked = await meaning(question)
+    if not isinstance(asked, Meaning):
+        return {}
+    found: dict[str, float] = {}
+    for profile in profiles:
+        known = await meaning(profile)
+        near = asked.like(known) if isinstance(known, Meaning) else None
+        if near is not None:
+            found[profile] = near
+    return found
+
+
+def may_compare(rows: Rows, group: GroupId) -> bool:
+    """Whether a group may choose by what its members know; most do not, and need no more than this look."""
+    return agents.pattern(rows, group) == "dynamic"
+
+
+def _compared(rows: Rows, head: InRow) -> tuple[str, list[str]]:
+    """The waiting words, and the profiles that they are to be compared with."""
+    found = team(rows, GroupId(head.group or ""))
+    settings = found.settings
+    if not isinstance(settings, Dynamic) or settings.selector != "capability" or len(found.candidates) < 2:
+        return "", []
+    heard = messages.by_ids(rows, [head.message] if head.message is not None else [], Scope(head.audience))
+    text = "\n".join(message.text for message in heard if message.role == "user")
+    return text, [each.profile for each in found.candidates if each.profile] if text.strip() else []

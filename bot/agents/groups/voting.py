@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.agents.groups.seeded_random import shuffled
+from bot.agents.groups.selectors import shuffled
 from bot.agents.groups.settings import Voting
 from memory.store.ids import AgentId
 

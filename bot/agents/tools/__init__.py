@@ -5,26 +5,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from bot.agents.rules import MORE_TOOLS, Rules
+from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
 from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
-from bot.agents.tools.bluesky import BlueskyTool
-from bot.agents.tools.bluesky_read import BlueskyReadTool
+from bot.agents.tools.bluesky import BlueskyReadTool, BlueskyTool
 from bot.agents.tools.calculator import CalculateTool
 from bot.agents.tools.context import ContextTool
 from bot.agents.tools.coord import CoordTool
-from bot.agents.tools.events import EventsTool
 from bot.agents.tools.facts import FactsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
 from bot.agents.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.agents.tools.more import NAMED_TOOLS, MoreToolsTool
 from bot.agents.tools.projects import ProjectsTool
 from bot.agents.tools.recall import RecallTool
-from bot.agents.tools.reminders import RemindersTool
 from bot.agents.tools.search import SearchTool
 from bot.agents.tools.send_message import SendMessageTool
 from bot.agents.tools.sources import SourcesTool, SourceSubscribeTool
-from bot.agents.tools.tasks import TasksTool
 from bot.agents.tools.working_memory import WorkingMemoryTool
 from bot.config.tables import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS, Web
 from memory.agents import Agent

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -130,7 +130,12 @@ class _Tool(ABC, Generic[A_contra]):
     name: str
     description: str
     arguments: type[Arguments]
-    caution: Caution
+    caution: Caution = Caution()
+
+    def __init_subclass__(cls) -> None:
+        """A tool names its arguments once, as what it is a tool of."""
+        given = (each for base in cls.__dict__.get("__orig_bases__", ()) for each in get_args(base))
+        cls.arguments = next((each for each in given if isinstance(each, type)), getattr(cls, "arguments", Arguments))
 
 
 class StoreTool(_Tool[A_contra]):

@@ -10,7 +10,6 @@ import simpleeval
 from pydantic import Field
 
 from bot.agents.context.quotes import line
-from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.store.database import Rows
@@ -155,8 +154,6 @@ class CalculateArguments(Arguments):
 class CalculateTool(ReadTool[CalculateArguments]):
     name = "calculate"
     description = "Calculate with numbers. Use it for every sum that matters: your own arithmetic is not reliable."
-    arguments: type[Arguments] = CalculateArguments
-    caution = Caution()
 
     def read(self, _rows: Rows, _context: ToolContext, arguments: CalculateArguments) -> Outcome:
         value = calculate(arguments.expression)

@@ -5,20 +5,47 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from bot.agents.context.prompt import readers
 from bot.agents.context.quotes import NOTHING, Quoted, as_written, line, passage, say, within_block
 from bot.agents.permissions.policy import Caution
 from bot.agents.seeds import new_block
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
-from bot.agents.tools.block_description import description_of, size_of
 from memory import blocks
 from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, lifecycle, revert
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
-from memory.blocks.lifecycle import require_allowed_label
+from memory.blocks.lifecycle import require_allowed_label, shares_of
 from memory.blocks.lookup import decision_for, require_yes, tell_changed
 from memory.blocks.replay import not_back
-from memory.store.database import Tx
+from memory.blocks.schemas import outline
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
+from memory.store.plurals import many
+
+
+def size_of(block: Block) -> str:
+    """How full it is."""
+    return f"{len(block.content):,} of {block.char_limit:,} characters"
+
+
+def description_of(rows: Rows, block: Block) -> str:
+    """All about a block but what stands in it."""
+    pinned = ", pinned" if block.pinned else ""
+    lines = [
+        f"block {block.address}: {block.type}{pinned}; you may: {block.access}; "
+        f"read by {readers(block.audience)} ({block.audience}); least trusted author: {block.trust.name.lower()}",
+        f"what belongs in it: {block.description}",
+        f"{size_of(block)} in {many(len(block.content.splitlines()), 'line')}; "
+        f"changed {to_text(block.updated_at)[:16].replace('T', ' ')} UTC",
+    ]
+    if made_of := outline(block.schema):
+        lines.append(f"made of {made_of}")
+    shared = ", ".join(map(str, shares_of(rows, block)))
+    if shared and block.shared_from is None:
+        lines.append(f"shared with: {shared}")
+    return "\n".join(lines)
+
 
 Operation: TypeAlias = Literal[
     "append",
@@ -143,7 +170,6 @@ class ContextTool(StoreTool[ContextArguments]):
         "Who can read a block stands in its `readers`; what was said in a narrower place than that cannot be written "
         "there."
     )
-    arguments: type[Arguments] = ContextArguments
     caution = Caution(bound=("operation", "label", "field", "load_label", "agent", "permission", "new_label"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:

@@ -1,6 +1,5 @@
 """`coord`: what agents arrange among themselves, known to those who hear the turn in which they do."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import Field
@@ -9,17 +8,16 @@ from bot.agents.agenda.tasks import Wanted, meant
 from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
-from bot.agents.tools.tasks import Fields, moved
+from bot.agents.tools.agenda import AgendaTool, Fields, moved
+from bot.agents.tools.base import Arguments, Outcome, ToolContext
 from bot.errors import ToolError
 from memory import agents, coordination, presence
 from memory.agenda import tasks
 from memory.agenda.tasks import Status, Task
 from memory.agents import Agent
 from memory.coordination import By
-from memory.people import quiet_hours
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import AgentId, PersonId
+from memory.store.ids import AgentId
 
 _LISTED = 20  # tasks, and as many notes, of a status
 _SHOWN = 300  # characters of a note in it
@@ -52,19 +50,14 @@ class CoordArguments(Arguments):
     fields: Fields
 
 
-class CoordTool(StoreTool[CoordArguments]):
+class CoordTool(AgendaTool[CoordArguments]):
     name = "coord"
     description = (
         "Arrange work with the other agents of your constellation: give tasks, change and complete them, hand over to "
         "one agent or to anyone, note decisions for all. The others learn of it in their next turn, as far as those "
         "who hear them may know what is said here. It starts nobody: `send_message` has an agent or a group answer now."
     )
-    arguments: type[Arguments] = CoordArguments
     caution = Caution(bound=("operation", "agent"))
-
-    def __init__(self, zone: str, selves: Callable[[PersonId], tuple[PersonId, ...]]) -> None:
-        self._zone = zone
-        self._selves = selves
 
     def work(self, tx: Tx, context: ToolContext, arguments: CoordArguments) -> Outcome:
         by = By.of_turn(context.turn, context.message, context.now)
@@ -101,7 +94,7 @@ class CoordTool(StoreTool[CoordArguments]):
 
     def _columns(self, tx: Tx, by: By, arguments: CoordArguments, task: Task) -> dict[str, Value]:
         """What `assign` and `change` say of a task beside its words."""
-        zone = self._zone if by.person is None else quiet_hours.zone_for(tx, self._selves(by.person), self._zone)
+        zone = self._clocks(tx, () if by.person is None else self._selves(by.person))
         wanted = Wanted(due=arguments.due, under=arguments.under, after=arguments.after, fields=arguments.fields)
         return wanted.columns(tx, task, tasks.shared(tx, by.scope), by.now, zone)
 

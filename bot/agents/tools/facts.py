@@ -32,7 +32,6 @@ class FactsTool(StoreTool[FactArguments]):
         "Short facts, shown in every turn. What people say plainly is learned by itself: add what follows from "
         "it. confirm: you found the same as another agent. list shows numbers."
     )
-    arguments: type[Arguments] = FactArguments
     caution = Caution(bound=("operation",))
 
     def work(self, tx: Tx, context: ToolContext, arguments: FactArguments) -> Outcome:

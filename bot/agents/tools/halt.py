@@ -22,7 +22,6 @@ class EmergencyHaltTool(OutsideTool[HaltArguments]):
         "harm that is happening: agents going in circles, messages that must not go on, somebody abusing you. Not "
         "for a person in need: answer them and name help instead."
     )
-    arguments: type[Arguments] = HaltArguments
     caution = Caution(asks="always", once_only=True)
     idempotent = False
 

@@ -1,17 +1,162 @@
 """What members of groups do by tools: give a task to another one, cast a ballot, choose who answers."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from pydantic import Field
 
-from bot.agents.context.quotes import say
-from bot.agents.groups.delegation import Task, hand_over
-from bot.agents.groups.team import team
+from bot.agents.context.quotes import passage, say
+from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rests, root_of, say_once
+from bot.agents.groups.member_turns import begin_part
+from bot.agents.groups.selectors import Candidate, delegate_to
+from bot.agents.groups.settings import Supervisor
+from bot.agents.groups.state_machine import Wanted
+from bot.agents.groups.team import Team, team
 from bot.agents.groups.voting import matching
-from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import groups
-from memory.store.database import Tx
+from memory import groups, internal_events
+from memory.queue import agent_messages, inbox, turns
+from memory.queue.agent_messages import Sent
+from memory.queue.payloads import TaskLeft
+from memory.queue.turns import Turn
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import AgentId, TurnId
+
+MOST_HOPS = 3
+"""Tasks that are put off by turns that were themselves put off."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done, by whom (empty: whoever fits), for which turn and call."""
+
+    turn: Turn
+    call: str
+    agent: str
+    text: str
+
+
+def hand_over(tx: Tx, task: Task, now: datetime) -> Assignment | DirectReply:
+    """Begin the member's turn, or find the one that the same call began. Raises ToolError in words for the model."""
+    turn = task.turn
+    if turn.group is None:
+        raise ToolError("Nobody else is here to whom you could give a task.")
+    found = team(tx, turn.group)
+    settings = _settings(found)
+    begun = groups.part_of_call(tx, turn.id, task.call)
+    if begun is not None:
+        return Assignment(begun.turn, settings.timeout)
+    run = groups.run_of(tx, turn.id)
+    if not budget_left(tx, turn, now):
+        return DirectReply(
+            f"This message has caused {TURN_BUDGET} turns of agents: answer now with what you have.", ok=False
+        )
+    state, given = groups.state(tx, found.group.id), _given(tx, run)
+    waiting = _chain(tx, turn)
+    free = [each for each in found.candidates if each.agent not in waiting]
+    able = [each for each in free if given.get(each.agent, 0) < settings.max_delegations]
+    named = _named(found, task.agent, turn, waiting) if task.agent else None
+    if named is not None:
+        able = [each for each in able if each.agent == named.agent]
+    chosen = delegate_to(settings.strategy, able, task.text, given, state, run)
+    if chosen is None:
+        return _fall_back(tx, found, named or next(iter(free), None), task, now)
+    if pair_rests(tx, turn, chosen.agent, now):
+        return DirectReply(
+            f"{chosen.name} and you have passed each other too many tasks: answer with what you have.", ok=False
+        )
+    name = found.names[turn.agent]
+    words = say(
+        "{name}, who leads here, gives you this task in answering the message above:\n{task}\n"
+        "Your final text goes back to {name}, not to people.",
+        name=name,
+        task=passage(task.text),
+    )
+    wanted = Wanted(chosen.agent, "task", words=words, seconds=settings.timeout)
+    member = begin_part(tx, turn, run, wanted, now, call=task.call)
+    used = {**state.get("used", {}), chosen.agent: to_text(now)}
+    groups.set_state(tx, found.group.id, {**state, "used": used}, now)
+    return Assignment(member, settings.timeout)
+
+
+def _settings(found: Team) -> Supervisor:
+    return found.settings if isinstance(found.settings, Supervisor) else Supervisor()
+
+
+def _named(found: Team, name: str, turn: Turn, waiting: list[AgentId]) -> Candidate:
+    """The member that is meant; raises ToolError."""
+    wanted = name.strip().removeprefix("@").casefold()
+    member = next((agent for agent, known in found.names.items() if known.casefold() == wanted), None)
+    others = [each.name for each in found.candidates if each.agent not in waiting]
+    listed = f"You can give tasks to: {', '.join(others) or 'nobody at the moment'}."
+    if member is None:
+        raise ToolError(f"{name!r} is no member of this group. {listed}")
+    if member == turn.agent:
+        raise ToolError(f"You cannot give a task to yourself: do it, or give it to somebody else. {listed}")
+    if member in waiting:
+        raise ToolError(f"{found.names[member]} waits for what you do: that would go in a circle. {listed}")
+    candidate = next((each for each in found.candidates if each.agent == member), None)
+    if candidate is None:
+        raise ToolError(f"{found.names[member]} cannot be asked: archived, hibernated or only listening. {listed}")
+    return candidate
+
+
+def _chain(rows: Rows, turn: Turn) -> list[AgentId]:
+    """The agent of the turn, and all who wait for it."""
+    found, at = [turn.agent], turn
+    while at.parent is not None and (above := turns.get(rows, at.parent)) is not None:
+        found.append(above.agent)
+        at = above
+    return found
+
+
+def _given(rows: Rows, run: TurnId) -> dict[AgentId, int]:
+    """How many tasks each member has had in a run."""
+    given: dict[AgentId, int] = {}
+    for part in groups.parts(rows, run):
+        if part.kind == "task":
+            given[part.agent] = given.get(part.agent, 0) + 1
+    return given
+
+
+def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: datetime) -> DirectReply:
+    """Everybody who could do it has had as many tasks as they may."""
+    settings = _settings(found)
+    full = f"has had {settings.max_delegations} tasks for this message, which is as many as one may have"
+    who = member.name if member is not None and task.agent else "Everybody"
+    if settings.fallback == "fail":
+        return DirectReply(f"{who} {full}. The task is not done: say so in your answer.", ok=False)
+    if settings.fallback == "handle_self" or member is None:
+        return DirectReply(f"{who} {full}. Do it yourself.", ok=False)
+    turn, hops = task.turn, _hops(tx, task.turn)
+    if hops >= MOST_HOPS:
+        say_once(tx, turn, f"hops/{turn.id}", now)
+        return DirectReply("This task was put off too often. It is not done: say so in your answer.", ok=False)
+    event = internal_events.Event(
+        source="task",
+        external_id=f"{turn.id}/{task.call}",
+        place=turn.place,
+        person=turn.person,
+        group=found.group.id,
+        text=f"A task was left for you while a message here was answered: {task.text}",
+        hearers=turn.scope,
+        trust=turn.trust,
+        payload=TaskLeft(member.agent, hops + 1),
+    )
+    row = internal_events.add(tx, event, now)
+    if row is not None:
+        sent = Sent(row, root_of(tx, turn), turn.id, turn.agent, member.agent, found.group.id)
+        agent_messages.add(tx, sent, now)
+    return DirectReply(f"{who} {full}. {member.name} does it after this answer and says here what came of it.", ok=True)
+
+
+def _hops(rows: Rows, turn: Turn) -> int:
+    """How many tasks, each put off by the one before, led to this turn."""
+    claimed = inbox.of_turn(rows, groups.run_of(rows, turn.id))
+    return max((row.payload.hops for row in claimed if isinstance(row.payload, TaskLeft)), default=0)
 
 
 class DelegateArguments(Arguments):
@@ -26,8 +171,6 @@ class DelegateTool(MemberTool[DelegateArguments]):
         "message that you answer, but not your thoughts: say in the task what you need. People do not see its answer; "
         "you do, and your own final text is what they read."
     )
-    arguments: type[Arguments] = DelegateArguments
-    caution = Caution()
 
     def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: DelegateArguments) -> Assignment | DirectReply:
         return hand_over(tx, Task(context.turn, call.id, arguments.agent, arguments.task), context.now)
@@ -41,8 +184,6 @@ class BallotArguments(Arguments):
 class BallotTool(StoreTool[BallotArguments]):
     name = "cast_ballot"
     description = "Cast your ballot in the vote that you are asked for. The last one that you cast counts."
-    arguments: type[Arguments] = BallotArguments
-    caution = Caution()
 
     def work(self, tx: Tx, context: ToolContext, arguments: BallotArguments) -> Outcome:
         part = groups.part(tx, context.turn.id)
@@ -64,8 +205,6 @@ class ChooseArguments(Arguments):
 class ChooseTool(StoreTool[ChooseArguments]):
     name = "choose_members"
     description = "Say who of the group answers the message. Choose as few as the message needs; you may name yourself."
-    arguments: type[Arguments] = ChooseArguments
-    caution = Caution()
 
     def work(self, tx: Tx, context: ToolContext, arguments: ChooseArguments) -> Outcome:
         part, group = groups.part(tx, context.turn.id), context.turn.group

@@ -42,7 +42,6 @@ class ProjectsTool(StoreTool[ProjectArguments]):
         "Learn from projects: review keeps the issues that a review found, prefer what the person wants for projects, "
         "done a finished project, rate how they rate it. What comes up again is shown to you in later turns."
     )
-    arguments: type[Arguments] = ProjectArguments
     caution = Caution(bound=("operation",))
 
     def work(self, tx: Tx, context: ToolContext, arguments: ProjectArguments) -> Outcome:

@@ -105,7 +105,6 @@ class RecallTool(StoreTool[RecallArguments]):
         "hours, with the owner's leave. Store one matter per entry, in words that will make sense in a year, "
         "naming who it is about."
     )
-    arguments: type[Arguments] = RecallArguments
     caution = Caution(bound=("operation",))
 
     def __init__(self, expand: Callable[[Tx, Agent, Entry, datetime], bool] = _nothing_more) -> None:

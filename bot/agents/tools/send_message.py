@@ -52,7 +52,6 @@ class SendMessageTool(StoreTool[SendArguments]):
         "final text goes to where the newest message came from. What was said here is carried to people who did not "
         "hear it only when the person you are talking to agrees; they are asked, and you are told."
     )
-    arguments: type[Arguments] = SendArguments
     caution = Caution(bound=("target_type", "target"))
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:

@@ -28,8 +28,6 @@ class SourcesTool(ReadTool[NoSourceArguments]):
         "List the feeds, calendars and folders that the owner has set up, when each was last read, and of which of "
         "them you are told. `source_subscribe` changes that."
     )
-    arguments: type[Arguments] = NoSourceArguments
-    caution = Caution()
 
     def read(self, rows: Rows, context: ToolContext, _arguments: NoSourceArguments) -> Outcome:
         found = _usable(rows, context)
@@ -51,7 +49,6 @@ class SourcesTool(ReadTool[NoSourceArguments]):
 class SourceSubscribeTool(StoreTool[SubscribeArguments]):
     name = "source_subscribe"
     description = "Be told what is new in a source from now on (subscribe), or no more (unsubscribe)."
-    arguments: type[Arguments] = SubscribeArguments
     caution = Caution(asks="always", bound=("operation", "source"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: SubscribeArguments) -> Outcome:

@@ -9,7 +9,6 @@ from pydantic import Field
 from bot.agents.context.quotes import Quoted, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
-from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry, ranked
@@ -39,8 +38,6 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
         "namespace; full paths (session/, patrol/, subagent/, shared/) read elsewhere, shared/topic/name is written by "
         "all. What must last belongs in `context` or `recall`."
     )
-    arguments: type[Arguments] = WorkingMemoryArguments
-    caution = Caution()
 
     def work(self, tx: Tx, context: ToolContext, arguments: WorkingMemoryArguments) -> Outcome:
         by = By.of_turn(tx, context.turn, context.message, context.now)

@@ -18,10 +18,9 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 import mcp_types
 import pytest
 
-from bot.agents.mcp.connection import Given
+from bot.agents.mcp.connection import Given, text_of
 from bot.agents.mcp.offers import Listed, Offer, offers
-from bot.agents.mcp.results import text_of
-from bot.agents.mcp.tool import GivenArguments, McpTool
+from bot.agents.mcp.servers import GivenArguments, McpTool
 from bot.agents.permissions.policy import People
 from bot.agents.tools.base import ToolContext
 from bot.interfaces import web
@@ -285,7 +284,7 @@ async def test_nothing_that_comes_over_http_speaks_for_anybody(tmp_path: Path, b
 EVENTS = {
     "bot/agents/data_sources.py": "above",
     "bot/agents/groups/agent_messages.py": "an agent's words, under the line of their writer (tests/bot/agents/groups)",
-    "bot/agents/groups/delegation.py": "an agent's words, quoted (tests/bot/agents/groups)",
+    "bot/agents/tools/members.py": "an agent's words, quoted (tests/bot/agents/groups)",
     "bot/agents/groups/sleeptime.py": "words of the configuration",
     "bot/agents/patrols.py": "the owner's checklist",
     "bot/agents/permissions/broker.py": "names of tools and people, on one line each",

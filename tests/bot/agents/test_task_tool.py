@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.agents.tools.agenda import TaskArguments, TasksTool
 from bot.agents.tools.base import ToolContext
-from bot.agents.tools.tasks import TaskArguments, TasksTool
 from bot.errors import ToolError
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.tools.bluesky import PLACE
-from bot.agents.tools.pictures import bare
+from bot.agents.tools.bluesky import PLACE, bare
 from bot.config import load_config
 from bot.errors import ConfigError, ToolError
 from bot.interfaces.bluesky import settings_of

@@ -17,9 +17,8 @@ from bot.config.dreams import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.jobs import JobRow
 from bot.upkeep import expansion
-from bot.upkeep.background_calls import Background
+from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.expansion import ExpansionJob
-from bot.upkeep.model_calls import Means
 from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
 from memory.erasure import retraction

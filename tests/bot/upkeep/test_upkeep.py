@@ -19,8 +19,7 @@ from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.caller import Caller
 from bot.services.results import Plain, Result
 from bot.services.upkeep import Upkeep
-from bot.upkeep.background_calls import Background
-from bot.upkeep.model_calls import Means
+from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.runs import Outcome, UpkeepRun
 from memory import agents, jobs
 from memory.budgets import Limit

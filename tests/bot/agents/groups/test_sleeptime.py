@@ -8,8 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from bot.agents.groups.settings import Sleeptime, Trigger
-from bot.agents.groups.sleeptime import look_all, number_in
-from bot.agents.groups.triggers import Facts, exceeding, holding
+from bot.agents.groups.sleeptime import Facts, exceeding, holding, look_all, number_in
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
 from memory.queue.messages import Spoken

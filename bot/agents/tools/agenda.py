@@ -1,0 +1,290 @@
+"""`tasks`, `reminders` and `events`: what the person wants to do, to be told of at a time, and has in the calendar."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.agenda import calendar
+from bot.agents.agenda import reminders as reminding
+from bot.agents.agenda.reminders import on_clocks
+from bot.agents.agenda.tasks import Wanted, meant, tree
+from bot.agents.context.quotes import Quoted, joined, line, say
+from bot.agents.context.situation import task_line
+from bot.agents.permissions.policy import Caution
+from bot.agents.tools.base import A_contra, Arguments, Outcome, StoreTool, ToolContext
+from bot.errors import ToolError
+from memory.agenda import calendar as appointments
+from memory.agenda import reminders, tasks
+from memory.agenda.calendar import Event
+from memory.agenda.reminders import Listed, Reminder
+from memory.agenda.tasks import NewTask, Priority, Status, Task
+from memory.people import quiet_hours
+from memory.people.audience import may_write_down
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx
+from memory.store.ids import PersonId, PlaceId
+from scheduler.triggers import rule_of
+
+Fields = Annotated[
+    dict[str, str],
+    Field(default_factory=dict, description="add, update: what else is kept of it, by name; an empty value goes"),
+]
+
+
+class AgendaTool(StoreTool[A_contra]):
+    """What is kept for a person. `zone` is that of people who named none; `selves` gives every account of somebody."""
+
+    caution = Caution(bound=("operation",))
+
+    def __init__(self, zone: str, selves: Callable[[PersonId], tuple[PersonId, ...]]) -> None:
+        self._zone = zone
+        self._selves = selves
+
+    def _people(self, context: ToolContext) -> tuple[PersonId, ...]:
+        """Whoever talks to the agent, by all their accounts, that one first."""
+        if context.turn.person is None:
+            raise ToolError("Nobody is talking to you at the moment.")
+        return self._selves(context.turn.person)
+
+    def _clocks(self, rows: Rows, people: tuple[PersonId, ...]) -> str:
+        return quiet_hours.zone_for(rows, people, self._zone) if people else self._zone
+
+
+class TaskArguments(Arguments):
+    operation: Literal["add", "list", "update", "start", "done", "cancel", "reopen"]
+    title: str = Field(default="", max_length=tasks.LONGEST_TITLE, description="add: what is to be done; update: anew")
+    notes: str = Field(default="", max_length=tasks.LONGEST_NOTES, description="add, update: what else is to be known")
+    priority: Literal["low", "medium", "high", "urgent", ""] = Field(default="", description="add, update")
+    due: str = Field(default="", max_length=200, description='add, update: until when, as "friday at 18:00"')
+    under: str = Field(default="", description="add, update: the task that it is a step of, by number or words of it")
+    after: str = Field(default="", description="add, update: a task that must be done before")
+    fields: Fields
+    which: str = Field(default="", description="all others: its number, or words that stand in it")
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "add": ("title",),
+        **dict.fromkeys(("update", "start", "done", "cancel", "reopen"), ("which",)),
+    }
+
+
+_MOVES = {
+    "start": Status.IN_PROGRESS,
+    "done": Status.DONE,
+    "cancel": Status.CANCELLED,
+    "reopen": Status.OPEN,
+}
+
+
+class TasksTool(AgendaTool[TaskArguments]):
+    name = "tasks"
+    description = (
+        "Keep what the person wants to do: add writes a task down, list shows those that are open, start, done, "
+        "cancel and reopen move one on, update changes it. Break what is too big into steps with under. In update, "
+        '"none" takes due, under or after away. Write a title in their words. A task does not remind anybody by '
+        "itself: set a reminder for that."
+    )
+
+    def work(self, tx: Tx, context: ToolContext, arguments: TaskArguments) -> Outcome:
+        people, scope = self._people(context), context.turn.scope
+        found = tasks.listing(tx, scope, people, done=arguments.operation == "reopen")
+        zone = self._clocks(tx, people)
+        match arguments.operation:
+            case "list":
+                shown = (
+                    say("{indent}{task}", indent=say("  " * n), task=task_line(t, zone)) for n, t in tree(found, _place)
+                )
+                text = joined(shown) or say("They have no open tasks that may be spoken of here.")
+                return Outcome(
+                    text, {"tasks": [_task_data(task) | {"when": on_clocks(task.due_at, zone)} for task in found]}
+                )
+            case "add":
+                turn = context.turn
+                new = NewTask(arguments.title, people[0], scope.audience, turn.trust, turn.agent)
+                task = self._changed(tx, context, arguments, tasks.add(tx, new, context.now), found, zone)
+                return Outcome(
+                    say("task {id} is written down: {task}", id=task.id, task=task_line(task, zone)), _task_data(task)
+                )
+            case "update":
+                task = self._changed(tx, context, arguments, meant(found, arguments.which), found, zone)
+                return Outcome(say("changed: {task}", task=task_line(task, zone)), _task_data(task))
+            case operation:
+                status = {"status": _MOVES[operation]}
+                task, _before = tasks.change(tx, meant(found, arguments.which), status, scope, context.now)
+                return Outcome(moved(task), _task_data(task))
+
+    def _changed(
+        self, tx: Tx, context: ToolContext, arguments: TaskArguments, task: Task, among: list[Task], zone: str
+    ) -> Task:
+        priority = Priority(arguments.priority) if arguments.priority else None
+        given = {name: getattr(arguments, name) for name in ("title", "notes", "due", "under", "after", "fields")}
+        columns = Wanted(priority=priority, **given).columns(tx, task, among, context.now, zone)
+        if not columns:
+            raise ToolError("update needs a title, notes, priority, due, under, after or fields.")
+        if not may_write_down(context.turn.scope, task.audience):
+            raise ToolError(f"Others than hear this can see the task {task.title!r}. Change it where they hear it too.")
+        return tasks.change(tx, task, columns, context.turn.scope, context.now)[0]
+
+
+def moved(task: Task) -> Quoted:
+    """What is said of a task whose state changed."""
+    status = task.status.value.replace("_", " ")
+    waits = "" if not task.waits_for else f", but it waits for {', '.join(task.waits_for)}"
+    return say("{title} is {status} now{waits}", title=task.title, status=status, waits=waits)
+
+
+def _place(task: Task) -> tuple[str, str]:
+    return str(task.id), str(task.parent or "")
+
+
+def _task_data(task: Task) -> dict[str, Any]:
+    due = None if task.due_at is None else to_text(task.due_at)
+    return {
+        "id": _place(task)[0],
+        "under": _place(task)[1],
+        "text": task.title,
+        "status": task.status.value,
+        "due": due,
+    }
+
+
+class EventArguments(Arguments):
+    operation: Literal["add", "list", "cancel"]
+    title: str = Field(default="", max_length=appointments.LONGEST, description="add: what happens")
+    when: str = Field(
+        default="", max_length=200, description='add: when it begins, as "friday at 18:00" or "every monday at 8"'
+    )
+    ends: str = Field(default="", max_length=200, description='add: when it ends, as "at 19:30"')
+    reminder_minutes: int = Field(
+        default=calendar.REMINDER_MINUTES, ge=-1, le=44_640, description="add: so long before it they are told; -1: not"
+    )
+    days: int = Field(default=31, ge=1, le=3_660, description="list: how many days ahead")
+    which: str = Field(default="", description="cancel: its number, or words of its title")
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"add": ("title", "when"), "cancel": ("which",)}
+
+
+class EventsTool(AgendaTool[EventArguments]):
+    name = "events"
+    description = (
+        "The person's calendar: add writes down what happens at a time (once or repeating) and tells them before, list "
+        "shows what comes, cancel takes one out. Say back the day and time that you are given."
+    )
+
+    def work(self, tx: Tx, context: ToolContext, arguments: EventArguments) -> Outcome:
+        turn, people = context.turn, self._people(context)
+        if arguments.operation == "add":
+            wanted = reminding.Wanted(
+                arguments.title, arguments.when, people[0], turn.place, turn.scope, turn.trust, turn.agent
+            )
+            given = calendar.Plan(wanted, arguments.ends, arguments.reminder_minutes)
+            event = calendar.plan(tx, given, people, self._zone, context.now)
+            (planned,) = calendar.lines([(event.starts_at, event)], event.zone)
+            return Outcome(say("written down: {event}", event=planned), _event_data(event.starts_at, event, event.zone))
+        found = appointments.listing(tx, turn.scope, people)
+        if arguments.operation == "cancel":
+            event = calendar.meant(found, arguments.which)
+            appointments.cancel(tx, event, context.now)
+            return Outcome(say("cancelled: {title}", title=event.title), {"id": str(event.id), "text": event.title})
+        comes = calendar.coming(found, context.now, arguments.days)
+        zone = self._clocks(tx, people)
+        data = [_event_data(at, each, zone) for at, each in comes]
+        shown = joined(map(line, calendar.lines(comes, zone))) or say("Nothing is planned that may be spoken of here.")
+        return Outcome(shown, {"events": data})
+
+
+def _event_data(at: datetime, event: Event, zone: str) -> dict[str, str]:
+    when = calendar.on_clocks(at, event, zone)
+    ends = calendar.end_of(at, event)
+    return {
+        "id": str(event.id),
+        "text": event.title,
+        "at": to_text(at),
+        "ends": "" if ends is None else to_text(ends),
+        "rule": rule_of(event.trigger),
+        "when": when,
+    }
+
+
+class ReminderArguments(Arguments):
+    operation: Literal["set", "list", "done", "snooze", "cancel"]
+    text: str = Field(default="", max_length=reminders.LONGEST, description="set: what to say then, as you will say it")
+    when: str = Field(
+        default="",
+        max_length=200,
+        description='set: "in 20 minutes", "tomorrow at 9", "every monday and friday at 8", a date and time of the '
+        "person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00",
+    )
+    privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
+    urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
+    which: str = Field(default="", description="done, snooze, cancel: its number, or words that stand in it")
+    minutes: int = Field(default=reminding.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long")
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "set": ("text", "when"),
+        **dict.fromkeys(("done", "snooze", "cancel"), ("which",)),
+    }
+
+
+class RemindersTool(AgendaTool[ReminderArguments]):
+    name = "reminders"
+    description = (
+        "Remind the person you are talking to of something at a time: set keeps a reminder (once or repeating), list "
+        "shows theirs, done, snooze and cancel change one. It is said where you talk now, or privately. Say back the "
+        "day and time that you are given, so that a misunderstanding is seen. If the time is not clear, ask."
+    )
+
+    def work(self, tx: Tx, context: ToolContext, arguments: ReminderArguments) -> Outcome:
+        people = self._people(context)
+        if arguments.operation == "set":
+            return self._set(tx, context, arguments, people)
+        found = reminders.listing(tx, context.turn.scope, people)
+        zone = self._clocks(tx, people)
+        if arguments.operation == "list":
+            text = joined(map(line, reminding.lines(found, zone))) or say(
+                "They have no reminders that may be spoken of here."
+            )
+            return Outcome(text, {"reminders": [_listed(each, zone) for each in found]})
+        reminder = reminding.meant([each.reminder for each in found], arguments.which)
+        match arguments.operation:
+            case "snooze":
+                at = reminding.snooze(tx, reminder, timedelta(minutes=arguments.minutes), context.now)
+                done = f"it comes again at {on_clocks(at, zone)}"
+            case "done":
+                reminding.finish(tx, reminder, context.now)
+                done = "done"
+            case _:
+                reminding.cancel(tx, reminder, context.now)
+                done = "cancelled"
+        return Outcome(line(f"{done}: {reminder.text}"), _reminder_data(reminder))
+
+    def _set(self, tx: Tx, context: ToolContext, arguments: ReminderArguments, people: tuple[PersonId, ...]) -> Outcome:
+        turn = context.turn
+        source, _, name = people[0].partition(":")
+        place = PlaceId(f"{source}:user:{name}") if arguments.privately and source != "terminal" else turn.place
+        wanted = reminding.Wanted(
+            text=arguments.text,
+            when=arguments.when,
+            person=people[0],
+            place=place,
+            scope=turn.scope,
+            trust=turn.trust,
+            agent=turn.agent,
+            urgent=arguments.urgent,
+        )
+        planned = reminding.plan(tx, wanted, people, self._zone, context.now)
+        text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {planned.note}")
+        data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": planned.note}
+        return Outcome(text, data)
+
+
+def _reminder_data(reminder: Reminder) -> dict[str, Any]:
+    return {"id": str(reminder.id), "text": reminder.text, "status": reminder.status.value}
+
+
+def _listed(each: Listed, zone: str) -> dict[str, Any]:
+    how = reminding.stand(each.reminder.status, paused=each.paused)
+    when = ", ".join(filter(None, (on_clocks(each.next_at, zone), reminding.repetition(each.reminder), how)))
+    return _timed(each.reminder, each.next_at) | {"when": when}
+
+
+def _timed(reminder: Reminder, at: datetime | None) -> dict[str, Any]:
+    return _reminder_data(reminder) | {"at": at and to_text(at), "rule": rule_of(reminder.trigger)}
