@@ -178,7 +178,7 @@ class Agenda:
         planned = await self._change(lambda tx: reminding.plan(tx, wanted, selves, self.zone, self.clock()))
         self.changed()
         kept = planned.reminder
-        once = None if reminding.repetition(kept) else planned.at
+        once = None if reminding.repetition(kept.trigger) else planned.at
         return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note, once=once)
 
     @operation("remind.list", "List your open reminders", Action.AGENDA)
@@ -193,7 +193,7 @@ class Agenda:
                     text=each.reminder.text,
                     state=each.reminder.status.value,
                     next=_local(each.next_at, zone),
-                    repeats=reminding.repetition(each.reminder),
+                    repeats=reminding.repetition(each.reminder.trigger),
                     urgent=each.reminder.urgent,
                     paused=each.paused,
                 )
@@ -356,7 +356,7 @@ def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:
         id=str(event.id),
         at=at.astimezone(zone_of(zone)),
         ends=_local(ends, zone),
-        repeats=calendar.repetition(event),
+        repeats=reminding.repetition(event.trigger),
         text=event.title,
     )
 

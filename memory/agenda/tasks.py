@@ -145,14 +145,6 @@ def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-def named(found: Sequence[Task], words: str) -> list[Task]:
-    """Those of a list that are meant by a number, a title, or words that stand in one."""
-    wanted = words.strip().lstrip("#").casefold()
-    exact = [task for task in found if str(task.id) == wanted or task.title.casefold() == wanted]
-    parts = wanted.split()
-    return exact or [task for task in found if parts and all(part in task.title.casefold() for part in parts)]
-
-
 # ------------------------------------------------------------------------------------------------------- writing
 
 

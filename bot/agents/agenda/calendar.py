@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, Wanted, lateness, require_speaking_later
+from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, Wanted, lateness, repetition, require_speaking_later
+from bot.agents.agenda.tasks import the_one
 from memory import jobs
 from memory.agenda import calendar
 from memory.agenda.calendar import Event, NewEvent
@@ -18,11 +19,10 @@ from memory.store.errors import Refused
 from memory.store.ids import EventId, PersonId, place_source
 from scheduler import triggers
 from scheduler.dates import read_when
-from scheduler.descriptions import rule_words
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring, Trigger
 from scheduler.zones import zone_of
-from texts import _
+from texts import _, gettext_noop
 
 EVENT = "event"
 REMINDER_MINUTES = 15
@@ -142,7 +142,7 @@ def end_of(at: datetime, event: Event) -> datetime | None:
 def on_clocks(at: datetime, event: Event, zone: str) -> str:
     """When it happens on the clocks of a zone, with its name, and how it repeats."""
     span = f"{at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}{_until(at, event, zone)} {zone}"
-    return ", ".join(filter(None, (span, repetition(event))))
+    return ", ".join(filter(None, (span, repetition(event.trigger))))
 
 
 def _until(at: datetime, event: Event, name: str) -> str:
@@ -155,18 +155,13 @@ def _until(at: datetime, event: Event, name: str) -> str:
 
 
 def meant(found: list[Event], which: str) -> Event:
-    """The one that is meant by its number or words of its title. Raises Refused, naming those that could be."""
-    wanted = which.strip().lstrip("#").casefold()
-    exact = [each for each in found if str(each.id) == wanted]
-    fitting = exact or [each for each in found if all(part in each.title.casefold() for part in wanted.split())]
-    if len(fitting) == 1:
-        return fitting[0]
-    if not fitting:
-        there = "; ".join(each.title[:60] for each in found[:10]) or _("none")
-        raise Refused(_("There is no event {which} here. There are: {listed}.", which=repr(which), listed=there))
-    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in fitting[:10])
-    raise Refused(
-        _("Several events match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
+    """The event that is meant. Raises Refused."""
+    return the_one(
+        found,
+        which,
+        lambda event: event.title,
+        gettext_noop("There is no event {which} here. There are: {listed}."),
+        gettext_noop("Several events match {which}. Choose one by its number: {listed}."),
     )
 
 
@@ -221,12 +216,6 @@ def _clock(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M}"
 
 
-def repetition(event: Event) -> str:
-    """How it repeats, in words; empty where it does not."""
-    trigger = triggers.load(event.trigger)
-    return rule_words(trigger.rule) if isinstance(trigger, Recurring) else ""
-
-
 def _again(event: Event) -> str:
-    words = repetition(event)
+    words = repetition(event.trigger)
     return f" ({words})" if words else ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from enum import StrEnum
 
+from bot.agents.agenda.tasks import the_one
 from bot.agents.notices import Notices
 from memory import jobs
 from memory.agenda import reminders
@@ -35,7 +36,7 @@ from scheduler.zones import instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
-from texts import _
+from texts import _, gettext_noop
 
 REMIND = "reminder"
 ANNOUNCED = "event"
@@ -193,20 +194,13 @@ def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
 
 
 def meant(found: list[Reminder], which: str) -> Reminder:
-    """The one that is meant by its number or words in it. Raises Refused, naming those that could be."""
-    wanted = which.strip().lstrip("#").casefold()
-    exact = [each for each in found if str(each.id) == wanted]
-    fitting = exact or [each for each in found if all(part in each.text.casefold() for part in wanted.split())]
-    if len(fitting) == 1:
-        return fitting[0]
-    if not fitting:
-        there = "; ".join(each.text[:60] for each in found[:10]) or _("none")
-        raise Refused(
-            _("There is no open reminder {which} here. There are: {listed}.", which=repr(which), listed=there)
-        )
-    listed = "; ".join(f"{each.id}: {each.text[:60]}" for each in fitting[:10])
-    raise Refused(
-        _("Several reminders match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
+    """The reminder that is meant. Raises Refused."""
+    return the_one(
+        found,
+        which,
+        lambda reminder: reminder.text,
+        gettext_noop("There is no open reminder {which} here. There are: {listed}."),
+        gettext_noop("Several reminders match {which}. Choose one by its number: {listed}."),
     )
 
 
@@ -401,10 +395,10 @@ def _clock(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
 
 
-def repetition(reminder: Reminder) -> str:
-    """How it repeats, in words; empty where it does not."""
-    trigger = triggers.load(reminder.trigger)
-    return rule_words(trigger.rule) if isinstance(trigger, Recurring) else ""
+def repetition(trigger: str) -> str:
+    """How a stored trigger repeats, in words; empty where it does not."""
+    rule = triggers.rule_of(trigger)
+    return rule_words(rule) if rule else ""
 
 
 def on_clocks(moment: datetime | None, zone: str) -> str:
@@ -416,4 +410,4 @@ def _state(each: Listed, zone: str) -> str:
     reminder = each.reminder
     due = "" if each.next_at is None else _clock(each.next_at, zone)
     how = stand(reminder.status, paused=each.paused)
-    return "; ".join(filter(None, (due, repetition(reminder), how, _("urgent") if reminder.urgent else "")))
+    return "; ".join(filter(None, (due, repetition(reminder.trigger), how, _("urgent") if reminder.urgent else "")))

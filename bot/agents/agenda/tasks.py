@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from memory.agenda import tasks
 from memory.agenda.tasks import Priority, Status, Task
@@ -12,9 +12,10 @@ from memory.store.database import Tx, Value
 from memory.store.errors import Refused
 from scheduler.dates import read_when
 from scheduler.triggers import At
-from texts import _
+from texts import _, gettext_noop
 
 T = TypeVar("T")
+N = TypeVar("N", bound="Numbered")
 
 NONE = "none"
 """Instead of a time or a task: there is to be none."""
@@ -50,17 +51,37 @@ class Wanted:
         return found
 
 
-def meant(found: Sequence[Task], which: str) -> Task:
-    """The one that is meant. Raises Refused, naming those that could be."""
-    fitting = tasks.named(found, which)
+class Numbered(Protocol):
+    """A task, a reminder or an event."""
+
+    @property
+    def id(self) -> int: ...
+
+
+def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str) -> N:
+    """The one that is meant by its number, its words or some of them; else `none` or `several` say what there is.
+
+    Raises Refused.
+    """
+    wanted = which.strip().lstrip("#").casefold()
+    exact = [each for each in found if wanted in (str(each.id), words(each).casefold())]
+    parts = wanted.split()
+    fitting = exact or [each for each in found if parts and all(part in words(each).casefold() for part in parts)]
     if len(fitting) == 1:
         return fitting[0]
-    if not fitting:
-        there = "; ".join(each.title[:60] for each in found[:10]) or _("none")
-        raise Refused(_("There is no task {which} here. There are: {listed}.", which=repr(which), listed=there))
-    listed = "; ".join(f"{each.id}: {each.title[:60]}" for each in fitting[:10])
-    raise Refused(
-        _("Several tasks match {which}. Choose one by its number: {listed}.", which=repr(which), listed=listed)
+    listed = "; ".join(f"{each.id}: {words(each)[:60]}" for each in fitting[:10])
+    there = listed or "; ".join(words(each)[:60] for each in found[:10]) or _("none")
+    raise Refused(_(several if fitting else none, which=repr(which), listed=there))
+
+
+def meant(found: Sequence[Task], which: str) -> Task:
+    """The task that is meant. Raises Refused."""
+    return the_one(
+        found,
+        which,
+        lambda task: task.title,
+        gettext_noop("There is no task {which} here. There are: {listed}."),
+        gettext_noop("Several tasks match {which}. Choose one by its number: {listed}."),
     )
 
 

@@ -132,47 +132,31 @@ def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> Quoted:
 
 
 def _pipeline(now: Situation, settings: Pipeline) -> Step:
-    """Stage after stage, or all at once; each goes on with what the one before it gave."""
-    if settings.parallel_stages:
-        return _parallel(now, settings)
+    """Stage after stage, each of which goes on with what the one before it gave; or all at once, and all is said."""
     heard: tuple[tuple[str, str], ...] = ()
     spoken: list[Part] = []
-    outcome: list[dict[str, Any]] = []
-    for number, stage in enumerate(settings.stages):
-        step = _stage(now, number, stage, heard)
-        if isinstance(step, Ask):
-            return step
-        outcome.append({"stage": stage.name, "agents": [part.agent for part in step], "given": bool(step)})
-        if not step and stage.on_failure != "skip":
-            return _aborted(now, number, stage, outcome)
-        if step:
-            heard, spoken = tuple((now.name(part.agent), part.output) for part in step), step
-    if not spoken:
-        return Say(((None, "None of the stages gave an answer, so there is none."),), {"stages": outcome})
-    return Say(tuple((part.agent, part.output) for part in spoken), {"stages": outcome})
-
-
-def _parallel(now: Situation, settings: Pipeline) -> Step:
     wanted: list[Wanted] = []
-    given: list[Part] = []
     outcome: list[dict[str, Any]] = []
     failed: tuple[int, Stage] | None = None
     for number, stage in enumerate(settings.stages):
-        step = _stage(now, number, stage, ())
+        step = _stage(now, number, stage, heard)
         if isinstance(step, Ask):
             wanted += step.wanted
-            continue
-        outcome.append({"stage": stage.name, "agents": [part.agent for part in step], "given": bool(step)})
-        if not step and stage.on_failure != "skip" and failed is None:
-            failed = (number, stage)
-        given += step
+        else:
+            outcome.append({"stage": stage.name, "agents": [part.agent for part in step], "given": bool(step)})
+            failed = failed or (None if step or stage.on_failure == "skip" else (number, stage))
+            spoken = [*spoken, *step] if settings.parallel_stages else step or spoken
+        if not settings.parallel_stages:
+            heard = tuple((now.name(part.agent), part.output) for part in spoken)
+            if wanted or failed:
+                break
     if failed is not None:
         return _aborted(now, *failed, outcome)
     if wanted:
         return Ask(tuple(wanted))
-    if not given:
+    if not spoken:
         return Say(((None, "None of the stages gave an answer, so there is none."),), {"stages": outcome})
-    return Say(tuple((part.agent, part.output) for part in given), {"stages": outcome})
+    return Say(tuple((part.agent, part.output) for part in spoken), {"stages": outcome})
 
 
 def _stage(now: Situation, number: int, stage: Stage, heard: tuple[tuple[str, str], ...]) -> Ask | list[Part]:

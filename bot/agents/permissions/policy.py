@@ -28,98 +28,62 @@ class Standing(Enum):
 
 
 class Action(StrEnum):
-    """What a command does, by the right that it takes."""
+    """What a command does, by the right that it takes, and the least standing that has it."""
 
-    HELP = gettext_noop("see help")
-    SEARCH = gettext_noop("search what they are allowed to see")
-    READ_MEMORY = gettext_noop("see the memory they are allowed to see")
-    KEEP = gettext_noop("save something for private conversations")
-    ANSWER = gettext_noop("answer a request addressed to them")
-    STATUS = gettext_noop("see the status of the service")
-    EXAMINE = gettext_noop("check the whole installation")
-    AGENTS = gettext_noop("create, change and archive agents and groups")
-    EXPORT = gettext_noop("export agents and groups with all their settings")
-    RESTART = gettext_noop("restart the service")
-    CONSTELLATIONS = gettext_noop("create, list and delete constellations and assign places to them")
-    WEB = gettext_noop("sign in to the dashboard and create API tokens")
-    PERMITS = gettext_noop("see requests and lasting permissions")
-    GRANT = gettext_noop("give a lasting permission before an agent asks for it")
-    REVOKE = gettext_noop("revoke a lasting permission")
-    AUDIT = gettext_noop("read the audit log of permissions")
-    PEOPLE = gettext_noop("allow and block people, and see who is allowed or blocked")
-    COORDINATE = gettext_noop("assign tasks to agents, hand over work and leave notes")
-    COST = gettext_noop("see what models cost")
-    BUDGET = gettext_noop("set budgets for models")
-    STEER = gettext_noop("set which messages and which group a channel is for")
-    SLEEP = gettext_noop("hibernate and wake agents")
-    SOURCES = gettext_noop("pause and resume a source")
-    BACKUP = gettext_noop("make and list backups")
-    AGENDA = gettext_noop("manage their own tasks, reminders and quiet hours")
-    UNDO_NIGHT = gettext_noop("undo what agents wrote on their own overnight")
-    JOBS = gettext_noop("see, run, pause and resume scheduled jobs")
-    FOLDERS = gettext_noop("create folders of files and choose which agents can use them")
-    HALT = gettext_noop("halt everything and release the halt")
-    INBOX = gettext_noop("see and retry incoming messages")
-    OUTBOX = gettext_noop("see, resend and discard undelivered messages")
-    PRIVACY = gettext_noop("see, export, pause and erase what is kept about themselves")
-    PRIVACY_OF_OTHERS = gettext_noop("see, export, pause and erase what is kept about somebody else")
-    LINK = gettext_noop("link their own accounts")
-    WHY = gettext_noop("ask why something was said")
-    CHANGE_OWN = gettext_noop("forget or correct what is their own, or keep it to direct messages")
-    EDIT_OWN = gettext_noop("edit blocks about themselves and undo changes")
-    BLOCKS = gettext_noop("create, change and delete memory blocks")
-    SHARE = gettext_noop("share a block with another agent and stop sharing it")
-    WIDEN = gettext_noop("share a block that contains only their own words")
-    EDIT_ANY = gettext_noop(
-        "edit and restore all blocks except those from other people's direct messages, and check all blocks"
+    least: Standing
+
+    def __new__(cls, words: str, least: Standing) -> "Action":
+        made = str.__new__(cls, words)
+        made._value_, made.least = words, least
+        return made
+
+    HELP = gettext_noop("see help"), Standing.PERSON
+    SEARCH = gettext_noop("search what they are allowed to see"), Standing.PERSON
+    READ_MEMORY = gettext_noop("see the memory they are allowed to see"), Standing.PERSON
+    KEEP = gettext_noop("save something for private conversations"), Standing.PERSON
+    ANSWER = gettext_noop("answer a request addressed to them"), Standing.PERSON
+    STATUS = gettext_noop("see the status of the service"), Standing.ADMIN
+    EXAMINE = gettext_noop("check the whole installation"), Standing.OWNER
+    AGENTS = gettext_noop("create, change and archive agents and groups"), Standing.OWNER
+    EXPORT = gettext_noop("export agents and groups with all their settings"), Standing.OWNER
+    RESTART = gettext_noop("restart the service"), Standing.OWNER
+    CONSTELLATIONS = gettext_noop("create, list and delete constellations and assign places to them"), Standing.OWNER
+    WEB = gettext_noop("sign in to the dashboard and create API tokens"), Standing.OWNER
+    PERMITS = gettext_noop("see requests and lasting permissions"), Standing.ADMIN
+    GRANT = gettext_noop("give a lasting permission before an agent asks for it"), Standing.OWNER
+    REVOKE = gettext_noop("revoke a lasting permission"), Standing.ADMIN
+    AUDIT = gettext_noop("read the audit log of permissions"), Standing.OWNER
+    PEOPLE = gettext_noop("allow and block people, and see who is allowed or blocked"), Standing.OWNER
+    COORDINATE = gettext_noop("assign tasks to agents, hand over work and leave notes"), Standing.ADMIN
+    COST = gettext_noop("see what models cost"), Standing.ADMIN
+    BUDGET = gettext_noop("set budgets for models"), Standing.OWNER
+    STEER = gettext_noop("set which messages and which group a channel is for"), Standing.ADMIN
+    SLEEP = gettext_noop("hibernate and wake agents"), Standing.ADMIN
+    SOURCES = gettext_noop("pause and resume a source"), Standing.OWNER
+    BACKUP = gettext_noop("make and list backups"), Standing.OWNER
+    AGENDA = gettext_noop("manage their own tasks, reminders and quiet hours"), Standing.PERSON
+    UNDO_NIGHT = gettext_noop("undo what agents wrote on their own overnight"), Standing.ADMIN
+    JOBS = gettext_noop("see, run, pause and resume scheduled jobs"), Standing.ADMIN
+    FOLDERS = gettext_noop("create folders of files and choose which agents can use them"), Standing.OWNER
+    HALT = gettext_noop("halt everything and release the halt"), Standing.ADMIN
+    INBOX = gettext_noop("see and retry incoming messages"), Standing.ADMIN
+    OUTBOX = gettext_noop("see, resend and discard undelivered messages"), Standing.OWNER
+    PRIVACY = gettext_noop("see, export, pause and erase what is kept about themselves"), Standing.PERSON
+    PRIVACY_OF_OTHERS = gettext_noop("see, export, pause and erase what is kept about somebody else"), Standing.OWNER
+    LINK = gettext_noop("link their own accounts"), Standing.PERSON
+    WHY = gettext_noop("ask why something was said"), Standing.PERSON
+    CHANGE_OWN = gettext_noop("forget or correct what is their own, or keep it to direct messages"), Standing.PERSON
+    EDIT_OWN = gettext_noop("edit blocks about themselves and undo changes"), Standing.PERSON
+    BLOCKS = gettext_noop("create, change and delete memory blocks"), Standing.ADMIN
+    SHARE = gettext_noop("share a block with another agent and stop sharing it"), Standing.OWNER
+    WIDEN = gettext_noop("share a block that contains only their own words"), Standing.PERSON
+    EDIT_ANY = (
+        gettext_noop(
+            "edit and restore all blocks except those from other people's direct messages, and check all blocks"
+        ),
+        Standing.OWNER,
     )
-    CHANGE_ANY = gettext_noop("forget or correct what others said, except in their direct messages")
-
-
-_LEAST = {
-    Action.HELP: Standing.PERSON,
-    Action.SEARCH: Standing.PERSON,
-    Action.READ_MEMORY: Standing.PERSON,
-    Action.KEEP: Standing.PERSON,
-    Action.ANSWER: Standing.PERSON,
-    Action.STATUS: Standing.ADMIN,
-    Action.EXAMINE: Standing.OWNER,
-    Action.AGENTS: Standing.OWNER,
-    Action.EXPORT: Standing.OWNER,
-    Action.RESTART: Standing.OWNER,
-    Action.CONSTELLATIONS: Standing.OWNER,
-    Action.WEB: Standing.OWNER,
-    Action.PERMITS: Standing.ADMIN,
-    Action.GRANT: Standing.OWNER,
-    Action.REVOKE: Standing.ADMIN,
-    Action.AUDIT: Standing.OWNER,
-    Action.PEOPLE: Standing.OWNER,
-    Action.COORDINATE: Standing.ADMIN,
-    Action.COST: Standing.ADMIN,
-    Action.BUDGET: Standing.OWNER,
-    Action.STEER: Standing.ADMIN,
-    Action.SLEEP: Standing.ADMIN,
-    Action.SOURCES: Standing.OWNER,
-    Action.BACKUP: Standing.OWNER,
-    Action.AGENDA: Standing.PERSON,
-    Action.UNDO_NIGHT: Standing.ADMIN,
-    Action.JOBS: Standing.ADMIN,
-    Action.FOLDERS: Standing.OWNER,
-    Action.HALT: Standing.ADMIN,
-    Action.INBOX: Standing.ADMIN,
-    Action.OUTBOX: Standing.OWNER,
-    Action.PRIVACY: Standing.PERSON,
-    Action.PRIVACY_OF_OTHERS: Standing.OWNER,
-    Action.LINK: Standing.PERSON,
-    Action.WHY: Standing.PERSON,
-    Action.CHANGE_OWN: Standing.PERSON,
-    Action.EDIT_OWN: Standing.PERSON,
-    Action.BLOCKS: Standing.ADMIN,
-    Action.SHARE: Standing.OWNER,
-    Action.WIDEN: Standing.PERSON,
-    Action.EDIT_ANY: Standing.OWNER,
-    Action.CHANGE_ANY: Standing.OWNER,
-}
+    CHANGE_ANY = gettext_noop("forget or correct what others said, except in their direct messages"), Standing.OWNER
 
 
 @dataclass(frozen=True)
@@ -181,18 +145,18 @@ def standing(people: People, who: Approver) -> Standing:
 def may(people: People, who: Approver, action: Action) -> bool:
     """Whether somebody may give a command of that right."""
     order = list(Standing)
-    return order.index(standing(people, who)) <= order.index(_LEAST[action])
+    return order.index(standing(people, who)) <= order.index(action.least)
 
 
 def require(people: People, who: Approver, action: Action) -> None:
     """Raise UserError, in words for them, when somebody may not give a command of that right."""
     if not may(people, who, action):
-        raise UserError(_("Only {value} may {action}.", value=_(_LEAST[action].value), action=_(action.value)))
+        raise UserError(_("Only {value} may {action}.", value=_(action.least.value), action=_(action.value)))
 
 
 def table() -> list[tuple[Action, Standing]]:
     """Every action with the least standing that it takes, for the docs."""
-    return list(_LEAST.items())
+    return [(action, action.least) for action in Action]
 
 
 def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], int]:
