@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.agents.mcp import Servers
 from bot.agents.mcp.servers import connecting
-from bot.agents.mcp.startup import Servers
 from bot.config import load_config
 from bot.config.tables import TOOLS
 from tests.mcp.stage import KEY, Small

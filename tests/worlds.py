@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from bot.agents.additions import TypingPeople
 from bot.agents.budgets import Budgets
 from bot.agents.deps import Understood
-from bot.agents.mcp.startup import NoServers, Servers
+from bot.agents.mcp import NoServers, Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search_results import Where
 from bot.config.dreams import Dreams as DreamSettings

@@ -25,7 +25,7 @@ from memory.store.plurals import many
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Working
 from scheduler.triggers import Every
-from sources.feeds.items import Item, SourceUnreadable
+from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
 from sources.web.fetch import Reader
 from sources.web.pages import WebRefused

@@ -39,8 +39,7 @@ from bot.agents.steps import (
     wordings,
 )
 from bot.agents.tool_calls import Caller
-from bot.agents.tools.aliases import unaliased
-from bot.agents.tools.more import Offer, offer
+from bot.agents.tools.more import Offer, offer, unaliased
 from bot.agents.turn_control import TurnControl
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request, Trouble

@@ -30,9 +30,8 @@ from sources.bluesky import bot_label
 from sources.bluesky.failures import CallFailed
 from sources.bluesky.keys import NAME
 from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings, Filters
+from sources.bluesky.settings import Act, BlueskySettings, Filters, RememberedPost, Wiring
 from sources.bluesky.source import BlueskySource
-from sources.bluesky.wiring import Act, RememberedPost, Wiring
 from texts import _, gettext_noop
 
 T = TypeVar("T")

@@ -54,7 +54,7 @@ from bot.models.base import (
     Usage,
     UserMessage,
 )
-from bot.models.http_failures import BUSY_STATUS, OVERFLOW, cut_off, late, no_answer, one_line
+from bot.models.http_model import BUSY_STATUS, OVERFLOW, cut_off, late, no_answer, one_line
 from bot.models.normalize import Pieces, clean
 
 

@@ -21,7 +21,7 @@ from bot.services.caller import Caller
 from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row
-from bot.upkeep.days import Period, last_night, night_named, night_of
+from bot.upkeep.summaries import Period, last_night, night_named, night_of
 from memory import activity, unattended_turns
 from memory import arrangements as arranged
 from memory.activity import Kind, NewEvent

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
 from bot.agents.deps import Limits, OwnersSide, TurnDeps
-from bot.agents.mcp.startup import Servers
+from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
 from bot.agents.patrols import quiet_hours
 from bot.agents.permissions.broker import Broker

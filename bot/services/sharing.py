@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
-from bot.agents.mcp.startup import NoServers, open_servers
+from bot.agents.mcp import NoServers, open_servers
 from bot.agents.permissions.broker import Broker
 from bot.config import Config
 from bot.errors import ConfigError, UserError

@@ -12,8 +12,7 @@ from sources.bluesky.filters import Us
 from sources.bluesky.keys import author_of, moment, person_id
 from sources.bluesky.records import Account, account, items
 from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings
-from sources.bluesky.wiring import Act, Wiring
+from sources.bluesky.settings import Act, BlueskySettings, Wiring
 from sources.text import flatten
 
 _DONE = {"like": "liked your post", "repost": "reposted your post", "follow": "follows you now"}

@@ -18,7 +18,7 @@ from sources.bluesky.keys import NAME, uri_and_cid
 from sources.bluesky.notifications import deletion
 from sources.bluesky.records import Post, items, post
 from sources.bluesky.session import BlueskySession
-from sources.bluesky.wiring import RememberedPost, Wiring
+from sources.bluesky.settings import RememberedPost, Wiring
 
 AT_MOST = 900.0
 """Seconds for which an answer is waited for."""

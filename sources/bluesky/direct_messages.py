@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from memory.people.audience import OWNER, Trust, person_audience
 from memory.requests import Verdict, code
@@ -20,19 +20,68 @@ from memory.store.ids import OutboxId
 from memory.store.logs import Log
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
-from sources.bluesky.decisions import Decisions
 from sources.bluesky.failures import CallFailed, RateLimited, Unreachable
 from sources.bluesky.filters import Why, opting
 from sources.bluesky.keys import NAME, direct_place, moment, person_id
 from sources.bluesky.notifications import speaker_of
 from sources.bluesky.records import Account, account, items, mapping
 from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings
-from sources.bluesky.wiring import Wiring
+from sources.bluesky.settings import BlueskySettings, Wiring
 from sources.outgoing import outgoing
 from sources.recent import Recent
 from sources.text import flatten, sendable, visible
 from texts import _, gettext_lazy
+
+_MOST_TRIES = 3
+
+
+class _Message(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+M = TypeVar("M", bound=_Message)
+
+
+class Decisions:
+    """By the ids of messages."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._known: Recent[str, None] = Recent(5_000)
+        self._tries: Recent[str, int] = Recent(1_000)
+
+    def __contains__(self, message: str) -> bool:
+        return message in self._known
+
+    def add(self, messages: Collection[str]) -> None:
+        """They are decided."""
+        for each in messages:
+            self._known.put(each, None)
+
+    async def open(self, found: Sequence[M]) -> list[M]:
+        """Those that were not decided before."""
+        if unknown := [each.id for each in found if each.id not in self._known]:
+            self.add(await self._wiring.seen(unknown))
+        return [each for each in found if each.id not in self._known]
+
+    async def pass_over(self, found: Mapping[str, Why]) -> None:
+        """They are not heard; what is kept of them is why."""
+        if found:
+            await self._wiring.pass_over({each: str(why) for each, why in found.items()})
+            self.add(found)
+            log.info("bluesky_passed_over", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
+
+    async def unstored(self, given: Sequence[M]) -> list[M]:
+        """Of what was delivered, that which did not arrive in the store: to be tried again, but not for ever."""
+        await self._wiring.settled()
+        missing = await self.open(given)
+        for each in missing:
+            self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
+        hopeless = {each.id: Why.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= _MOST_TRIES}
+        await self.pass_over(hopeless)
+        return [each for each in missing if each.id not in hopeless]
+
 
 log = Log(__name__)
 

@@ -18,8 +18,7 @@ from memory.store.logs import Log
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.acts import Acts
 from sources.bluesky.answered_posts import Watched
-from sources.bluesky.decisions import Decisions
-from sources.bluesky.direct_messages import DirectMessages
+from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.endpoint import BlueskyEndpoint
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
 from sources.bluesky.filters import Us, Why, answers, involved, machine, opting, passed_over, vacates
@@ -28,10 +27,9 @@ from sources.bluesky.lookups import read_thread
 from sources.bluesky.notifications import notifications
 from sources.bluesky.records import Notified, items, notified
 from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.settings import BlueskySettings, RememberedPost, Wiring
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
 from sources.bluesky.threads import Thread
-from sources.bluesky.wiring import RememberedPost, Wiring
 from sources.recent import Recent
 from texts import _, gettext_lazy
 

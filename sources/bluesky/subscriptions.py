@@ -24,8 +24,7 @@ from sources.bluesky.filters import Us, answers, contains, passed_over
 from sources.bluesky.keys import POSTS, moment
 from sources.bluesky.records import Notified, items, mapping, post
 from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings
-from sources.bluesky.wiring import Wiring
+from sources.bluesky.settings import BlueskySettings, Wiring
 from texts import _, gettext_lazy, ngettext
 
 log = Log(__name__)

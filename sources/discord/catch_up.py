@@ -19,8 +19,7 @@ from memory.store.errors import StoreError
 from memory.store.faults import call_point, outside
 from memory.store.ids import PlaceId
 from memory.store.logs import Log
-from sources.discord.channel_queues import Job
-from sources.discord.listener import Equipment, GatewayListener
+from sources.discord.listener import Equipment, GatewayListener, Job
 from sources.discord.notifications import readable, text_mark
 from sources.discord.payloads import heard_of, said_by_a_person
 from sources.discord.places import channel_number, direct_place, history_readable, place_id, spot_of, user_number

@@ -5,10 +5,12 @@ from `Client.dispatch` instead, synchronously, while the event is being parsed, 
 what it has to wait for (a download, earlier lines, a lookup), the later events of the channel wait for too.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import discord
 
@@ -18,7 +20,6 @@ from sources.base import Deliver, Knock, Notification, PlaceKind
 from sources.discord import attachments, notifications
 from sources.discord.attachments import Fetcher
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup, Earlier
-from sources.discord.channel_queues import ChannelQueues
 from sources.discord.notifications import Author, Heard, Reaction, Surroundings
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import Spot, direct_place, person_id, place_of, spot_of
@@ -26,6 +27,88 @@ from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import Link
 from sources.recent import Recent
 from sources.text import flatten
+
+Job: TypeAlias = Callable[[], Awaitable[None]]
+
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+
+AGAIN: tuple[float, ...] = (1.0, 5.0)
+"""Seconds before each further try at a job that failed; its queue waits as long."""
+
+
+class ChannelQueues:
+    """Jobs of one queue run one after another, in the order they were put; queues do not wait for each other.
+
+    A job that fails is tried again; `gave_up` is told of the channel whose job failed at every try.
+
+    While held, nothing new runs: what arrives waits behind the hold. `release` runs the given jobs first, each
+    in its queue, then what waited; it names the hold it ends, so that it does not end a later one.
+    """
+
+    def __init__(self, spawn: Spawn, gave_up: Callable[[int], Awaitable[None]]) -> None:
+        self._spawn = spawn
+        self._gave_up = gave_up
+        self._queues: dict[int, deque[Job]] = {}
+        self._held: dict[int, deque[Job]] | None = None
+        self._holds = 0
+
+    @property
+    def held(self) -> int:
+        """The number of the present hold; 0 when there is none."""
+        return self._holds if self._held is not None else 0
+
+    def hold(self) -> None:
+        self._holds += 1
+        if self._held is None:
+            self._held = {}
+
+    def put(self, channel: int, job: Job) -> None:
+        if self._held is not None:
+            self._held.setdefault(channel, deque()).append(job)
+        else:
+            self._enter(channel, job)
+
+    def release(self, first: Mapping[int, Job], hold: int) -> None:
+        """End this hold: `first`, then what waited, queue by queue."""
+        if hold != self.held:
+            return
+        waited, self._held = self._held or {}, None
+        for channel, job in first.items():
+            self._enter(channel, job)
+        for channel, jobs in waited.items():
+            for job in jobs:
+                self._enter(channel, job)
+
+    def _enter(self, channel: int, job: Job) -> None:
+        if (queue := self._queues.get(channel)) is not None:
+            queue.append(job)
+        else:
+            self._queues[channel] = deque([job])
+            self._spawn(self._drain(channel))
+
+    async def _drain(self, channel: int) -> None:
+        queue = self._queues[channel]
+        try:
+            while queue:
+                if not await _done(queue.popleft(), channel):
+                    await self._gave_up(channel)
+        finally:
+            del self._queues[channel]
+
+
+async def _done(job: Job, channel: int) -> bool:
+    """Do it, some times over where it fails; whether it was done at last."""
+    for pause in (0.0, *AGAIN):
+        if pause:
+            await asyncio.sleep(pause)
+        try:
+            await job()
+        except Exception:
+            log.exception("event_not_handled", channel=channel)
+        else:
+            return True
+    return False
+
 
 log = Log(__name__)
 

@@ -22,7 +22,6 @@ from sources.base import Deliver, Notification, Readiness
 from sources.discord.attachments import Fetcher
 from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
-from sources.discord.channel_queues import ChannelQueues
 from sources.discord.client import CommandSync, Hear, OwnTree, PlainClient, ShardedClient, make_client
 from sources.discord.connection import (
     ALL_HERE,
@@ -40,7 +39,7 @@ from sources.discord.connection import (
     waits,
 )
 from sources.discord.endpoint import DiscordEndpoint
-from sources.discord.listener import Equipment, GatewayListener
+from sources.discord.listener import ChannelQueues, Equipment, GatewayListener
 from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sources.feeds.items import Item, SourceUnreadable
+from sources.feeds import Item, SourceUnreadable
 from texts import _
 
 MOST_FILES = 200_000

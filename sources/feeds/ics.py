@@ -9,7 +9,7 @@ from typing import Any
 from dateutil.rrule import rrulestr
 from icalendar import Calendar
 
-from sources.feeds.items import Item, SourceUnreadable
+from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
 from texts import _
 

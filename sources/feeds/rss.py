@@ -8,7 +8,7 @@ from typing import Any
 import feedparser
 from bs4 import BeautifulSoup
 
-from sources.feeds.items import Item, SourceUnreadable
+from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
 from texts import _
 

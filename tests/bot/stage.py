@@ -19,7 +19,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import Limits, OwnersSide, TurnDeps, words_alone
 from bot.agents.events import TurnEvent
-from bot.agents.mcp.startup import NoServers, Servers
+from bot.agents.mcp import NoServers, Servers
 from bot.agents.notices import Notices
 from bot.agents.patrols import quiet_hours
 from bot.agents.permissions.broker import Broker, Terms

@@ -14,9 +14,8 @@ from memory.requests import Verdict
 from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
 from sources.base import Delivery, Kind, Notification
 from sources.bluesky.keys import person_id
-from sources.bluesky.settings import BlueskySettings, Filters
+from sources.bluesky.settings import Act, BlueskySettings, Filters, RememberedPost, Wiring
 from sources.bluesky.source import BlueskySource
-from sources.bluesky.wiring import Act, RememberedPost, Wiring
 from tests.wire.bluesky import BlueskyServer, Post, User
 
 

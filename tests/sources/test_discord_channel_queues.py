@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from sources.discord import channel_queues
-from sources.discord.channel_queues import ChannelQueues, Job
+from sources.discord import listener
+from sources.discord.listener import ChannelQueues, Job
 
 # (queue, waits this many rounds of the loop, raises)
 EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.booleans()), max_size=30)
@@ -29,7 +29,7 @@ def job(done: list[int], number: int, rounds: int, *, fails: bool = False) -> Jo
 @pytest.fixture(autouse=True)
 def _once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fails is not tried again, unless a test says so."""
-    monkeypatch.setattr(channel_queues, "AGAIN", ())
+    monkeypatch.setattr(listener, "AGAIN", ())
 
 
 async def nobody(_channel: int) -> None:
@@ -101,7 +101,7 @@ async def test_a_hold_is_ended_only_by_its_own_release() -> None:
 async def test_what_fails_is_tried_again_before_the_next_and_given_up_with_a_word(
     failures: int, done: list[str], told: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channel_queues, "AGAIN", (0.001, 0.001))
+    monkeypatch.setattr(listener, "AGAIN", (0.001, 0.001))
     found, lost, failed = list[str](), list[int](), list[int]()
 
     async def work() -> None:

@@ -14,9 +14,8 @@ from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.mentions import addressed
 from bot.agents.groups.selectors import choose
 from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
-from bot.agents.groups.state_machine import Wanted
+from bot.agents.groups.state_machine import Wanted, options_of
 from bot.agents.groups.team import Team, team
-from bot.agents.groups.voting import options_of
 from bot.agents.patrols import is_patrol
 from memory import agents, groups
 from memory.groups import Run

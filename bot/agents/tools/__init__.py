@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
-from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
 from bot.agents.tools.bluesky import BlueskyReadTool, BlueskyTool
@@ -16,7 +15,7 @@ from bot.agents.tools.coord import CoordTool
 from bot.agents.tools.facts import FactsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
 from bot.agents.tools.members import BallotTool, ChooseTool, DelegateTool
-from bot.agents.tools.more import NAMED_TOOLS, MoreToolsTool
+from bot.agents.tools.more import ALIASES, NAMED_TOOLS, MoreToolsTool
 from bot.agents.tools.projects import ProjectsTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.search import SearchTool

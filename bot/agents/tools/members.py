@@ -10,9 +10,8 @@ from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rest
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.selectors import Candidate, delegate_to
 from bot.agents.groups.settings import Supervisor
-from bot.agents.groups.state_machine import Wanted
+from bot.agents.groups.state_machine import Wanted, matching
 from bot.agents.groups.team import Team, team
-from bot.agents.groups.voting import matching
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call

@@ -23,10 +23,9 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, ConstellationId, GroupId
 from memory.store.migrations import Kind, prepare
 from scheduler.jobs import Done, Firing
-from sources.feeds import ics
+from sources.feeds import Item, SourceUnreadable, ics
 from sources.feeds.folder import read_folder
 from sources.feeds.ics import read_calendar
-from sources.feeds.items import Item, SourceUnreadable
 from sources.feeds.rss import read_feed
 from sources.terminal import PERSON, PLACE
 from sources.web.fetch import Reader

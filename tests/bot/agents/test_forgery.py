@@ -22,8 +22,8 @@ from bot.agents.data_sources import KIND as SOURCES
 from bot.agents.data_sources import TEMPLATE, News, notification
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools import RESERVED, make_tools
-from bot.agents.tools.aliases import ALIASES
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
+from bot.agents.tools.more import ALIASES
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage
 from bot.runtime.arrivals import to_arrival
@@ -37,7 +37,7 @@ from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
 from sources.base import Attachment, BlockSpec
 from sources.base import Quoted as Reply
-from sources.feeds.items import Item
+from sources.feeds import Item
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running
 

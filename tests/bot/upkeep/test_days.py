@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.upkeep.days import night, night_named, night_of
+from bot.upkeep.summaries import night, night_named, night_of
 from scheduler.zones import instant, zone_of
 
 BERLIN = "Europe/Berlin"
