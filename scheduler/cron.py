@@ -100,7 +100,6 @@ class Crontab:
     zone: tzinfo
 
     def on(self, day: date) -> bool:
-        """Whether anything happens on a day."""
         if day.month not in self.months:
             return False
         of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays

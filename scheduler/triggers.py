@@ -116,7 +116,6 @@ def require(trigger: Trigger, now: datetime) -> datetime:
 
 
 def dump(trigger: Trigger) -> str:
-    """As it is stored."""
     match trigger:
         case At(when):
             return json.dumps({"at": to_text(when)})
@@ -132,7 +131,6 @@ def dump(trigger: Trigger) -> str:
 
 
 def load(text: str) -> Trigger:
-    """Back from `dump`."""
     kept = json.loads(text)
     if "at" in kept:
         return At(from_text(kept["at"]))
@@ -164,7 +162,6 @@ def rule_text(trigger: Trigger) -> str:
 
 
 def words(trigger: Trigger) -> str:
-    """For a person."""
     match trigger:
         case At(when):
             return _("once, {at}", at=when)

@@ -99,7 +99,6 @@ class ApiEndpoint:
     form = MESSAGES
 
     def split(self, text: str) -> list[str]:
-        """The whole text."""
         text = seen(text)
         return [text] if visible(text) else []
 

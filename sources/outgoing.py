@@ -79,7 +79,6 @@ def _unmasked(text: str) -> str:
 
 
 def _names_its_host(link: regex.Match[str]) -> bool:
-    """Whether the words of a link say where it leads."""
     words, url = link["words"].strip().casefold(), link["url"].casefold()
     try:
         host = urlsplit(url).hostname or ""

@@ -229,7 +229,6 @@ class TerminalEndpoint:
 
     @property
     def attached(self) -> bool:
-        """Whether anybody is there to read."""
         return bool(self._listeners)
 
     @contextmanager
@@ -243,7 +242,6 @@ class TerminalEndpoint:
             self._listeners.remove(listener)
 
     def split(self, text: str) -> list[str]:
-        """The whole text: a terminal scrolls."""
         text = seen(text)
         return [text] if visible(text) else []
 
@@ -262,7 +260,6 @@ class TerminalEndpoint:
         return external_id
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
-        """Which of these the journal holds."""
         known = {one.id: _external_id(one) for one in deliveries if one.id in self._journal}
         return {identifier: external for identifier, external in known.items() if external not in taken}
 
@@ -319,7 +316,6 @@ def _answers(buttons: Buttons | None) -> str:
 
 
 def row_of(external_id: str) -> OutboxId:
-    """The outbox row that a message shown at the terminal is of."""
     return OutboxId(int(external_id.removeprefix("terminal-")))
 
 

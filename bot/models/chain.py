@@ -173,7 +173,6 @@ def _size(message: Message) -> int:
 
 
 def without_images(request: Request) -> Request | None:
-    """The same with the images named in words."""
     if not any(isinstance(message, UserMessage) and message.images for message in request.messages):
         return None
     messages = (
@@ -321,7 +320,6 @@ class BreakerModel(ModelWrapper):
 
     @property
     def health(self) -> ModelHealth:
-        """How the model stands at this moment."""
         return replace(self._health, rests=max(self._closed_until - self._clock(), 0.0))
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:

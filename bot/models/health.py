@@ -48,7 +48,6 @@ class ModelHealth:
 
     @property
     def advice(self) -> str:
-        """What to do about that."""
         return "" if self.trouble is None else _advice(self.trouble, self.model)
 
     @property
@@ -71,7 +70,6 @@ class ModelHealth:
 
 
 def key_setting(model: str) -> str:
-    """The setting that holds the key for a model."""
     return f"{model.partition(':')[0].upper()}_API_KEY"
 
 

@@ -204,7 +204,6 @@ class Ready(bytes):
 
 
 def encoded(document: Mapping[str, Any]) -> bytes:
-    """A document as JSON."""
     members = (as_json(name) + b":" + as_json(value) for name, value in document.items())
     return b"{" + b",".join(members) + b"}"
 

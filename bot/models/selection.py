@@ -23,7 +23,6 @@ class ModelSelection:
     catalog: ModelCatalog
 
     async def choose(self, agent: Agent) -> Model:
-        """The chain that answers for an agent."""
         return await self.catalog.get(agent.model or self.config.model.default)
 
     async def load(self, names: Iterable[str]) -> None:

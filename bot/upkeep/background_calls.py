@@ -81,7 +81,6 @@ class Background:
 
     @classmethod
     def of(cls, turn_deps: TurnDeps) -> "Background":
-        """With what turns ask with."""
         return cls(
             turn_deps.model, turn_deps.budgets, turn_deps.clock, turn_deps.redact, turn_deps.limits.model_seconds
         )

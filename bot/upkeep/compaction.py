@@ -281,7 +281,6 @@ def _chunk(planned: Plan, most: int) -> Plan:
 
 
 def _told(previous: Compaction | None, leaving: Sequence[Message]) -> Quoted:
-    """What the summariser reads."""
     parts = []
     if previous is not None and previous.summary:
         parts.append(quotation("the summary of what was said before", previous.summary))
@@ -298,7 +297,6 @@ def _line(message: Message) -> Quoted:
 
 
 def _unchanged(rows: Rows, leaving: Sequence[Message], found: Conversation) -> bool:
-    """Whether the messages are as they were read."""
     known = {message.id: message for message in leaving}
     now = messages.by_ids(rows, list(known), found.turn.scope)
     return len(now) == len(known) and all(

@@ -61,7 +61,6 @@ class ConsentRequests:
         kinds.add(Queueing(ASK, self.ask))
 
     def ask(self, tx: Tx, firing: Firing) -> Done:
-        """Queue the card."""
         entry = run_records.pending_of_id(tx, EntryId(firing.job.payload["entry"]))
         if entry is None:
             return Done("it was decided or taken back before")

@@ -98,7 +98,6 @@ class Embedding:
         return Understood(None, self.redact(why) if text.strip() else "")
 
     def words(self, rows: Rows) -> str:
-        """How it stands, for a person."""
         if self.embedder is None:
             return _(self.unusable)
         standing = vectors.standing(rows)
@@ -227,7 +226,6 @@ class SharedEmbedder:
     redact: Callable[[str], str]
 
     def of(self, database: Database) -> Embedding:
-        """For the rows of one constellation."""
         return Embedding(database, self.embedder, self.questions, self.redact, self.unusable)
 
 

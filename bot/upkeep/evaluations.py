@@ -38,7 +38,6 @@ class EvaluationJob:
     means: Means
 
     def add(self, kinds: Kinds) -> None:
-        """Make the job known."""
         kinds.add(Working(EVALUATE, self.fire))
 
     async def fire(self, database: Database, _firing: Firing) -> str:

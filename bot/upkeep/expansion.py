@@ -77,7 +77,6 @@ class ExpansionJob:
     busy: Callable[[], bool] = lambda: False
 
     def add(self, kinds: Kinds) -> None:
-        """Make the job known."""
         kinds.add(Working(EXPAND, self.fire))
 
     async def fire(self, database: Database, firing: Firing) -> str | Done:

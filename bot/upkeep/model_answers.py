@@ -205,7 +205,6 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def each_fitting(given: Sequence[object], form: type[T]) -> list[T]:
-    """Those of a list that fit, each by itself."""
     found = []
     for each in given:
         with suppress(ValidationError):

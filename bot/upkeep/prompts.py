@@ -160,7 +160,6 @@ def _within(source: str, text: Quoted) -> Quoted:
 
 
 def note_text(entry: Entry, speaker: str, categories: Sequence[str]) -> Quoted:
-    """What was saved, with who said it and the categories that there are."""
     said = say("Said by: {who}", who=display_name(speaker, 60)) if speaker else NOTHING
     used = say("Categories there are: {them}" if categories else "", them=", ".join(categories))
     return joined([_entry("note", entry), said, used])
@@ -199,7 +198,6 @@ def talk_text(lines: Sequence[tuple[str, Line]], tools: Sequence[str], failures:
 
 
 def sayings_text(said: Sequence[tuple[str, Saying]], people: Mapping[PersonId, str]) -> Quoted:
-    """What people said, each under a short id and the short name of its person."""
     lines = []
     for short, each in said:
         who = display_name(people[each.person])
@@ -257,7 +255,6 @@ def so_far(told: Happened, rest: Quoted) -> Quoted:
 
 
 def week_text(days: Sequence[ConstellationSummary]) -> Quoted:
-    """The days of a week, for a model."""
     return joined((quotation(f"what was told of {day.start:%A, %Y-%m-%d}", _as_json(day)) for day in days), "\n\n")
 
 
@@ -292,7 +289,6 @@ def _placed(message: Message, places: Mapping[str, str]) -> Quoted:
 
 
 def agent_extract(sources: Sequence[Message]) -> Did:
-    """What an agent did, counted and quoted by rules."""
     heard = [message for message in sources if message.role == "user"]
     said = [message for message in sources if message.role == "assistant" and message.text]
     tools = Counter(message.tool_name for message in sources if message.role == "assistant" and message.tool_name)

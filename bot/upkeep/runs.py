@@ -183,7 +183,6 @@ def _left(choice: Choice, draft: Draft) -> int:
 
 
 def counts_words(run: Run) -> str:
-    """What a run did, in numbers."""
     retired, related = run.retired, run.related
     said = [
         f"{retired} {'entry' if retired == 1 else 'entries'} retired" if retired else "",

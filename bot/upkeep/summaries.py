@@ -67,7 +67,6 @@ def night_of(moment: datetime, zone: str) -> Period:
 
 
 def last_night(now: datetime, zone: str) -> Period:
-    """The night that began yesterday."""
     return night(now - timedelta(days=1), zone)
 
 
@@ -186,7 +185,6 @@ def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
 
 
 def days_of(rows: Rows, audience: Audience, period: Period) -> list[ConstellationSummary]:
-    """The days of a week that were told to an audience."""
     days = summaries.standing_between(rows, audience, "day", period.start, period.end)
     return [day for day in days if period.start <= day.start < period.end]
 
@@ -217,7 +215,6 @@ class Tally:
     failures: int = 0
 
     def words(self) -> str:
-        """For the list of jobs."""
         parts = [f"{len(self.names)} made ({', '.join(dict.fromkeys(self.names))})"] if self.names else []
         parts += [f"{self.outdated} not kept: what they were made of changed meanwhile"] if self.outdated else []
         parts += [f"{self.why.count(why)} not made: {why}" for why in dict.fromkeys(self.why)]

@@ -28,7 +28,6 @@ Ruled: TypeAlias = tuple[tuple[re.Pattern[str], Any], ...]
 
 @functools.cache
 def grammar(code: str) -> "Grammar":
-    """The grammar of a language."""
     path = Path(__file__).with_name(f"{code}.toml")
     return Grammar(tomllib.loads(path.read_text("utf-8")))
 
@@ -222,7 +221,6 @@ class _Reading:
         self._table = table
 
     def read(self, now: datetime, zone: str) -> Found | None:
-        """The time as it is said in words; None where there is none."""
         local = now.astimezone(zone_of(zone))
         span = self._span(local, zone_of(zone))
         if span is not None:
@@ -305,7 +303,6 @@ class _Reading:
         return ""
 
     def _rule_parts(self, groups: dict[str, str | None]) -> dict[str, object]:
-        """What was found, as a rule says it."""
         parts: dict[str, object] = {"day": groups.get("day")}
         if days := groups.get("days"):
             parts["days"] = ",".join(_RULE_DAYS[day] for day in dict.fromkeys(self._table.weekdays_of(days)))

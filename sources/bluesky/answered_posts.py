@@ -61,17 +61,14 @@ class Watched:
             self._posts[message] = replace(found, due=time.monotonic() + EVERY, until=0.0)
 
     def awaits(self, place: PlaceId) -> bool:
-        """Whether an answer is being made there."""
         now = time.monotonic()
         return any(each.until > now and each.held.place == place for each in self._posts.values())
 
     def gone(self, message: str) -> None:
-        """It was found deleted."""
         if (found := self._posts.pop(message, None)) is not None:
             self._gone.append(found.held)
 
     def knows(self, uri: str) -> bool:
-        """Whether a post is among them."""
         return any(message.startswith(f"{uri}#") for message in self._posts)
 
     async def posts(self, uris: Sequence[str]) -> dict[str, Post]:

@@ -55,12 +55,10 @@ class Decisions:
         return message in self._known
 
     def add(self, messages: Collection[str]) -> None:
-        """They are decided."""
         for each in messages:
             self._known.put(each, None)
 
     async def open(self, found: Sequence[M]) -> list[M]:
-        """Those that were not decided before."""
         if unknown := [each.id for each in found if each.id not in self._known]:
             self.add(await self._wiring.seen(unknown))
         return [each for each in found if each.id not in self._known]
@@ -143,7 +141,6 @@ class DirectMessages:
 
     @property
     def words(self) -> str:
-        """How they stand, for the owner."""
         if not self._settings.direct:
             return _("direct messages are switched off (`direct_messages` in [bluesky])")
         if self.served:

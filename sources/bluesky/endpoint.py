@@ -148,7 +148,6 @@ class BlueskyEndpoint:
         return self._done.put(delivery.id, said)
 
     async def _say(self, delivery: Delivery, did: str) -> str:
-        """A direct message."""
         if not self._settings.direct:
             raise DeliveryFailed(gettext_lazy("direct messages on Bluesky are switched off"))
         self._check_person(Account(did))
@@ -260,7 +259,6 @@ class BlueskyEndpoint:
         return found.root, Reference(found.uri, found.cid), _languages(found)
 
     def _check(self, found: Post) -> None:
-        """Raise DeliveryFailed where an answer is not wanted."""
         if found.author.did == self._session.did:
             raise DeliveryFailed(gettext_lazy("it would answer a post of our own"), withheld=True)
         self._check_person(found.author)
@@ -379,7 +377,6 @@ class BlueskyEndpoint:
         return _message(found)
 
     def _uri(self, act: str, row: OutboxId) -> str:
-        """Where the record of a row stands, if it does."""
         return f"at://{self._session.did}/{_ACTS.get(act, POSTS)}/{record_key(row)}"
 
     async def _get(self, uri: str) -> dict[str, Any]:

@@ -105,7 +105,6 @@ class BlueskyReader:
         return Found((*person_profile(who).splitlines(), *numbers), data)
 
     async def thread(self, uri: str) -> Found:
-        """A post with those that lead to it and its replies."""
         seen = await read_thread(self._session, uri, self._settings.filters)
         if seen is None:
             raise Refused(404, "NotFound", "the post was deleted, or cannot be seen by us")

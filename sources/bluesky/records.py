@@ -96,7 +96,6 @@ class Post:
 
     @property
     def words(self) -> str:
-        """Everything that it says."""
         return "\n".join(line for line in (self.text, *self.extras) if line)
 
     def unquoted(self) -> "Post":
@@ -242,7 +241,6 @@ def _image_lines(images: Sequence[Image]) -> list[str]:
 
 
 def _extras(embed: Mapping[str, Any]) -> list[str]:
-    """Link cards, videos and quotes in words."""
     lines, media = [], _media(embed)
     if card := mapping(media.get("external")):
         parts = [one_line(text_of(card.get(key))) for key in ("title", "description", "uri")]

@@ -129,7 +129,6 @@ def marks(text: str) -> list[Mark]:
 
 
 def handles(text: str) -> list[str]:
-    """The handles that a text mentions, each once."""
     return list(dict.fromkeys(mark.value for mark in marks(text) if mark.kind == "mention"))
 
 

@@ -51,7 +51,6 @@ class Pace:
         self._failures = 0
 
     def heard(self, now: float) -> None:
-        """Something was addressed to us."""
         self._heard = now
 
     def failed(self, asked: float | None = None) -> float:

@@ -81,7 +81,6 @@ class Subscription:
 
     @property
     def words(self) -> str:
-        """How it stands, for the owner."""
         if not self._settings.jetstream:
             return _("no subscription (`jetstream` in [bluesky])")
         state = _(self.trouble) if self.trouble else _("connected")

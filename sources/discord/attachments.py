@@ -135,7 +135,6 @@ async def _read(one: Attachment, fetcher: Fetcher, *, wanted: bool) -> Attachmen
 
 
 def decode(body: bytes) -> str | None:
-    """The bytes as text, when they are text."""
     try:
         wide = body.startswith((b"\xff\xfe", b"\xfe\xff"))
         text = body.decode("utf-16" if wide else "utf-8-sig")

@@ -60,7 +60,6 @@ def custom_id(offer: str, request: Pressed, kind: str = "permit", of: str = "") 
 
 
 def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> discord.ui.Button[Any]:
-    """One button as it is shown."""
     label, style = _LOOKS[offer]
     return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind, of))
 

@@ -146,7 +146,6 @@ class OwnTree(app_commands.CommandTree[Any]):
         self._ending = False
 
     def cleaned(self, said: str) -> str:
-        """Words of an answer, without secrets."""
         return said if self.own is None else str(self.own.cleaned(said))
 
     async def answered(self, seconds: float) -> None:

@@ -117,7 +117,6 @@ class Connection:
         return self.state.stage is Stage.CONNECTED
 
     def connecting(self) -> None:
-        """A try begins."""
         state = self.state
         if not state.tries:
             log.info("discord_connecting")
@@ -149,7 +148,6 @@ class Connection:
             self.state = State(Stage.CONNECTING, self._clock(), self.state.reason, tries=self.state.tries)
 
     def connected(self, name: str, guilds: int) -> None:
-        """It stands, or stands again."""
         if self.stands:
             return
         now = self._clock()

@@ -245,7 +245,6 @@ class DiscordEndpoint:
         return channel
 
     async def _said(self, channel: Any, deliveries: tuple[Delivery, ...]) -> list[Said]:
-        """Our messages in the place since the oldest of these deliveries."""
         since = min(one.created_at for one in deliveries) - CLOCK_MARGIN
         lines = channel.history(limit=MAX_FOUND, after=since, oldest_first=True)
         return [_said(message) async for message in lines if self._link.ours(message)]

@@ -69,7 +69,6 @@ class ChannelQueues:
             self._enter(channel, job)
 
     def release(self, first: Mapping[int, Job], hold: int) -> None:
-        """End this hold: `first`, then what waited, queue by queue."""
         if hold != self.held:
             return
         waited, self._held = self._held or {}, None

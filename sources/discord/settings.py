@@ -73,7 +73,6 @@ class Decided:
     """What was said alone to the other accounts of a person: they know that too."""
 
     def says(self, rule: Rule, person: int, roles: Iterable[int] = (), guild: int | None = None) -> bool:
-        """Whether that rule stands for the person, one of the roles, or the guild."""
         subjects = [f"discord:{person}", *map(role_subject, roles)]
         subjects += [] if guild is None else [guild_subject(guild)]
         return any(self.rules.get(subject) is rule for subject in subjects)
@@ -134,7 +133,6 @@ class DiscordSettings:
         return self.decided.says(Rule.DENY, person, roles) or (guild is not None and not self.takes_guild(guild))
 
     def takes_guild(self, guild: int) -> bool:
-        """Whether people may talk in that guild at all."""
         if guild in self.deny.guilds or self.decided.rules.get(guild_subject(guild)) is Rule.DENY:
             return False
         allowed = self.allow.guilds

@@ -33,7 +33,6 @@ def _lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _table(lines: Sequence[str], place: int) -> list[list[str]]:
-    """The rows of the table that begins there, its head first; none where none does."""
     first, *rule = lines[place : place + 2]
     if not rule or "|" not in first or "|" not in rule[0] or not _RULE.fullmatch(rule[0].strip()):
         return []

@@ -33,7 +33,6 @@ def _item(entry: Any) -> Item:
 
 
 def _words(html: str, most: int) -> str:
-    """Words without their markup."""
     text = BeautifulSoup(html, "html.parser").get_text(" ") if "<" in html or "&" in html else html
     return one_line(text, most)
 

@@ -162,7 +162,6 @@ def checked_url(url: str) -> SplitResult:
 
 
 async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: str) -> tuple[Page, str | None]:
-    """One answer, and where it leads on to."""
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     host = _ascii(parts.hostname or "")
     url = httpcore.URL(

@@ -17,7 +17,6 @@ _MOST_LINKS = 30
 
 
 def read_html(body: bytes, charset: str) -> PageText:
-    """Title, words and links of a page."""
     soup = BeautifulSoup(body, "html.parser", from_encoding=charset or None)
     title = _SPACES.sub(" ", soup.title.get_text(" ")).strip() if soup.title else ""
     for silent in soup(_SILENT):

@@ -176,7 +176,6 @@ class EventJob:
         kinds.add(Queueing(EVENT, self.announce))
 
     def announce(self, tx: Tx, firing: Firing) -> Done:
-        """Queue the words."""
         event = calendar.by_id(tx, EventId(firing.job.payload["event"]))
         if event is None or event.person is None or event.cancelled:
             return Done("not wanted any more")

@@ -130,7 +130,6 @@ class _Sight:
 
     @property
     def settings(self) -> Table:
-        """Those with which the run began."""
         return stored(self.run.pattern, self.run.settings)
 
 

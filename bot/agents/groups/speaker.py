@@ -144,7 +144,6 @@ def _next_in_turn(found: Team, settings: RoundRobin, state: Mapping[str, Any], n
 
 
 def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) -> dict[str, Any]:
-    """The state with the moment in which these agents were asked."""
     return {**state, "used": {**state.get("used", {}), **dict.fromkeys(agents, to_text(now))}}
 
 

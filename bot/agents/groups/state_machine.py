@@ -78,7 +78,6 @@ def tally(settings: Voting, options: Sequence[str], ballots: Sequence[Ballot], s
 
 
 def _broken(settings: Voting, leading: Sequence[str], valid: Sequence[Ballot], seed: int) -> tuple[str, str]:
-    """What breaks a tie, and how."""
     match settings.tie_breaker:
         case "random":
             return shuffled(seed, leading)[0], "chance decided"
@@ -173,7 +172,6 @@ Step: TypeAlias = Ask | Wait | Say | Fail
 
 
 def next_step(now: Situation) -> Step:
-    """Decide."""
     if any(part.status == "running" for part in now.parts):
         return Wait()
     match now.settings:

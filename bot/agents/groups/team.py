@@ -34,7 +34,6 @@ class Team:
 
     @property
     def names(self) -> dict[AgentId, str]:
-        """What all members are called."""
         return {agent.id: agent.name for agent in self.agents.values()}
 
     @property

@@ -116,7 +116,6 @@ class Session:
         self.signs = signs
 
     async def tools(self) -> list[Listed]:
-        """Everything that it lists."""
         found: list[Listed] = []
         cursor = None
         for _page in range(_MOST_PAGES):

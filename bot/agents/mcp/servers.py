@@ -117,7 +117,6 @@ class Server:
 
     @property
     def words(self) -> str:
-        """How it stands."""
         if self._session is None:
             return f"not connected: it {self._why}{self._said and f': {self._said}'}"
         known = f"{len(self.tools)} {'tool' if len(self.tools) == 1 else 'tools'}"
@@ -216,7 +215,6 @@ class Server:
     # ------------------------------------------------------------------ its tools
 
     def _take(self, listed: Iterable[Listed]) -> None:
-        """Offer what it lists from now on."""
         found, left_out = offers(self.name, _target(self._where), listed, self._settings.tools, RESERVED)
         before = {tool.offer.edition: tool for tool in self.tools}
         self.tools = tuple(before.get(offer.edition) or self._made(self._clean(offer)) for offer in found)
@@ -260,7 +258,6 @@ class Servers:
         self._servers = {server.name: server for server in servers}
 
     def tools(self, agent: Agent) -> tuple[McpTool, ...]:
-        """Those that are offered to an agent, as far as they are known."""
         return tuple(tool for server in self._of(agent) for tool in server.tools if _may_have(agent, server, tool))
 
     async def ready(self, agent: Agent, call: str) -> None:
@@ -276,7 +273,6 @@ class Servers:
                 await server.refresh()
 
     def states(self) -> Mapping[str, str]:
-        """How each stands, in words."""
         return {server.name: server.words for server in self._servers.values()}
 
     async def run(self) -> None:
@@ -295,7 +291,6 @@ def _may_have(agent: Agent, server: Server, tool: McpTool) -> bool:
 
 
 def connecting(config: Config, redact: Callable[[str], str]) -> Servers:
-    """The servers of a configuration, not yet connected."""
     return Servers(Server(name, each, _where(name, each, config), redact) for name, each in config.mcp.items())
 
 

@@ -244,6 +244,5 @@ def parsed(arguments: str) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """One line without markup."""
     flat = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\*_`~|>[]#@<" else _visible(c) for c in flat)

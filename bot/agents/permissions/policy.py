@@ -193,7 +193,6 @@ class Caution:
 
 
 def subject(tool: str, caution: Caution) -> str:
-    """What a yes to calls of a tool is for."""
     return f"{tool}@{caution.edition}" if caution.edition else tool
 
 

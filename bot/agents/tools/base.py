@@ -55,7 +55,6 @@ class Arguments(BaseModel):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """What a model is told of them."""
         return cls.model_json_schema()
 
     @classmethod

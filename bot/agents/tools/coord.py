@@ -99,7 +99,6 @@ class CoordTool(AgendaTool[CoordArguments]):
         return wanted.columns(tx, task, tasks.shared(tx, by.scope), by.now, zone)
 
     def _changes(self, tx: Tx, by: By, arguments: CoordArguments) -> tuple[Task, dict[str, Value]]:
-        """Which task is to be changed, and how."""
         done = arguments.operation == "complete"
         task = meant(tasks.shared(tx, by.scope, done=done or arguments.state == "open"), arguments.task)
         if done:
@@ -119,7 +118,6 @@ class CoordTool(AgendaTool[CoordArguments]):
 
 
 def _named(agent: Agent | None) -> tuple[AgentId | None, str]:
-    """The id and name of an agent, or of anyone."""
     return (None, "") if agent is None else (agent.id, agent.name)
 
 

@@ -86,7 +86,6 @@ def _settings(found: Team) -> Supervisor:
 
 
 def _named(found: Team, name: str, turn: Turn, waiting: list[AgentId]) -> Candidate:
-    """The member that is meant; raises ToolError."""
     wanted = name.strip().removeprefix("@").casefold()
     member = next((agent for agent, known in found.names.items() if known.casefold() == wanted), None)
     others = [each.name for each in found.candidates if each.agent not in waiting]
@@ -104,7 +103,6 @@ def _named(found: Team, name: str, turn: Turn, waiting: list[AgentId]) -> Candid
 
 
 def _chain(rows: Rows, turn: Turn) -> list[AgentId]:
-    """The agent of the turn, and all who wait for it."""
     found, at = [turn.agent], turn
     while at.parent is not None and (above := turns.get(rows, at.parent)) is not None:
         found.append(above.agent)
@@ -113,7 +111,6 @@ def _chain(rows: Rows, turn: Turn) -> list[AgentId]:
 
 
 def _given(rows: Rows, run: TurnId) -> dict[AgentId, int]:
-    """How many tasks each member has had in a run."""
     given: dict[AgentId, int] = {}
     for part in groups.parts(rows, run):
         if part.kind == "task":

@@ -2,8 +2,8 @@
 
 Every request pays for its schemas, used or not. Everyday tools are always shown. Others are shown once the model asks
 for them, and for as long as the conversation in view shows that they were used. Names of memory tools that models know
-from elsewhere are shown to none and understood whenever one is used: the call is translated before it is stored, so that
-permissions, grants and the record know one name for each thing.
+from elsewhere are shown to none and understood whenever one is used: the call is translated before it is stored, so
+that permissions, grants and the record know one name for each thing.
 """
 
 import functools
@@ -40,7 +40,6 @@ class Alias:
     whole: Mapping[str, Any] | None = None
 
     def meant(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments to add to those."""
         return self.arguments if self.whole is None or given.keys() & _OF_A_PART else self.whole
 
 

@@ -108,7 +108,6 @@ class WebSearchTool(OutsideTool[WebSearchArguments]):
 
 
 def made(settings: Web) -> tuple[Tool, ...]:
-    """The tools that the settings switch on."""
     fetch = (WebFetchTool(fetching(Reader()), settings.ask),) if settings.fetch else ()
     search = (WebSearchTool(Searching(settings.search), settings.ask),) if settings.search else ()
     return (*fetch, *search)

@@ -97,7 +97,6 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
 
 
 def _clipped(lines: list[Quoted]) -> Quoted:
-    """As many lines as a result may have."""
     shown: list[Quoted] = []
     room = working.LONGEST
     for each in lines:

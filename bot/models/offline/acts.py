@@ -145,7 +145,6 @@ def answer_question(intent: Intent, context: Context) -> Lines:
 
 
 def unknown(context: Context) -> Lines:
-    """Nothing was found."""
     return Lines(context.language.say("unknown"), beyond=True)
 
 

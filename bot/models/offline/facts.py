@@ -173,7 +173,6 @@ def clauses(text: str, language: Language) -> tuple[str, ...]:
 
 
 def read_fact(text: str, fallback: Language) -> Fact:
-    """What a statement states."""
     language = detect(text, fallback.code)
     text = language.spell(language.mend(text.strip(" .!。！")))
     ordered = language.order(text)

@@ -99,7 +99,6 @@ class Parser:
                 yield said
 
     def is_question(self, text: str) -> bool:
-        """Whether a sentence asks."""
         return any(self.language.begins("question", each) for each in (text, self._spelt(text)))
 
     def sentence(self, text: str) -> Intent:

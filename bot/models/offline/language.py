@@ -92,7 +92,6 @@ class Language:
     # ------------------------------------------------------------------------------------------------- the data
 
     def words(self, name: str) -> frozenset[str]:
-        """A set of words by name."""
         return words(self._data["words"][name])
 
     @functools.cached_property
@@ -104,7 +103,6 @@ class Language:
 
     @functools.cached_property
     def asked(self) -> frozenset[str]:
-        """Every word that asks for an idea."""
         return frozenset(word for idea in self.ideas.values() for word in idea.asked)
 
     @functools.cached_property
@@ -203,7 +201,6 @@ class Language:
 
     @functools.cached_property
     def _same(self) -> Mapping[str, str]:
-        """Irregular forms, each with its base."""
         return {form: base for base, forms in self._data["same"].items() for form in forms.split()}
 
     def _stem(self, word: str) -> str:
@@ -219,7 +216,6 @@ class Language:
         return tuple(form for form in dict.fromkeys(found) if form != word)
 
     def _replaced(self, table: str, shape: str, text: str) -> str:
-        """A text with the words of a table replaced where they stand in a shape."""
         listed: dict[str, str] = self._data[table]
         if not listed:
             return text

@@ -123,7 +123,6 @@ def close(one: str, other: str) -> bool:
 
 
 def month_and_day(found: re.Match[str], spoken_in: Language) -> tuple[int, int]:
-    """The numbers of a date."""
     groups = found.groupdict()
     number, name = groups["day"] or groups["day2"], groups["month"] or groups["month2"]
     lowered = [month.lower() for month in spoken_in.months]
@@ -131,7 +130,6 @@ def month_and_day(found: re.Match[str], spoken_in: Language) -> tuple[int, int]:
 
 
 def date_words(day: date, spoken_in: Language) -> str:
-    """A date as it is written."""
     return spoken_in.written(day=day.day, month=spoken_in.months[day.month - 1], number=day.month, year=day.year)
 
 
