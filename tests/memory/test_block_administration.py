@@ -209,13 +209,6 @@ def test_lines_are_replaced_by_their_numbers(tx: Tx, first: int, last: int, text
     assert edit_lines(tx, author(), "notes", first, last, text).content == after
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, 1), (2, 1), (1, 4), (-1, -1), (10**30, 10**30)])
-def test_lines_that_are_not_there_are_refused_with_how_many_there_are(tx: Tx, first: int, last: int) -> None:
-    made(tx, new(content="one\ntwo\nthree"))
-    with pytest.raises(Refused, match="the block has 3 lines"):
-        edit_lines(tx, author(), "notes", first, last, "x")
-
-
 # ---------------------------------------------------------------- sharing
 
 
@@ -274,13 +267,6 @@ def test_a_recipient_moves_a_shared_block_no_further_than_its_right(tx: Tx) -> N
         delete_block(tx, author(agent=BEA), "notes")
 
 
-def test_two_agents_may_have_a_persona_each_and_never_touch_the_others(tx: Tx) -> None:
-    for agent in (ADA, BEA):
-        made(tx, new("persona", owner=agent, content=f"of {agent}"))
-    write_block(tx, author(agent=BEA), "persona", "I am Bea.")
-    assert find_block(tx, ADA, "persona", IN_GUILD).content == "of agt_ada"
-
-
 def test_a_constellation_block_is_shared_by_no_agent(tx: Tx) -> None:
     made(tx, new(owner=CONSTELLATION_OWNER, permission=Permission.ADMIN))
     with pytest.raises(BlockRefused, match="no share"):
@@ -298,11 +284,6 @@ def test_labels_that_would_break_a_prompt_are_refused(tx: Tx, label: str) -> Non
         made(tx, new(label))
     with pytest.raises((Refused, BlockNotFound)):
         append_block(tx, author(), label, "x")
-
-
-@pytest.mark.parametrize("label", ["a", "discord_user:7", "Büro / heute", "日記", "🙂", "x" * 100])
-def test_usual_labels_are_taken(tx: Tx, label: str) -> None:
-    assert made(tx, new(label)).label == label
 
 
 # ---------------------------------------------------------------- audiences

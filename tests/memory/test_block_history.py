@@ -352,6 +352,14 @@ def test_a_revert_leaves_nothing_of_the_writer_and_loses_nothing_of_others(edits
         assert verify_block(tx, block.id) == []
 
 
+def test_what_others_wrote_does_not_run_into_the_line_before_what_goes(tx: Tx) -> None:
+    block = made(tx, "Ana")
+    append_block(tx, author(JOB), "notes", "likes tea\n", own_line=True)
+    append_block(tx, author(MIA), "notes", "has a cat\n", own_line=True)
+    revert(by_hand(tx, hand(), block), past_of_block(tx, block.id), JOB, 1)
+    assert content(tx) == "Ana\nhas a cat\n"
+
+
 def test_a_line_that_was_broken_in_two_is_one_again(tx: Tx) -> None:
     block = made(tx, "tea and cake\n")
     replace_in_block(tx, author(JOB), "notes", " and ", "\n")

@@ -9,13 +9,10 @@ import pytest
 from memory.blocks import (
     CONSTELLATION_OWNER,
     BlockType,
-    Decision,
     NewBlock,
-    Operation,
     Permission,
     append_block,
     archive_block,
-    decide,
     delete_block,
     ensure_block,
     find_block,
@@ -49,37 +46,6 @@ from tests.memory.block_parts import (
 )
 
 # ---------------------------------------------------------------- rights
-
-
-@pytest.mark.parametrize(
-    ("permission", "append", "overwrite", "delete"),
-    [
-        ("read_only", "DENY", "DENY", "DENY"),
-        ("partner", "ASK_PARTNER", "ASK_PARTNER", "DENY"),
-        ("human", "ASK_HUMAN", "ASK_HUMAN", "DENY"),
-        ("append", "ALLOW", "DENY", "DENY"),
-        ("read_write", "ALLOW", "ALLOW", "DENY"),
-        ("admin", "ALLOW", "ALLOW", "ALLOW"),
-    ],
-)
-def test_rights_are_those_of_the_table(permission: str, append: str, overwrite: str, delete: str) -> None:
-    given = Permission(permission)
-    assert decide(given, Operation.READ) is Decision.ALLOW
-    assert decide(given, Operation.APPEND) is Decision[append]
-    assert decide(given, Operation.OVERWRITE) is Decision[overwrite]
-    assert decide(given, Operation.DELETE) is Decision[delete]
-
-
-def test_an_edit_beyond_the_permission_is_refused_and_says_which_it_is(tx: Tx) -> None:
-    made(tx, new("rules", permission=Permission.READ_ONLY))
-    made(tx, new("diary", permission=Permission.APPEND))
-    with pytest.raises(BlockRefused, match="rules is read_only here: no append"):
-        append_block(tx, author(), "rules", "x")
-    with pytest.raises(BlockRefused, match="diary is append here: no overwrite"):
-        write_block(tx, author(), "diary", "x")
-    with pytest.raises(BlockRefused, match="no delete"):
-        delete_block(tx, author(), "diary")
-    assert append_block(tx, author(), "diary", "x").content == "x"
 
 
 @pytest.mark.parametrize("permission", [Permission.PARTNER, Permission.HUMAN])

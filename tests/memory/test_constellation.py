@@ -199,15 +199,3 @@ async def test_a_sources_position_is_kept_and_replaced(tmp_path: Path) -> None:
         await homes.note_position("bluesky", "8")
     async with Constellations.open(tmp_path, clock) as homes:
         assert await homes.position("bluesky") == "8"
-
-
-async def test_everything_is_closed_at_the_end(tmp_path: Path) -> None:
-    before = set(threading.enumerate())  # some may be of earlier tests, about to end
-    async with Constellations.open(tmp_path, clock) as homes:
-        for each in await made(homes, 3):
-            async with homes.use(each.id):
-                pass
-        assert len(set(threading.enumerate()) - before) == 12, "three for each file, that of all of them too"
-    async with asyncio.timeout(5):  # a thread says that it is done a moment before it is gone
-        while set(threading.enumerate()) - before:
-            await asyncio.sleep(0.01)

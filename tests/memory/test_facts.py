@@ -368,23 +368,6 @@ def test_a_stranger_pushes_out_strangers_and_never_the_partner() -> None:
     assert facts.victims([*partners[:1], *many], FactId(23), room) == [20]
 
 
-def test_a_stranger_who_talks_much_leaves_the_partners_facts_alone() -> None:
-    tx = store()
-    partner = {"person": OWNERS, "trust": Trust.OWNER}
-    for number in range(60):
-        repeated(tx, f"partner{number} lesson{number} kept{number}", [1], **partner)
-        assert f"partner{number} lesson{number} kept{number}" in texts(tx)
-    mine = [text for text in texts(tx) if text.startswith("partner")]
-    assert len(mine) == KNOWN.partner
-    for number in range(30):
-        for stranger in "xyz":
-            text = f"{stranger}{number} lesson{number} noise{number}"
-            repeated(tx, text, [2], person=PersonId(stranger), trust=Trust.STRANGER)
-            assert text in texts(tx)
-    assert [text for text in texts(tx) if text.startswith("partner")] == mine
-    assert len(texts(tx)) == KNOWN.all
-
-
 def test_what_the_web_said_to_the_partner_is_not_the_partners_word() -> None:
     tx = store()
     repeated(tx, "partner lesson is kept", [1], person=OWNERS, trust=Trust.OWNER)

@@ -214,15 +214,6 @@ def test_the_same_that_two_write_or_one_writes_twice_stands_once(tx: Tx) -> None
     assert content(tx) == "Buy milk.\nBuy oat milk and eggs.\nAnd tea.\n"
 
 
-def test_the_same_item_that_two_add_at_the_same_place_stands_once(tx: Tx) -> None:
-    made(tx, new(schema=ListSchema()))
-    set_field(tx, author(), "notes", "", ["one", "two"])
-    before = shown(tx)
-    set_field(tx, OWNER, "notes", "", ["one", "rice", "two", "end"])
-    set_field(tx, before, "notes", "", ["one", "rice", "tea", "two", "other end"])
-    assert content(tx) == "1. one\n2. rice\n3. tea\n4. two\n5. end\n6. other end\n"
-
-
 def test_of_a_number_the_last_who_sets_it_wins(tx: Tx) -> None:
     agent = book(tx)
     set_field(tx, OWNER, "notes", "state.energy", 3)
@@ -296,14 +287,6 @@ def test_it_holds_for_a_block_of_which_the_document_lost_its_beginning(tx: Tx) -
 
 
 # ------------------------------------------------------------------------------------------------ the same, twice
-
-
-def test_what_others_wrote_just_so_meanwhile_is_not_written_twice(tx: Tx) -> None:
-    made(tx, new(content="Buy milk.\nBuy oats.\n"))
-    agent = shown(tx)
-    write_block(tx, OWNER, "notes", "Buy milk.\nBuy oat milk.\nCall Ann.\n")
-    write_block(tx, agent, "notes", "Buy milk.\nBuy oat milk.\n")
-    assert content(tx) == "Buy milk.\nBuy oat milk.\nCall Ann.\n"
 
 
 def test_the_same_text_from_the_same_version_again_changes_nothing(tx: Tx) -> None:

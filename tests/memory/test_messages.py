@@ -12,8 +12,7 @@ from memory.erasure import stores
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import Heard, Message, Said
-from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
+from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.sqlite import connect
@@ -23,7 +22,6 @@ NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
 STAR, TURN = AgentId("agent_star"), TurnId(77)
 GUILD = Audience("guild:1")
-WRITE = commit_point("tests.messages")
 
 AUDIENCES = [
     PUBLIC,
@@ -160,13 +158,6 @@ def test_our_rows_keep_their_turn_and_tool_results_are_not_searched(tx: Tx) -> N
     assert rows[0].agent == STAR
 
 
-def test_joined_messages_belong_to_the_turn(tx: Tx) -> None:
-    ids = [messages.add_heard(tx, replace(HEARD, external_id=str(n))) for n in range(3)]
-    assert messages.join_batch(tx, ids[:2], TURN) == 2
-    said = messages.add_said(tx, SAID)
-    assert [row.id for row in messages.of_batch(tx, TURN, Scope(GUILD))] == [*ids[:2], said]
-
-
 def test_a_conversation_is_the_newest_messages_oldest_first(tx: Tx) -> None:
     ids = [messages.add_heard(tx, replace(HEARD, external_id=str(n))) for n in range(6)]
     messages.add_heard(tx, replace(HEARD, place=PlaceId("discord:2"), external_id="elsewhere"))
@@ -192,17 +183,6 @@ def test_an_edit_replaces_the_text_and_its_words(tx: Tx) -> None:
     check_index(tx)
 
 
-def test_an_edit_that_comes_late_or_twice_changes_nothing(tx: Tx) -> None:
-    message = messages.add_heard(tx, HEARD)
-    later = NOON + timedelta(seconds=9, microseconds=123_456)
-    assert messages.edit_heard(tx, "discord", "900", "newest", later)
-    assert messages.edit_heard(tx, "discord", "900", "older", later - timedelta(seconds=1)) is None
-    assert messages.edit_heard(tx, "discord", "900", "newest", later) is None
-    assert (by_id(tx, message).text, by_id(tx, message).revision) == ("newest", 1)
-    assert messages.edit_heard(tx, "discord", "unknown", "x", later) is None
-    assert messages.edit_heard(tx, "bluesky", "900", "x", later) is None
-
-
 def test_a_deletion_removes_text_words_and_metadata_and_keeps_the_place(tx: Tx) -> None:
     message = messages.add_heard(tx, HEARD)
     deleted = messages.delete_heard(tx, "discord", "900", NOON + timedelta(hours=1))
@@ -212,16 +192,6 @@ def test_a_deletion_removes_text_words_and_metadata_and_keeps_the_place(tx: Tx) 
     assert found(tx, "hamster") == found(tx, "Ann") == []
     assert [row.id for row in messages.conversation(tx, PLACE, Scope(GUILD), 5)] == [message]
     check_index(tx)
-
-
-def test_a_deleted_message_stays_deleted(tx: Tx) -> None:
-    message = messages.add_heard(tx, HEARD)
-    assert messages.delete_heard(tx, "discord", "900", NOON)
-    assert messages.delete_heard(tx, "discord", "900", NOON + timedelta(hours=1)) is None
-    assert messages.edit_heard(tx, "discord", "900", "back", NOON + timedelta(hours=1)) is None
-    assert messages.add_heard(tx, HEARD) == message
-    assert (by_id(tx, message).text, by_id(tx, message).deleted_at) == ("", NOON)
-    assert messages.delete_heard(tx, "discord", "unknown", NOON) is None
 
 
 def test_redacting_our_rows_takes_the_words_and_leaves_the_pairing(tx: Tx) -> None:
@@ -329,24 +299,6 @@ def test_the_owner_s_own_places_count_as_the_owner_s(tx: Tx) -> None:
     messages.add_said(tx, replace(SAID, audience=OWNER))
     assert stores.of("messages").count(tx, ANN) == 1
     assert stores.of("messages").count(tx, BOB) == 0
-
-
-async def test_a_unit_of_work_composes_the_functions(tmp_path: Path) -> None:
-    path = tmp_path / "carina.db"
-    raw = connect(path)
-    lay_tables(raw)
-    add_agent(Tx(raw))
-    raw.close()
-
-    def accept(tx: Tx) -> MessageId:
-        message = messages.add_heard(tx, HEARD)
-        messages.join_batch(tx, [message], TURN)
-        return message
-
-    async with Database.open(path) as database:
-        message = await database.write(WRITE, accept)
-        rows = await database.read(lambda rows: messages.of_batch(rows, TURN, Scope(GUILD)))
-    assert [row.id for row in rows] == [message]
 
 
 def test_a_message_is_found_by_the_beginning_of_its_id_and_no_other(tx: Tx) -> None:

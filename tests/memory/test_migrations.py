@@ -1,6 +1,5 @@
 """Migrations: what a fresh, an older, a newer and an edited file come to, and what stands after an interruption."""
 
-import hashlib
 import shutil
 import stat
 import subprocess
@@ -65,14 +64,6 @@ def beside(path: Path) -> list[str]:
     return sorted(each.name for each in path.parent.iterdir() if not each.name.endswith(("-wal", "-shm")))
 
 
-def test_a_missing_file_is_created_up_to_date_for_its_owner_only(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, FIRST, SECOND)
-    prepare(path, Kind.GLOBAL)
-    assert (version(path), ask(path, "SELECT * FROM a")) == (2, [(1, 2)])
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert beside(path) == ["carina.db"]
-
-
 def test_a_file_that_is_up_to_date_is_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known(monkeypatch, FIRST)
     prepare(path, Kind.GLOBAL)
@@ -133,17 +124,6 @@ def test_a_file_from_before_the_first_migration_is_refused_and_not_touched(
     assert beside(path) == ["carina.db"]
 
 
-def test_a_file_of_the_version_that_the_first_migration_makes_goes_on_from_there(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known(monkeypatch, FIRST, SECOND)
-    prepare(path, Kind.GLOBAL)
-    whole = Migration(2, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;")
-    known(monkeypatch, whole, Migration(3, "later", "UPDATE a SET m = m + 1;"))
-    migrate(path, Kind.GLOBAL, NOW)
-    assert (version(path), ask(path, "SELECT * FROM a")) == (3, [(1, 3)])
-
-
 def test_a_history_that_was_edited_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known(monkeypatch, FIRST, SECOND)
     prepare(path, Kind.GLOBAL)
@@ -170,16 +150,6 @@ def test_a_migration_that_fails_half_way_leaves_the_old_version(path: Path, monk
     assert version(path) == 2
 
 
-def test_of_several_migrations_those_before_the_failing_one_stay(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, FIRST)
-    prepare(path, Kind.GLOBAL)
-    known(monkeypatch, FIRST, SECOND, Migration(3, "broken", "CREATE TABLE b (n INTEGER); SELECT missing;"))
-    with pytest.raises(driver.OperationalError):
-        migrate(path, Kind.GLOBAL, NOW)
-    assert version(path) == 2
-    assert [row[0] for row in ask(path, "SELECT version FROM migration_checksums")] == [1, 2]
-
-
 def test_a_first_start_that_is_interrupted_can_be_repeated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known(monkeypatch, Migration(1, "start", "CREATE TABLE a (n INTEGER) STRICT; INSERT INTO missing VALUES (1);"))
     with pytest.raises(driver.OperationalError):
@@ -187,13 +157,6 @@ def test_a_first_start_that_is_interrupted_can_be_repeated(path: Path, monkeypat
     known(monkeypatch, FIRST)
     prepare(path, Kind.GLOBAL)
     assert (version(path), ask(path, "SELECT * FROM a")) == (1, [(1,)])
-
-
-def test_an_empty_file_is_as_good_as_none(path: Path) -> None:
-    path.parent.mkdir()
-    path.touch()
-    prepare(path, Kind.GLOBAL)
-    assert "constellations" in tables(path)
 
 
 def test_what_is_no_database_is_called_that_and_not_touched(path: Path) -> None:
@@ -264,17 +227,6 @@ COLUMNS = {
 def test_the_spine_has_exactly_these_columns(path: Path, table: str) -> None:
     prepare(path, Kind.CONSTELLATION)
     assert " ".join(str(row[1]) for row in ask(path, f"PRAGMA table_info({table})")) == COLUMNS[table]
-
-
-@pytest.mark.parametrize("kind", Kind)
-def test_a_migrated_file_remembers_the_text_it_was_made_with(path: Path, kind: Kind) -> None:
-    prepare(path, kind)
-    found = ask(path, "SELECT version, name, sha256 FROM migration_checksums")
-    made = [
-        (each.version, each.name, hashlib.sha256(each.sql.encode()).hexdigest()) for each in migrations.migrations(kind)
-    ]
-    assert found == made
-    assert status(path, kind).version == status(path, kind).needed == made[-1][0]
 
 
 @pytest.mark.parametrize(("free", "why"), [(0, "its disk is full: free some space"), (10**9, "its disk gives errors")])

@@ -30,15 +30,6 @@ SCOPES = [
 ]
 
 
-def test_each_domain_is_found_by_its_words(world: World) -> None:
-    expected = world.one_of_each("my hamster is called Bolt")
-    world.one_of_each("the weather is fine")
-    results = look(world, "hamsters?")
-    assert sorted(ids(results)) == sorted(expected)
-    assert results.searched == ("archival", "messages", "blocks")
-    assert results.seen == {}
-
-
 def test_archival_blocks_can_be_searched_by_themselves(world: World) -> None:
     kept, other = world.block("a hamster"), world.block("a hamster")
     world.tx.run("UPDATE memory_blocks SET block_type = 'archival' WHERE id = ?", (kept,))
@@ -60,15 +51,6 @@ def test_a_hit_says_what_it_is(world: World) -> None:
     assert hits[message].when == NOON + timedelta(minutes=1)
     assert (hits[message].audience, hits[message].trust) == (GUILD, Trust.APPROVED)
     assert hits[entry].matched == hits[message].matched == ("hamster",)
-
-
-@pytest.mark.parametrize(
-    ("text", "query"), [("今日は良い天気ですね", "天気"), ("안녕 세계", "세계"), ("Müllers Café", "muller cafe")]
-)
-def test_words_of_every_script_are_found(world: World, text: str, query: str) -> None:
-    expected = world.one_of_each(text)
-    world.one_of_each("something else")
-    assert sorted(ids(look(world, query))) == sorted(expected)
 
 
 def test_the_rarer_and_the_more_complete_rows_go_first(world: World) -> None:
@@ -246,12 +228,6 @@ def test_a_message_comes_with_what_was_said_before_and_after_it(world: World) ->
     messages.delete_heard(world.tx, "discord", "x", NOON)
     (hit,) = look(world, "hamster").hits
     assert (hit.id, hit.before and str(hit.before.id), hit.after and str(hit.after.id)) == (found, before, after)
-
-
-def test_the_first_and_last_message_have_no_neighbour(world: World) -> None:
-    world.hear("hamster")
-    world.keep("hamster")
-    assert [(hit.before, hit.after) for hit in look(world, "hamster").hits] == [(None, None), (None, None)]
 
 
 def test_the_limit_is_kept_within_bounds(world: World) -> None:

@@ -1,6 +1,5 @@
 """The past of blocks with fields, lists, sections and logs: every version reads as the row read then."""
 
-import json
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -155,12 +154,6 @@ def test_of_a_log_that_scrolls_only_what_comes_is_in_the_message() -> None:
         (len(before) - gone, 0, new_entry),
     ]
     assert len(Stamp(SYSTEM, None, 1, NOW).message(EDIT, splices)) < 150
-
-
-def test_words_are_in_messages_as_they_are() -> None:
-    message = Stamp(SYSTEM, None, 1, NOW).message(EDIT, difference("", "日記 “x”"))
-    assert "日記 “x”" in message
-    assert json.loads(message)["s"] == [[0, 0, "日記 “x”"]]
 
 
 def test_what_came_back_after_damage_is_in_the_past() -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -11,14 +10,11 @@ from memory.knowledge.items import sweep
 from memory.knowledge.working import By, NewEntry, delete, get, listing, ranked, save
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.queue import messages
-from memory.store.database import Database, Tx
+from memory.store.database import Tx
 from memory.store.errors import Refused
-from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, TurnId
-from memory.store.migrations import Kind, prepare
 from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, store, taken
 
-CHANGE = commit_point("test_working.change")
 ABROAD = Audience("guild:discord:2")
 HERE = "session/discord:10"
 BY = By(HERE, Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
@@ -56,17 +52,6 @@ def test_what_expired_is_swept_in_slices_and_nothing_else() -> None:
     assert [each.key for each in listing(tx, "session", BY.scope, later)] == [f"{HERE}/new"]
 
 
-async def test_an_entry_has_the_time_that_is_left_after_a_restart(tmp_path: Path) -> None:
-    path = tmp_path / "carina.db"
-    prepare(path, Kind.CONSTELLATION)
-    async with Database.open(path) as database:
-        await database.write(CHANGE, lambda tx: save(tx, BY, NewEntry("a", "kept", 10 * MINUTE)))
-    async with Database.open(path) as database:
-        (kept,) = await database.read(lambda rows: get(rows, f"{HERE}/a", BY.scope, NOON + 9 * MINUTE))
-        assert kept.expires_at == NOON + 10 * MINUTE
-        assert await database.read(lambda rows: get(rows, f"{HERE}/a", BY.scope, NOON + 10 * MINUTE)) == []
-
-
 @pytest.mark.parametrize("ttl", [timedelta(), timedelta(minutes=-1), timedelta(days=7, seconds=1)])
 def test_a_time_that_makes_no_sense_is_refused(ttl: timedelta) -> None:
     with pytest.raises(Refused, match="up to 7 days"):
@@ -88,14 +73,6 @@ def test_the_fifty_first_entry_is_refused_with_what_to_do_and_overwriting_never_
     delete(tx, BY, f"{HERE}/n8")
     save(tx, BY, NewEntry("one-more", "x"))
     save(tx, replace(BY, namespace="session/other"), NewEntry("a", "x"))  # each namespace has room of its own
-
-
-def test_what_expired_takes_no_room() -> None:
-    tx = store()
-    for number in range(50):
-        save(tx, BY, NewEntry(f"n{number}", "x"))
-    save(tx, by(BY.scope, minutes=5), NewEntry("one-more", "x"))
-    assert len(listing(tx, HERE, BY.scope, NOON + 5 * MINUTE)) == 1
 
 
 def test_nobody_can_tell_from_the_room_what_others_keep_in_the_same_namespace() -> None:
