@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 import regex
 
-from sources.text import sendable
+from sources.text import TERMINAL, sendable
 
 _BREAKS = regex.compile(r"[\u2028\u2029]")
 
 _UNSEEN = regex.compile(
-    r"""
+    TERMINAL
+    + r"""|
     [\p{Cc}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB--[\n\t\u200c\u200d\p{Variation_Selector}\U000E0020-\U000E007F]]
     # Joiners belong to emoji and to scripts that are written with them, elsewhere they are seen by nobody.
     | (?<![\p{L}\p{M}--[\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Variation_Selector}]]) \u200c

@@ -17,7 +17,10 @@ MIN_LIMIT = 64
 # Controls (Cc), surrogates (Cs), private use (Co), line and paragraph separators (Zl, Zp), formats (Cf: bidi overrides,
 # zero-width spaces, tags) and fillers (DI). What emoji and several scripts are written with stays in its place:
 # a joiner behind a letter that is not Latin, one variation selector behind a character, a tagged flag of Britain.
+TERMINAL = r"(?:\x1b\[|\x9b)[0-?]*[\x20-/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
+"""What terminals obey: nothing of it is read, so nothing of it stays."""
 _UNSEEN = UnicodePattern(
+    rf"{TERMINAL}|"
     r"\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|"
     r"\U000e0077\U000e006c\U000e0073)\U000e007f(*SKIP)(*FAIL)|"
     r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](*SKIP)(*FAIL)|"
@@ -30,6 +33,8 @@ _UNSEEN = UnicodePattern(
 _BREAKS = UnicodePattern(r"[\s\x1c-\x1f\x85\p{Zl}\p{Zp}]+")
 _LINE_ENDS = Pattern("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = UnicodePattern(r"[\s\u2800\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]*")
+_MARKS = UnicodePattern(r"[\p{M}\U0001d159]+")
+"""What is drawn upon a letter before it, and a note without a head: no name by themselves."""
 SQUARES = "[［【〔〖〘〚⟦❲⁅⦋⦍⦏⦗⧘⧚⟅⟬﹇﹝︗︹︻⸢⸤⹕⹗⌈⌊⎡⎣⦉⦓⦕"
 ANGLES = "\u2329︽<＜﹤‹〈〈⟨❬❮❰⟪⦑⧼︿˂ᐸ"
 """What looks like the marks with which lines and tags of ours begin."""
@@ -110,7 +115,7 @@ def flatten(name: str, limit: int = MAX_NAME) -> str:
         line = line.translate(_PARENTHESES)
     line = _BREAKS.sub(" ", line).strip()
     line = _bounded(_HEADING.sub("", line).strip(), limit)
-    return line if visible(line) else ""
+    return line if visible(_MARKS.sub("", line)) else ""
 
 
 def without_call_behind(said: str, called: str) -> str:
