@@ -279,7 +279,10 @@ class TurnRunner:
                 attempts.note_ran(tx, turn.id, now)
             return seen
 
-        self._seen = await self._db.write(_ANSWER, work)
+        stored = self._db.submit(_ANSWER, work)
+        if not calls and material.part is None and self._control.ending is not None:
+            self._control.ending()
+        self._seen = await stored
         if self._control.first:
             self._control.first, self._control.ran = False, True
         return self._seen is None

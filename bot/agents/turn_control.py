@@ -10,9 +10,12 @@ class TurnControl:
     """Given by a conversation to the worker of a turn, and by that to the workers of its parts.
 
     `added` is set when something arrives in the conversation; `streams` says that people read an answer as it comes.
+    `ending` is called while an answer is stored, so that it is claimed for sending in the same commit.
     """
 
-    def __init__(self, added: asyncio.Event | None = None, *, streams: bool = False) -> None:
+    def __init__(
+        self, added: asyncio.Event | None = None, ending: Callable[[], None] | None = None, *, streams: bool = False
+    ) -> None:
         self.stopping = False
         """Return at the next stored step."""
         self.ran = False
@@ -23,6 +26,7 @@ class TurnControl:
         """Whether people saw any word of the answer."""
         self.added = asyncio.Event() if added is None else added
         self.streams = streams
+        self.ending = ending
         self._held_since: float | None = None
         self._interrupts: list[Callable[[], None]] = []
 

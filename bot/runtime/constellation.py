@@ -6,7 +6,7 @@ closed when nothing is left to be done in it (`bot.runtime.open_constellations`)
 
 import asyncio
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
@@ -272,13 +272,21 @@ class ConstellationRuntime:
                 taken.append(accepted)
             return taken, queued
 
-        accepted, queued = await self._workers.unstored.take_in(
-            lambda: len(arrivals) + self._intake.waiting(), lambda: self.database.write(_ACCEPT, take, durable=True)
-        )
+        asked = {(each.place.id, each.group) for each in arrivals if each.group is not None}
+        begun = asked - self.conversations.keys()
+
+        def store() -> Awaitable[tuple[list[Accepted | None], bool]]:
+            """Conversations that rest begin their turns in the same commit; the others are told when it is over."""
+            stored = self.database.submit(_ACCEPT, take, durable=True)
+            for place, group in begun:
+                self.answer(place, group)
+            return stored
+
+        accepted, queued = await self._workers.unstored.take_in(lambda: len(arrivals) + self._intake.waiting(), store)
         if any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals):
             await self._follow()
         for row in accepted:
-            if row is not None:
+            if row is not None and (row.group is None or (row.place, row.group) not in begun):
                 self._wake(row)
         if queued:
             self.resume()

@@ -6,7 +6,7 @@ inbox rows and tried again, later, and at last given up with a word to the owner
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -86,6 +86,8 @@ class _Ahead:
     compare: bool
     listening: TurnId | None
     """The turn of a member who has still to listen, where nobody waits for an answer."""
+    begun: Begun | None = None
+    """Its turn, if that was begun in the same commit."""
 
 
 class ConversationWorker:
@@ -147,29 +149,59 @@ class ConversationWorker:
 
     async def run(self) -> None:
         """Answer what waits; `deliver` is told after every turn what there is to do elsewhere."""
+        ahead = await self._look_and_begin()
+        while ahead.begun is not None or not self._stopping:
+            if (head := ahead.head) is None:
+                if ahead.listening is None or not await self._listen(ahead.listening):
+                    return
+            elif (begun := ahead.begun or await self._begin_when_due(head, compare=ahead.compare)) is not None:
+                await self._try(begun, head.person)
+                self._say()
+            ahead = await self._look()
+
+    async def _look(self) -> _Ahead:
         self.woken.clear()
         ahead = await self._db.read(self._ahead)
-        while not self._stopping:
-            if (head := ahead.head) is not None:
-                if not await self._until_due(head):
-                    ahead = await self._db.read(self._ahead)
-                    continue
-                if head.turn is None and not head.alone:
-                    await self._until_quiet(head)
-                if self._stopping:
-                    return
-                self._added.clear()
-                self._person = head.person
-                self._deps.typing.took(self._place, head.person)
-                begun = await self._begin(head, compare=ahead.compare)
-                if begun is not None:
-                    await self._try(begun)
-                    self._deliver(((place_source(self._place), self._place),), ())
-            elif ahead.listening is None or not await self._listen(ahead.listening):
-                return
-            self.woken.clear()
-            ahead = await self._db.read(self._ahead)
-            self._deliver(ahead.places, ahead.conversations)
+        self._deliver(ahead.places, ahead.conversations)
+        return ahead
+
+    def _say(self) -> None:
+        self._deliver(((place_source(self._place), self._place),), ())
+
+    async def _look_and_begin(self) -> _Ahead:
+        """What waits; a turn for it begins in the same commit if it can, mostly in that which stored it."""
+        self.woken.clear()
+        self._added.clear()
+        try:
+            ahead, passed = await self._db.write(_BEGIN, self._at_once)
+        except DatabaseRefused:
+            raise
+        except Exception:  # said and counted when it is begun by itself
+            return await self._look()
+        if passed and ahead.head is not None:
+            await self._passed(ahead.head)
+            return await self._look()
+        return ahead
+
+    def _at_once(self, tx: Tx) -> tuple[_Ahead, bool]:
+        """What waits, with its turn if it can be begun; and whether it could, but was put off or set aside."""
+        ahead = self._ahead(tx)
+        head = ahead.head
+        waits = head is None or head.turn is not None or head.next_attempt_at is not None
+        if head is None or waits or ahead.compare or self._patience.merge > 0:
+            return ahead, False
+        begun = self._begin_new(tx, head, {})
+        return replace(ahead, begun=begun), begun is None
+
+    async def _begin_when_due(self, head: InRow, *, compare: bool) -> Begun | None:
+        if not await self._until_due(head):
+            return None
+        if head.turn is None and not head.alone:
+            await self._until_quiet(head)
+        if self._stopping:
+            return None
+        self._added.clear()
+        return await self._begin(head, compare=compare)
 
     def _ahead(self, rows: Rows) -> _Ahead:
         head = inbox.head(rows, self._place, self._group, self._deps.clock())
@@ -225,9 +257,8 @@ class ConversationWorker:
             if turn is None:
                 near = await likeness(self._db, head, self._deps.meaning) if compare else {}
                 begun = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, near))
-                if begun is None and not await self._db.read(lambda rows: _waits(rows, head)):
-                    # Set aside, or kept for an agent: who waits for an answer waits no longer.
-                    self._deps.watch(events.Complete(TurnId(head.id), self._place))
+                if begun is None:
+                    await self._passed(head)
                 return begun
         except DatabaseRefused:
             raise
@@ -244,6 +275,11 @@ class ConversationWorker:
             await self._db.write(_ATTEMPT, lambda tx: tries.count_attempt(tx, turn))
             await self._failed(turn, self._words(error))
             return None
+
+    async def _passed(self, head: InRow) -> None:
+        """Who waits for an answer waits no longer, where it was set aside or kept for an agent."""
+        if not await self._db.read(lambda rows: _waits(rows, head)):
+            self._deps.watch(events.Complete(TurnId(head.id), self._place))
 
     async def _take_up(self, head: InRow, turn: TurnId) -> Begun | None:
         """Go on with a turn that was begun before; None when it is given up, or its rows were taken apart."""
@@ -318,9 +354,11 @@ class ConversationWorker:
         waits = self._patience.waits
         return waits[min(attempts, len(waits)) - 1]
 
-    async def _try(self, begun: Begun) -> None:
+    async def _try(self, begun: Begun, person: PersonId | None) -> None:
         """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
-        turn, control = begun.turn, TurnControl(self._added, streams=self._patience.streams)
+        self._person = person
+        self._deps.typing.took(self._place, person)
+        turn, control = begun.turn, TurnControl(self._added, self._say, streams=self._patience.streams)
         self._control, self._turn = control, turn
         control.stopping, control.first = self._stopping, begun.first
         self._deps.watch(events.Started(turn, self._place))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import structlog
 
@@ -86,6 +87,8 @@ class _Waiting:
 
     rows: list[OutRow]
     orphans: list[OutRow]
+    claimed: "_Claimed | None" = None
+    """The first row, if it was claimed in the same commit."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,9 @@ class _Around:
 
     preview: OutRow | None
     before: str
+
+
+_Claimed: TypeAlias = tuple[OutRow, _Around]
 
 
 @dataclass(frozen=True)
@@ -134,13 +140,14 @@ class DeliveryWorker:
 
     async def run(self) -> datetime | None:
         """Deliver until nothing is left, or what is left must wait for long: then until when."""
-        left: _Waiting | None = None
+        self._woken.clear()
+        left: _Waiting | None = await self._db.write(_SENDING, self._left_and_claimed, durable=True)
         while True:
             if left is None:
                 self._woken.clear()
                 left = await self._db.read(self._left)
             self._moved()
-            rows, orphans = left.rows, left.orphans
+            rows, orphans, claimed = left.rows, left.orphans, left.claimed
             left = None
             if not rows:
                 await self._clear_previews(orphans)
@@ -155,7 +162,7 @@ class DeliveryWorker:
                 await self._pause(wait)
                 continue
             try:
-                left = await self._move(row, rows)
+                left = await (self._move(row, rows) if claimed is None else self._send(*claimed))
             except DatabaseRefused:
                 raise
             except Exception as error:
@@ -194,6 +201,16 @@ class DeliveryWorker:
         found = outbox.open_rows(rows, self._place)
         return _Waiting(found, [] if found else outbox.orphan_previews(rows, self._place))
 
+    def _left_and_claimed(self, tx: Tx) -> _Waiting:
+        """What is left; a row that can be said at once is claimed in the same commit, mostly that which stored it."""
+        left, now = self._left(tx), self._clock()
+        first = left.rows[0] if left.rows else None
+        if first is None or first.status is not Status.PENDING or isinstance(first.detail, Unreadable):
+            return left
+        if first.next_attempt_at is not None and first.next_attempt_at > now:
+            return left
+        return replace(left, claimed=_claim(tx, first, now))
+
     def _delivery(self, row: OutRow) -> Delivery:
         delivery = to_delivery(row)
         return replace(delivery, buttons=self._ours(delivery.buttons))
@@ -214,12 +231,7 @@ class DeliveryWorker:
     async def _start(self, row: OutRow) -> _Waiting | None:
         """Claim a row and send it; what is left then, if that is known."""
         now = self._clock()
-
-        def claim(tx: Tx) -> tuple[OutRow, _Around] | None:
-            claimed = outbox.mark_sending(tx, row.id, now)
-            return None if claimed is None else (claimed, _around(tx, claimed))
-
-        claimed = await self._db.write(_SENDING, claim, durable=True)
+        claimed = await self._db.write(_SENDING, lambda tx: _claim(tx, row, now), durable=True)
         return None if claimed is None else await self._send(*claimed)
 
     async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
@@ -399,6 +411,11 @@ class DeliveryWorker:
             except Exception:
                 _log.exception("preview_left", outbox=row.id)
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
+
+
+def _claim(tx: Tx, row: OutRow, now: datetime) -> _Claimed | None:
+    claimed = outbox.mark_sending(tx, row.id, now)
+    return None if claimed is None else (claimed, _around(tx, claimed))
 
 
 def _around(rows: Rows, row: OutRow) -> _Around:

@@ -267,6 +267,7 @@ class Database:
                 await self._arrived.wait()
                 self._arrived.clear()
                 while self._waiting:
+                    await asyncio.sleep(0)  # who was woken beside this may have something for the same commit
                     units, self._waiting = self._waiting, []
                     await self._commit_group(units)
                     self.committed.set()

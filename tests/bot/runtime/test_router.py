@@ -172,7 +172,7 @@ async def test_a_beginning_is_shown_and_becomes_the_answer(tmp_path: Path) -> No
 
 async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_time(tmp_path: Path) -> None:
     held = HeldReply(says("never"))
-    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+    async with running(tmp_path, Setting(ScriptedModel(held, HeldReply(says("never"))))) as service:
         service.hear(said("hello", 1))
         await held.begun.wait()
         service.hear(said("late", 2, ATTIC))

@@ -16,10 +16,10 @@ from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.conversation import GIVEN_UP
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor
-from memory.queue.inbox import Accepted, Arrival
+from memory.queue.inbox import Arrival
 from memory.queue.outbox import Status
 from memory.store.errors import DatabaseFull, EntryNotFound
-from memory.store.ids import ConstellationId, GroupId
+from memory.store.ids import ConstellationId, GroupId, PlaceId
 from sources.base import DeliveryFailed, Kind, Notification
 from tests.bot.faults import ROOT, Injection, supervised_names
 from tests.bot.interfaces.test_chat import answers, service, told
@@ -134,15 +134,15 @@ async def test_one_that_was_stored_before_something_broke_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = list[str]()
-    really = ConstellationRuntime._wake
+    really = ConstellationRuntime.answer
 
-    def wake(self: ConstellationRuntime, row: Accepted) -> None:
+    def answer(self: ConstellationRuntime, place: PlaceId, group: GroupId) -> None:
         if not failed:
-            failed.append(str(row.id))
+            failed.append(place)
             raise KeyError("odd")
-        really(self, row)
+        really(self, place, group)
 
-    monkeypatch.setattr(ConstellationRuntime, "_wake", wake)
+    monkeypatch.setattr(ConstellationRuntime, "answer", answer)
     async with running(tmp_path) as service:
         service.hear(said("hello", 1))
         await until(lambda: _answered(service.platform))
