@@ -167,7 +167,7 @@ class _Values(dict[str, str]):
 class _Data(BaseModel, ABC):
     """Values for programs, with times in the form in which they are stored."""
 
-    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
 
     phrase: ClassVar[str] = ""
     """What is said of it: a text of the catalog, with names of values in braces."""

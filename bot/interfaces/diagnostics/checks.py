@@ -12,7 +12,6 @@ from bot.errors import UserError
 from bot.interfaces.diagnostics.model_checks import examine_embedder, examine_models
 from bot.secrets import Redactor
 from memory.store.clock import Clock
-from sources.clock_skew import examine_clock
 from sources.diagnostics import Finding, State
 from texts import error_text
 
@@ -95,11 +94,12 @@ async def _bluesky_alone(config: Config) -> Any:
 async def _clock(config: Config) -> list[Finding]:
     """The clock needs somebody to compare it with: a front end's server; without any nobody is asked."""
     if config.discord_token is not None:
-        examining = importlib.import_module("sources.discord.diagnostics")
-        return [await examine_clock(examining.gateway_url())]
-    if config.serves_bluesky:
-        return [await examine_clock(f"{config.bluesky_service.rstrip('/')}/xrpc/_health")]
-    return []
+        url = importlib.import_module("sources.discord.diagnostics").gateway_url()
+    elif config.serves_bluesky:
+        url = f"{config.bluesky_service.rstrip('/')}/xrpc/_health"
+    else:
+        return []
+    return [await importlib.import_module("sources.clock_skew").examine_clock(url)]  # loads aiohttp
 
 
 def examine_approvals(config: Config) -> list[Finding]:
