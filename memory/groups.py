@@ -73,10 +73,10 @@ def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -
     What members said to each other has served and goes; what people read stands in the transcript.
     """
     sql = "UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?"
-    tx.run(sql, (_json(outcome), now, identifier))
     served = """UPDATE group_parts SET task = '', output = iif(status = 'done', '', output),
                 detail = json_remove(detail, '$.reason') WHERE run_id = ? AND kind <> 'observe'"""
-    tx.run(served, (identifier,))
+    if tx.run(sql, (_json(outcome), now, identifier)):
+        tx.run(served, (identifier,))
 
 
 def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:

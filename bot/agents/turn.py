@@ -34,6 +34,7 @@ from bot.agents.steps import (
     RemindModel,
     Restart,
     TellModel,
+    changed,
     next_step,
     open_call,
     wordings,
@@ -89,7 +90,8 @@ def standing(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None
 
 
 def _decided(rows: Rows, material: PromptInputs, max_steps: int) -> Standing:
-    said = outbox.anything_said(rows, material.turn.id)
+    untouched = not changed(material) and any(asked.message.deleted_at is None for asked in material.asked)
+    said = not untouched and outbox.anything_said(rows, material.turn.id)  # what was said matters to changes alone
     move = next_step(material, said=said, max_steps=max_steps)
     return material, move, material.part is None and bool(arrivals(rows, material.claimed))
 

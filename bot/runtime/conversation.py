@@ -6,7 +6,7 @@ inbox rows and tried again, later, and at last given up with a word to the owner
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -81,10 +81,10 @@ class _Ahead:
     """What waits: the oldest row of the conversation, what there is for others to do, and whether to compare."""
 
     head: InRow | None
-    places: OpenPlaces
-    conversations: Written
-    compare: bool
-    listening: TurnId | None
+    places: OpenPlaces = ()
+    conversations: Written = ()
+    compare: bool = False
+    listening: TurnId | None = None
     """The turn of a member who has still to listen, where nobody waits for an answer."""
     begun: Begun | None = None
     """Its turn, if that was begun in the same commit."""
@@ -185,13 +185,12 @@ class ConversationWorker:
 
     def _at_once(self, tx: Tx) -> tuple[_Ahead, bool]:
         """What waits, with its turn if it can be begun; and whether it could, but was put off or set aside."""
-        ahead = self._ahead(tx)
-        head = ahead.head
+        head = inbox.head(tx, self._place, self._group, self._deps.clock())
         waits = head is None or head.turn is not None or head.next_attempt_at is not None
-        if head is None or waits or ahead.compare or self._patience.merge > 0:
-            return ahead, False
+        if head is None or waits or self._patience.merge > 0 or may_compare(tx, self._group):
+            return self._ahead(tx), False
         begun = self._begin_new(tx, head, {})
-        return replace(ahead, begun=begun), begun is None
+        return _Ahead(head, begun=begun), begun is None
 
     async def _begin_when_due(self, head: InRow, *, compare: bool) -> Begun | None:
         if not await self._until_due(head):

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeAlias
 
 import structlog
 
@@ -87,7 +86,7 @@ class _Waiting:
 
     rows: list[OutRow]
     orphans: list[OutRow]
-    claimed: "_Claimed | None" = None
+    claimed: "tuple[OutRow, _Around] | None" = None
     """The first row, if it was claimed in the same commit."""
 
 
@@ -97,9 +96,6 @@ class _Around:
 
     preview: OutRow | None
     before: str
-
-
-_Claimed: TypeAlias = tuple[OutRow, _Around]
 
 
 @dataclass(frozen=True)
@@ -140,12 +136,11 @@ class DeliveryWorker:
 
     async def run(self) -> datetime | None:
         """Deliver until nothing is left, or what is left must wait for long: then until when."""
-        self._woken.clear()
-        left: _Waiting | None = await self._db.write(_SENDING, self._left_and_claimed, durable=True)
+        left: _Waiting | None = None
         while True:
             if left is None:
                 self._woken.clear()
-                left = await self._db.read(self._left)
+                left = await self._db.write(_SENDING, self._left_and_claimed, durable=True)
             self._moved()
             rows, orphans, claimed = left.rows, left.orphans, left.claimed
             left = None
@@ -162,22 +157,19 @@ class DeliveryWorker:
                 await self._pause(wait)
                 continue
             try:
-                left = await (self._move(row, rows) if claimed is None else self._send(*claimed))
+                left = await (self._send(*claimed) if claimed is not None else self._move(row, rows))
             except DatabaseRefused:
                 raise
             except Exception as error:
                 await self._failed_oddly(row, error)
 
-    async def _move(self, row: OutRow, rows: Sequence[OutRow]) -> _Waiting | None:
-        """Get one row on; what is left then, if that is known."""
+    async def _move(self, row: OutRow, rows: Sequence[OutRow]) -> None:
+        """Get a row on that was not claimed just now."""
         if isinstance(row.detail, Unreadable):
             await self._close(row, Status.FAILED, row.detail.why)
-            return None
-        if row.status is not Status.SENDING:
-            return await self._start(row)
-        sending = [found for found in rows if found.status is Status.SENDING]
-        await self._recover(row, [found for found in sending if not isinstance(found.detail, Unreadable)])
-        return None
+        elif row.status is Status.SENDING:
+            sending = [found for found in rows if found.status is Status.SENDING]
+            await self._recover(row, [found for found in sending if not isinstance(found.detail, Unreadable)])
 
     async def _failed_oddly(self, row: OutRow, error: Exception) -> None:
         """Something nobody foresaw: whether the row was said is as unknown as after a death, so it is recovered alike.
@@ -204,12 +196,12 @@ class DeliveryWorker:
     def _left_and_claimed(self, tx: Tx) -> _Waiting:
         """What is left; a row that can be said at once is claimed in the same commit, mostly that which stored it."""
         left, now = self._left(tx), self._clock()
-        first = left.rows[0] if left.rows else None
-        if first is None or first.status is not Status.PENDING or isinstance(first.detail, Unreadable):
-            return left
-        if first.next_attempt_at is not None and first.next_attempt_at > now:
-            return left
-        return replace(left, claimed=_claim(tx, first, now))
+        for row in left.rows[:1]:
+            due = row.next_attempt_at is None or row.next_attempt_at <= now
+            if row.status is Status.PENDING and due and not isinstance(row.detail, Unreadable):
+                claimed = outbox.mark_sending(tx, row.id, now)
+                return left if claimed is None else replace(left, claimed=(claimed, _around(tx, claimed)))
+        return left
 
     def _delivery(self, row: OutRow) -> Delivery:
         delivery = to_delivery(row)
@@ -228,14 +220,8 @@ class DeliveryWorker:
         finally:
             self.waiting = False
 
-    async def _start(self, row: OutRow) -> _Waiting | None:
-        """Claim a row and send it; what is left then, if that is known."""
-        now = self._clock()
-        claimed = await self._db.write(_SENDING, lambda tx: _claim(tx, row, now), durable=True)
-        return None if claimed is None else await self._send(*claimed)
-
     async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
-        """Send a claimed row; what is left when it was sent, None when that is to be looked up."""
+        """Send a claimed row; None where more is left to be sent, or may be."""
         if around is None:
             around = await self._db.read(lambda rows: _around(rows, row))
         preview = around.preview
@@ -254,9 +240,10 @@ class DeliveryWorker:
             return await self._db.write(_SENT, lambda tx: self._sent(tx, row, external, preview))
         return None
 
-    def _sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> _Waiting:
+    def _sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> _Waiting | None:
         self._mark_sent(tx, row, external, preview)
-        return self._left(tx)
+        left = self._left(tx)
+        return None if left.rows else left
 
     async def _deliver(self, row: OutRow, around: _Around) -> str:
         """Send it, or let it replace the preview of its turn; gives the platform's id."""
@@ -411,11 +398,6 @@ class DeliveryWorker:
             except Exception:
                 _log.exception("preview_left", outbox=row.id)
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
-
-
-def _claim(tx: Tx, row: OutRow, now: datetime) -> _Claimed | None:
-    claimed = outbox.mark_sending(tx, row.id, now)
-    return None if claimed is None else (claimed, _around(tx, claimed))
 
 
 def _around(rows: Rows, row: OutRow) -> _Around:

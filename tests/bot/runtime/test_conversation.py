@@ -1,8 +1,10 @@
 """Turns from end to end: tools, failures, limits, what arrives meanwhile, and going on after a death."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,8 @@ from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, Request, ToolMessage
 from bot.runtime.conversation import GIVEN_UP
+from memory.store import database
+from memory.store.sqlite import Connection
 from tests.bot.parts import (
     BOB,
     HALL,
@@ -271,3 +275,22 @@ async def test_a_turn_whose_steps_cannot_be_read_is_given_up(tmp_path: Path) -> 
         assert await steps(service) == []
         await service.heard(said("two", 2))
         assert service.platform.texts()[-1] in ("Rung.", "Yes.")
+
+
+async def test_an_answer_takes_three_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits, really = list[list[str]](), database._commit
+
+    def commit(raw: Connection, units: Sequence[database._Unit[Any]]) -> list[Any]:
+        commits.append([unit.point.name for unit in units])
+        return really(raw, units)
+
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+        monkeypatch.setattr(database, "_commit", commit)
+        await service.heard(said("hello again", 2))
+    # A delivery may look once more, and find nothing.
+    assert [points for points in commits if points != ["outbox.sending"]] == [
+        ["inbox.accept", "turn.begin"],
+        ["turn.answer", "outbox.sending"],
+        ["outbox.sent"],
+    ]
