@@ -26,6 +26,19 @@ LONGER = ["For 1 hour", "Always for this"]
 
 
 @contextlib.asynccontextmanager
+async def started(
+    folder: Path, discord: str = NO_MERGING, toml: str = "", *, scripted: bool = True
+) -> AsyncIterator[Live]:
+    """The program running until the block ends, and its jobs at rest: a backup would hold what is looked for."""
+    async with live_service(folder, scripted=scripted) as made:
+        made.configure(discord, toml)
+        await made.service.start()
+        pause_jobs(made)
+        yield made
+        await made.service.stop()
+
+
+@contextlib.asynccontextmanager
 async def asking_service(
     folder: Path, *, toml: str = "", discord: Callable[[Live], str] | None = None
 ) -> AsyncIterator[Live]:

@@ -1,15 +1,13 @@
 """Strangers in direct messages: told a code and nothing else, let in by it, shut out, all of it lasting."""
 
 import asyncio
-import contextlib
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import as_seen, pause_jobs, refused, rows
+from tests.service.approvals import as_seen, refused, rows, started
 from tests.service.live_service import Live, live_service, until
 from tests.service.test_privacy import holding
 from tests.wire.discord import Message, Person
@@ -18,16 +16,6 @@ from tests.wire.model import Answer
 CODE = re.compile(r"`([2-9A-Z]{4}-[2-9A-Z]{4})`")
 PAIR = 'merge_seconds = 0\ndm = "pair"'
 SECRET = "Quetzalcoatl"
-
-
-@contextlib.asynccontextmanager
-async def started(folder: Path, discord: str = PAIR) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        made.configure(discord)
-        await made.service.start()
-        pause_jobs(made)  # a backup by the clock would hold what is looked for
-        yield made
-        await made.service.stop()
 
 
 async def told(t: Live, person: Person, text: str = SECRET) -> str:
@@ -50,7 +38,7 @@ def stored(t: Live, word: str) -> list[str]:
 
 
 async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         code = await told(t, t.ana)
         await t.ana.dm(f"hello? {SECRET} again")
         await t.ana.dm(f"are you there, {SECRET}?")
@@ -88,7 +76,7 @@ async def card_of(t: Live, stranger: Person) -> Message:
 
 
 async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         bea, code = t.member("Bea"), await told(t, t.ana)
         eve = t.server.person("eve", global_name="**Olga** [click](https://evil.example) @everyone")
         t.guild.add(eve)
@@ -126,7 +114,7 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(tmp
 
 
 async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         code = await told(t, t.ana)
         await t.service.kill()
         await t.service.start()  # the code survives it
@@ -150,7 +138,7 @@ async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
 
 
 async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         bea, run = t.member("Bea"), t.service.run
         first, second = await told(t, t.ana), await told(t, bea)
         _, out, _ = await run("pair", "list", "--json")
@@ -175,7 +163,7 @@ async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -
 
 
 async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         refused(await t.ana.command("owner people deny", {"person": t.olga}), "Only the owner may")
         refused(await t.olga.command("owner people deny", {"person": t.olga}), "cannot be blocked")
         refused(await t.olga.command("owner people deny"), "Choose one: a person, a role or a server")
@@ -210,7 +198,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None
 
 
 async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         muted, elsewhere = t.guild.role("muted"), t.server.guild("Elsewhere")
         hall = elsewhere.text_channel("hall")
         elsewhere.add(t.ana)
@@ -236,7 +224,7 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path
 
 
 async def test_letting_one_person_in_shuts_nobody_else_out(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         bea = t.member("Bea")
         await t.olga.command("owner people allow", {"person": t.ana})
         t.model.script(Answer("Hello Bea."))
@@ -260,7 +248,7 @@ async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_nee
 
 
 async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         await t.ana.command("privacy optout")
         await t.ana.dm("let me in")
         await heard_elsewhere(t)
@@ -296,7 +284,7 @@ async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: 
 
 
 async def test_two_who_approve_at_once_let_in_once(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, PAIR) as t:
         code = await told(t, t.ana)
         both = await asyncio.gather(
             t.olga.command("owner pair approve", {"code": code}), t.service.run("pair", "approve", code)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.service.approvals import refused, rows
+from tests.service.approvals import refused, rows, started
 from tests.service.live_service import Live, files_holding, live_service, until
 from tests.wire.model import Answer, Request
 
@@ -85,9 +85,7 @@ async def test_a_webhook_that_was_deleted_is_made_again(tmp_path: Path) -> None:
 
 
 async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure(toml=FILE)
-        await t.service.start()
+    async with started(tmp_path, toml=FILE) as t:
         text = "hello"
         refused(await t.ana.command("chat agent", {"name": "Sun", "text": text}, t.general), "There is no agent 'Sun'")
         refused(await t.ana.command("chat agent", {"name": "Comet", "text": text}, t.general), "is in no group")
@@ -109,4 +107,3 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
             "Everyone in Night is archived",
         )
         assert t.model.requests == []
-        await t.service.stop()

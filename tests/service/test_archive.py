@@ -1,26 +1,15 @@
 """`/memory archival`, `/memory context` and their twins at the terminal: each shows and changes what the asker may."""
 
-import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.approvals import keep, pause_jobs, refused, rows
+from tests.service.approvals import keep, refused, rows, started
 from tests.service.live_service import Live, live_service
 from tests.service.test_privacy import holding
 from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Calls
 
 SECRET = "Quetzalcoatl"
-
-
-@contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        await made.service.start()
-        pause_jobs(made)
-        yield made
-        await made.service.stop()
 
 
 async def kept(t: Live, person: Person, channel: Channel, content: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import refused, rows
+from tests.service.approvals import refused, rows, started
 from tests.service.live_service import first_of, live_service, one_day, until
 from tests.wire.discord.using import Impossible
 from tests.wire.model import Answer
@@ -14,9 +14,7 @@ FILE = '[[budgets.limits]]\nsubject = "person"\ntokens = 1000000\n'
 
 
 async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_once(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure(toml=FILE)
-        await t.service.start()
+    async with started(tmp_path, toml=FILE) as t:
         await one_day()
         t.model.script(Answer("One."))
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "One."
@@ -48,7 +46,6 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         t.model.script(Answer("Two."))
         await t.ana.say(t.general, "<@bot> and now?")
         await t.asked(lambda request: "and now?" in request.last_user)
-        await t.service.stop()
 
 
 @pytest.mark.parametrize("fault", first_of(1, "budget.reserve:after", "turn.answer:before", "turn.answer:after"))

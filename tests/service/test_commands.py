@@ -14,6 +14,7 @@ from tests.service.approvals import (
     record_of,
     refused,
     request_of,
+    started,
     status_of,
     times_kept,
     waiting,
@@ -82,9 +83,7 @@ async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path
 
 @pytest.mark.parametrize("who", ["opted out", "a stranger"])
 async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, who: str) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure(f'{NO_MERGING}\ndm = "pair"')
-        await t.service.start()
+    async with started(tmp_path, f'{NO_MERGING}\ndm = "pair"') as t:
         zed = t.ana if who == "opted out" else t.server.person("zed", global_name="Zed")
         zed.installed = True
         place = t.general if who == "opted out" else zed.direct
@@ -107,12 +106,10 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         if who == "opted out":
             await zed.command("privacy resume", channel=place)
             assert "zebras" in (await zed.command("tasks add", {"title": "buy zebras"}, place)).text
-        await t.service.stop()
 
 
 async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
+    async with started(tmp_path) as t:
         token, key, olga = t.server.token, t.model.api_key, t.olga
         t.model.script(
             Calls(Call("recall", {"operation": "insert", "content": f"It is {token}."})), Answer(f"It was {key}.")
@@ -139,7 +136,6 @@ async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(tmp_
         assert [line for line in t.service.lines if token in line or key in line] == []
         assert [sent.path for sent in t.server.requests if token in str(sent.body) or key in str(sent.body)] == []
         assert [asked for asked in t.model.requests if token in str(asked.body) or key in str(asked.body)] == []
-        await t.service.stop()
 
 
 @pytest.mark.parametrize("running", [False, True])
@@ -242,20 +238,17 @@ def proper(name: str, answered: Answered) -> bool:
 
 
 async def test_a_halt_holds_though_discord_takes_no_answer_any_more(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
+    async with started(tmp_path) as t:
         with answered_within(t, 1.0):
             t.server.faults.hold_events()
             assert (await t.olga.command("admin halt now")).failed
             t.server.faults.release_events()
             await t.service.logged("halted")
         assert "HALTED since" in (await t.olga.command("admin status")).text
-        await t.service.stop()
 
 
 async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_over(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
+    async with started(tmp_path) as t:
         form = await t.olga.command("memory archival add")
         question = (await t.olga.command("privacy erase")).message
         assert question is not None
@@ -266,14 +259,12 @@ async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_
         )
         assert "was already answered or has expired" in (await t.olga.press(question, "Yes, do it")).text
         assert "Olga keeps a quagga." in (await t.olga.command("memory archival show", {"entry": "quagga"})).text
-        await t.service.stop()
 
 
 async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also_after_a_restart(
     tmp_path: Path,
 ) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         for number in range(1, 26):
             await t.ana.command("tasks add", {"title": f"buy *zebra* {number}"})
         listed = (await t.ana.command("tasks list")).message
@@ -301,4 +292,3 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         assert used is not None
         assert "box 24" in used.text
         assert used.buttons == [], "turning its pages would add the tasks again"
-        await t.service.stop()

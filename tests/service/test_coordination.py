@@ -1,12 +1,9 @@
 """`/admin coord`, `/memory activity` and their twins at the terminal; long conversations, over sockets."""
 
-import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.approvals import refused
-from tests.service.live_service import Live, live_service
+from tests.service.approvals import refused, started
 from tests.wire.model import Answer, Call, Calls
 
 AGENTS = """
@@ -22,21 +19,12 @@ name = "Main"
 SECRET = "Quetzalcoatl"
 
 
-@contextlib.asynccontextmanager
-async def started(folder: Path, toml: str = AGENTS) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        made.configure(toml=toml)
-        await made.service.start()
-        yield made
-        await made.service.stop()
-
-
 def coord(operation: str, **more: str) -> Calls:
     return Calls(Call("coord", {"operation": operation, **more}))
 
 
 async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, toml=AGENTS) as t:
         t.model.script(coord("assign", content="mend the fence", agent="Anchor"), Answer("Assigned."))
         await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
         t.model.script(coord("note", content=f"it is {SECRET}", importance="high"), Answer("Noted."))
@@ -63,7 +51,7 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
 
 
 async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
+    async with started(tmp_path, toml=AGENTS) as t:
         refused(await t.ana.command("admin coord note", {"note": "x"}), "Only an admin may assign tasks")
         assert (
             "Assigned to anyone." in (await t.olga.command("admin coord assign", {"task": "sow peas"}, t.general)).text

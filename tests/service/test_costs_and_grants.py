@@ -1,30 +1,10 @@
 """What models cost, and permissions that nobody had to ask for."""
 
-import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.approvals import (
-    DONE,
-    asking_service,
-    finished,
-    keep,
-    refused,
-    rows,
-    times_kept,
-    waiting,
-)
-from tests.service.live_service import Live, live_service
+from tests.service.approvals import DONE, asking_service, finished, keep, refused, rows, started, times_kept, waiting
 from tests.wire.model import Answer, Calls
-
-
-@contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        await made.service.start()
-        yield made
-        await made.service.stop()
 
 
 async def test_costs_are_tokens_and_money_only_where_a_price_is_known(tmp_path: Path) -> None:

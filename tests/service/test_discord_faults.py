@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from tests.service.approvals import rows
+from tests.service.approvals import rows, started
 from tests.service.live_service import Live, live_service, until
 from tests.wire import PATIENCE
 from tests.wire.discord.gateway import Handshake
@@ -112,12 +112,10 @@ async def test_a_first_connection_that_fails_is_tried_until_it_stands(tmp_path: 
 
 
 async def test_why_a_connection_was_interrupted_is_logged(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         t.server.faults.close(4000)
         assert "code 4000" in (await t.service.logged("discord_interrupted"))["reason"]
         await t.service.logged("discord_connected", count=2)
-        await t.service.stop()
 
 
 async def test_no_session_is_started_beyond_discords_allowance_of_a_day(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.service.approvals import started
 from tests.service.live_service import live_service
 from tests.wire.model import Answer, Slow
 
@@ -9,8 +10,7 @@ ELM_STREET = "remember that my dentist is on Elm Street"
 
 
 async def test_a_fact_told_before_a_kill_is_known_after_the_restart(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         stored = await t.ask(t.ana, t.general, f"<@bot> {ELM_STREET}")
         assert "Elm Street" in stored.text
         await t.service.kill()
@@ -18,7 +18,6 @@ async def test_a_fact_told_before_a_kill_is_known_after_the_restart(tmp_path: Pa
         await t.service.start()
         answer = await t.ask(t.ana, t.general, "<@bot> where is my dentist?")
         assert "Elm Street" in answer.text
-        await t.service.stop()
 
 
 async def test_nothing_is_shown_for_a_moment_while_the_person_is_typing(tmp_path: Path) -> None:
@@ -35,8 +34,7 @@ async def test_nothing_is_shown_for_a_moment_while_the_person_is_typing(tmp_path
 
 
 async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restart(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         await t.ask(t.ana, t.general, "<@bot> remember that my cat is called Minka")
         told = await t.ask(t.ana, t.ana.direct, "hello there")
         await t.service.stop()
@@ -54,7 +52,6 @@ async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restar
         await t.ask(t.ana, t.general, "<@bot> thank you")
         assert len([m for m in t.general.from_bot if m.id > in_general.id]) == 2
         assert len([m for m in t.ana.direct.from_bot if m.id > told.id]) == 1
-        await t.service.stop()
 
 
 async def test_a_message_during_the_shutdown_is_answered_once_after_the_restart(tmp_path: Path) -> None:

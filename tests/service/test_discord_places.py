@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.approvals import started
 from tests.service.live_service import Live, live_service, may_wake_somebody, until
 from tests.wire.discord import Channel, Message
 from tests.wire.model import Answer
@@ -12,9 +13,7 @@ shared = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        t.configure("merge_seconds = 0\nauto_thread = true")
-        await t.service.start()
+    async with started(tmp_path, "merge_seconds = 0\nauto_thread = true", scripted=False) as t:
         said = await t.ana.say(t.general, "<@bot> remember that my bike is blue")
         await until(lambda: t.guild.threads and answers(t.guild.threads[0]))
         (thread,) = t.guild.threads
@@ -22,7 +21,6 @@ async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> 
         assert answers(t.general) == []
         assert said.thread is thread
         assert "blue" in (await t.ask(t.ana, thread, "which color is my bike?")).text
-        await t.service.stop()
 
 
 async def test_a_channel_of_the_owner_may_use_what_the_owner_said_in_private(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.processes import START_SECONDS
+from tests.service.approvals import started
 from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.model import UNAUTHORIZED, Answer
 
@@ -134,19 +135,16 @@ async def test_a_folder_that_others_read(tmp_path: Path) -> None:
 
 
 async def test_the_owner_has_it_examined_in_discord(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
+    async with started(tmp_path) as t:
         shown = await t.olga.command("owner doctor")
         assert shown.ephemeral
         assert "the token is that of carina" in shown.text
         assert "`carina backup create`" in shown.text.replace("\\", "")
         assert "Only the owner may" in (await t.ana.command("owner doctor")).text
-        await t.service.stop()
 
 
 async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         await t.ask(t.ana, t.general, "<@bot> remember that the key is under the mat")
         code, out, error = await t.service.run("restart")
         assert (code, error) == (0, "")
@@ -173,7 +171,6 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         await t.service.logged("ready", front_end="discord", count=3, within=START_SECONDS)
         code, out, _ = await t.service.run("agent", "list", "--json")
         assert "Vega" in [each["agent"] for each in json.loads(out)]
-        await t.service.stop()
 
 
 async def test_before_the_first_start_without_a_network_it_says_what_to_do_and_makes_nothing(tmp_path: Path) -> None:
@@ -199,9 +196,7 @@ async def test_without_a_service_there_is_nothing_to_start_again(tmp_path: Path)
 
 
 async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        t.configure(NO_MERGING, FULL)
-        await t.service.start()
+    async with started(tmp_path, NO_MERGING, FULL, scripted=False) as t:
         taken: dict[str, Any] = {}
         for kind in ("agent", "group"):
             shown = await t.olga.command(f"admin {kind} export")
@@ -214,7 +209,6 @@ async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: 
         assert taken["groups"][0]["name"] == "Main"
         assert [each.value for each in await t.olga.autocomplete("admin agent show", "agent", "car")] == ["Carina"]
         assert "no agent" in (await t.olga.command("admin agent export", {"names": "Nobody"})).text
-        await t.service.stop()
 
 
 async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path: Path) -> None:

@@ -1,22 +1,12 @@
 """`/facts` over the wire and `carina facts` at the terminal: learned, seen, added, confirmed, corrected, forgotten."""
 
-import contextlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.approvals import refused, rows
-from tests.service.live_service import Live, live_service
+from tests.service.approvals import refused, rows, started
+from tests.service.live_service import Live
 from tests.wire.model import Answer
 
 CAKE, SECRET = "loves apple cake", "loves the Quetzalcoatl"
-
-
-@contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        await made.service.start()
-        yield made
-        await made.service.stop()
 
 
 def number(t: Live, text: str) -> str:

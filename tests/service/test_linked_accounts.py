@@ -1,15 +1,14 @@
 """One person with several accounts: linked by codes from both sides, and what that opens, and closes again."""
 
 import asyncio
-import contextlib
 import json
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.service.approvals import pause_jobs, refused, rows
+from tests.service.approvals import refused, rows, started
 from tests.service.live_service import Live, live_service
 from tests.service.test_access import CODE
 from tests.service.test_privacy import holding
@@ -18,15 +17,6 @@ from tests.wire.model import Answer, Call, Calls
 
 SECRET = "Quetzalcoatl"
 FIND = Call("search", {"query": SECRET})
-
-
-@contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        await made.service.start()
-        pause_jobs(made)  # a backup by the clock would hold what is looked for
-        yield made
-        await made.service.stop()
 
 
 async def dies(t: Live, doing: Coroutine[Any, Any, Answered]) -> None:

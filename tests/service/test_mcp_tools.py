@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
 from tests.processes import ROOT
-from tests.service.approvals import rows
+from tests.service.approvals import rows, started
 from tests.service.live_service import NO_MERGING, Live, live_service, until
 from tests.wire.model import Answer, Slow
 
@@ -83,9 +83,7 @@ async def test_without_a_service_it_says_so_and_what_to_do(tmp_path: Path) -> No
 
 
 async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure(NO_MERGING, GROUPS)
-        await t.service.start()
+    async with started(tmp_path, NO_MERGING, GROUPS) as t:
         async with calling(t) as client:
             t.model.script(Answer("The tea is in the tin."), Answer("I am Vega."))
             assert await called(client, "route_to_group", group="main", message="Where is tea?") == (
@@ -109,12 +107,10 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
         ]
         _, out, _ = await t.service.run("status", "--json")
         assert json.loads(out)["unsent"] == 0
-        await t.service.stop()
 
 
 async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         await t.ask(t.ana, t.ana.direct, "remember that my secret word is xylophone")
         await t.ask(t.ana, t.general, "<@bot> remember that the guild meets on Fridays")
         async with calling(t) as client:
@@ -129,12 +125,10 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
             text, ok = await called(client, "read_block", block="nonsense")
             assert not ok
             assert "There is no block 'nonsense' that you can see here. There are:" in text
-        await t.service.stop()
 
 
 async def test_an_answer_that_takes_too_long_is_said_at_the_terminal(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
+    async with started(tmp_path) as t:
         t.model.script(Slow(2, Answer("Here is the answer.")), Answer("And this."))
         async with calling(t) as client:
             text, ok = await called(client, "route_to_group", group="Main", message="Think hard", seconds=0.5)
@@ -144,7 +138,6 @@ async def test_an_answer_that_takes_too_long_is_said_at_the_terminal(tmp_path: P
         assert rows(t, "SELECT status FROM outbox WHERE content = 'Here is the answer.'") == [("pending",)]
         _, out, _ = await t.service.run("chat", "--once", "Thanks")
         assert "Here is the answer." in out
-        await t.service.stop()
 
 
 async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Path) -> None:

@@ -1,12 +1,10 @@
 """How a channel is heard, who answers there, and pausing a source: by command, lasting, with its origin."""
 
-import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.service.approvals import pause_jobs, refused, rows
-from tests.service.live_service import NO_MERGING, Live, live_service, until
+from tests.service.approvals import refused, rows, started
+from tests.service.live_service import Live, until
 from tests.service.test_privacy import holding
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer
@@ -27,16 +25,6 @@ default = true
 name = "Night"
 members = ["Moon"]
 """
-
-
-@contextlib.asynccontextmanager
-async def started(folder: Path, discord: str = NO_MERGING, toml: str = "") -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        made.configure(discord, toml)
-        await made.service.start()
-        pause_jobs(made)  # a backup by the clock would hold what is looked for
-        yield made
-        await made.service.stop()
 
 
 async def through(t: Live) -> None:
@@ -143,8 +131,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
 
 
 async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         own = (await t.ana.command("settings", None, t.general)).message
         assert own is not None
         assert "Quiet hours: none" in own.text
@@ -158,4 +145,3 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         await until(lambda: "The mode here is" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
         await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])
-        await t.service.stop()

@@ -1,29 +1,18 @@
 """Privacy in the real program: what a person may have done with what is kept of them, down to the files' bytes."""
 
 import asyncio
-import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import pause_jobs, rows
+from tests.service.approvals import rows, started
 from tests.service.live_service import Live, files_holding, first_of, live_service, until
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
 
 WORD = "Quetzalcoatl"
 KEEP = Call("recall", {"operation": "insert", "content": f"Ana's llama is {WORD}"})
-
-
-@contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
-        await made.service.start()
-        pause_jobs(made)  # a backup by the clock would hold what is looked for
-        yield made
-        await made.service.stop()
 
 
 def holding(t: Live, word: str = WORD) -> list[str]:

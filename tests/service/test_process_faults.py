@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import START_SECONDS
+from tests.service.approvals import started
 from tests.service.live_service import Live, answered_within, live_service, until
 from tests.service.program import STOP_SECONDS
 from tests.wire.model import Answer, Hang, Slow
@@ -71,14 +72,12 @@ async def test_a_file_that_is_not_there_and_a_wrong_variable_are_named_too(tmp_p
 
 
 async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         code, _out, error = await t.service.run("run", "--log-json")
         assert code == 1
         assert "is already using the data folder" in error
         assert "Traceback" not in error
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text, "the first one goes on"
-        await t.service.stop()
 
 
 async def test_a_killed_process_leaves_a_folder_that_the_next_one_takes_over(tmp_path: Path) -> None:
@@ -248,8 +247,7 @@ async def test_sigterm_while_it_still_connects_ends_it(tmp_path: Path) -> None:
 
 
 async def test_the_terminal_and_the_inbox_are_there_while_it_runs(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         await t.ask(t.olga, t.olga.direct, "remember that my safe is under the stairs")
         code, out, _error = await t.service.run("chat", "--once", "where is my safe?")
         assert code == 0
@@ -257,7 +255,6 @@ async def test_the_terminal_and_the_inbox_are_there_while_it_runs(tmp_path: Path
         code, out, _error = await t.service.run("inbox", "list", "--json")
         assert code == 0
         assert {row["status"] for row in json.loads(out)} == {"done"}
-        await t.service.stop()
 
 
 async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path: Path) -> None:

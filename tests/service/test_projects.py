@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.service.approvals import refused
-from tests.service.test_archive import started
+from tests.service.approvals import refused, started
 from tests.wire.model import Answer
 
 

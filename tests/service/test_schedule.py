@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory.people.audience import Trust
-from tests.service.approvals import pause_jobs, rows
+from tests.service.approvals import pause_jobs, rows, started
 from tests.service.live_service import Live, first_of, live_service
 from tests.wire import PATIENCE
 
@@ -37,8 +37,7 @@ def statuses(t: Live) -> list[str]:
 
 
 async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_restart(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         await t.ana.dm("remind me in 4 seconds to call mum")
         await t.ana.direct.wait_for_bot(lambda m: bool(re.match(r"I'll remind you .* call mum\.", m.text)))
         said = await t.ana.direct.wait_for_bot(lambda m: m.text == CALL)
@@ -67,15 +66,13 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         assert statuses(t) == ["done"]
         assert rows(t, "SELECT id FROM jobs WHERE kind GLOB 'reminder*' AND status = 'active'") == []
         assert t.general.from_bot == [], "nothing of it is ever said in a channel"
-        await t.service.stop()
 
 
 @pytest.mark.parametrize(
     "fault", first_of(2, "job.queue:after", "outbox.sending:after:2", "job.queue:before", "outbox.sent:after:2")
 )
 async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         pause_jobs(t)
         await t.service.stop()
         t.service.environment["CARINA_FAULT"] = fault
@@ -87,12 +84,10 @@ async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path
         await t.ana.direct.wait_for_bot(lambda m: m.text.startswith(CALL))
         await t.ask(t.ana, t.ana.direct, "thanks")
         assert len([each for each in t.ana.direct.from_bot if "call mum" in each.text and "⏰" in each.text]) == 1
-        await t.service.stop()
 
 
 async def test_what_is_written_down_by_command_is_trusted_as_what_its_person_says(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         trusted = {}
         for person in (t.ana, t.olga):
             await t.ask(person, person.direct, "hello")
@@ -104,7 +99,6 @@ async def test_what_is_written_down_by_command_is_trusted_as_what_its_person_say
             ]
         assert trusted[t.ana] == [{Trust.STRANGER}] * 4
         assert trusted[t.olga] == [{Trust.OWNER}] * 4
-        await t.service.stop()
 
 
 async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_path: Path) -> None:
@@ -131,8 +125,7 @@ async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_p
 async def test_a_reminder_is_taken_back_by_words_and_who_gives_none_that_fit_is_told_which_there_are(
     tmp_path: Path,
 ) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         for text in ("water the fern", "water the rose"):
             await t.ana.command("remind me", {"text": text, "when": "tomorrow at 9"})
         unknown = await t.ana.command("remind cancel", {"reminder": "call mum"})
@@ -145,4 +138,3 @@ async def test_a_reminder_is_taken_back_by_words_and_who_gives_none_that_fit_is_
         await t.service.run("remind", "me", "feed the cat", "tomorrow at 9")
         code, out, _ = await t.service.run("remind", "cancel", "cat")
         assert (code, "Canceled: feed the cat" in out) == (0, True)
-        await t.service.stop()

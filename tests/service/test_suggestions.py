@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.approvals import started
 from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.discord import Person
 
@@ -33,9 +34,7 @@ async def chosen(person: Person, command: str, option: str, typed: str) -> str:
 
 
 async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        t.configure(NO_MERGING, TOML)
-        await t.service.start()
+    async with started(tmp_path, NO_MERGING, TOML, scripted=False) as t:
         ana, olga = t.ana, t.olga
         for title in ("buy milk", "buy bread"):
             await ana.command("tasks add", {"title": title})
@@ -66,7 +65,6 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         )
         for command in ("admin inbox retry", "owner outbox retry", "owner outbox drop"):
             assert await offered(ana, command, "row") == []
-        await t.service.stop()
 
 
 async def test_entries_are_found_by_what_they_are_about(offline_archive: Live) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import rows
+from tests.service.approvals import rows, started
 from tests.service.live_service import Live, first_of
-from tests.service.test_archive import kept, started
+from tests.service.test_archive import kept
 from tests.service.test_schedule import eventually
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 

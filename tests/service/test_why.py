@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import change, rows
-from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, live_service
+from tests.service.approvals import change, rows, started
+from tests.service.live_service import ANSWER_SECONDS, Live, answered_within
 from tests.wire.discord import Answered, Channel, Message, Person
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls
@@ -139,8 +139,7 @@ async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, sai
 
 @pytest.mark.asyncio(loop_scope="function")
 async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
+    async with started(tmp_path) as t:
         _told, answer = await answered(t, t.ana, t.general, "Ana keeps a dodo.", "dodo")
         shown = shown_in(await t.ana.menu(MENU, answer))
         form = await t.ana.press(shown, "Correct")
@@ -151,4 +150,3 @@ async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path
         assert "Ana keeps an auk." in (await t.ana.command("why", channel=t.general)).text
         assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
         assert rows(t, "SELECT id FROM archival_entries") == []
-        await t.service.stop()
