@@ -4,8 +4,6 @@ import base64
 import io
 import json
 import logging
-import os
-import pty
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -135,15 +133,3 @@ def test_what_people_wrote_cannot_forge_a_line_or_a_colour() -> None:
     assert not any(line.startswith("12:00:00 [info     ] stopped") for line in lines)
     assert all(line.isprintable() for line in lines)
     assert len([line for line in lines if not line.startswith("    ")]) == 3  # two events and the end
-
-
-@pytest.mark.parametrize(("no_color", "colored"), [(False, True), (True, False)])
-def test_colours_are_for_terminals_without_no_color(no_color: bool, colored: bool) -> None:
-    reading, writing = pty.openpty()
-    with os.fdopen(writing, "w") as terminal:
-        setup_logs(Redactor(), stream=terminal, no_color=no_color)
-        ready("terminal")
-        terminal.flush()
-        line = os.read(reading, 4096).decode()
-    os.close(reading)
-    assert ("\x1b[" in line) is colored

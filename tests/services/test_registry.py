@@ -20,7 +20,7 @@ from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.parameters import Arguments, Param, parameters
 from bot.services.registry import Options, operation, operations_of, sources_of
-from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence, relative
+from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
@@ -330,19 +330,3 @@ def test_people_and_places_read_as_each_interface_shows_them() -> None:
 def test_code_stays_code_on_discord_and_what_only_looks_like_it_does_not() -> None:
     shown = {"use `/x_y` *now*": "use `/x_y` \\*now\\*", "``<@1>`": "\\`\\`\\<@1\\>\\`", "a ` b": "a \\` b"}
     assert {text: Markdown().text(text) for text in shown} == shown
-
-
-@pytest.mark.parametrize(
-    ("away", "words"),
-    [
-        (timedelta(0), "now"),
-        (timedelta(seconds=59), "now"),
-        (timedelta(minutes=1), "in 1 minute"),
-        (timedelta(hours=-2), "2 hours ago"),
-        (timedelta(days=3), "in 3 days"),
-        (timedelta(days=3, minutes=-1), "in 3 days"),
-        (timedelta(hours=41), "in 1 day"),
-    ],
-)
-def test_a_moment_is_told_by_its_largest_unit(away: timedelta, words: str) -> None:
-    assert relative(NOW + away, NOW) == words

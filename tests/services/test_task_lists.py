@@ -55,28 +55,6 @@ async def desk(database: Database) -> Desk:
     return found
 
 
-async def test_steps_are_shown_as_a_tree(desk: Desk) -> None:
-    assert await desk.tree() == [
-        "- move house",
-        "  - pack books",
-        "    - buy boxes (high priority)",
-        "- call the landlord",
-    ]
-
-
-async def test_a_task_is_moved_with_its_steps(desk: Desk) -> None:
-    moved = await desk("tasks.move", task="pack books", under="call the landlord")
-    assert moved.lines(INK)[0].startswith("Under call the landlord now: pack books")
-    assert await desk.tree() == [
-        "- move house",
-        "- call the landlord",
-        "  - pack books",
-        "    - buy boxes (high priority)",
-    ]
-    assert (await desk("tasks.move", task="pack books")).lines(INK)[0].startswith("A task of its own now: pack books")
-    assert await desk.tree() == ["- move house", "- pack books", "  - buy boxes (high priority)", "- call the landlord"]
-
-
 @pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
 async def test_a_task_cannot_stand_under_itself(desk: Desk, under: str) -> None:
     before = await desk.tree()

@@ -15,7 +15,6 @@ from sources.base import Attachment, Quoted
 from tests.bot.parts import (
     ANN,
     BOB,
-    HeldReply,
     ScriptedModel,
     call,
     channel,
@@ -70,21 +69,6 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
         assert after.system == before.system
         assert after.tools == before.tools
         assert after.messages[: len(before.messages) - 1] == before.messages[:-1]
-
-
-async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: Path) -> None:
-    held = HeldReply(says("x"))
-    model = ScriptedModel(held, says("y"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("between us", 1, speaker=BOB, answer=False))
-        service.hear(said("one", 2))
-        await held.begun.wait()
-        service.hear(said("waits", 3, speaker=BOB))
-        await service.router._intake.emptied()
-        held.free.set()
-        await service.settled()
-    assert texts(model.requests[0]) == ["between us", "one"]
-    assert texts(model.requests[1]) == ["between us", "one", "waits"]
 
 
 async def test_what_is_answered_is_quoted_only_where_it_is_not_in_view(tmp_path: Path) -> None:

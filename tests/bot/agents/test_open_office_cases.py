@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ import pytest
 from bot.agents.context.known_facts import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
 from bot.agents.context.recovery import recovery_text, state_of
 from bot.agents.context.situation import roster_lines
-from bot.models.base import Answer, Usage
-from bot.upkeep.idle import IdleMonitor
 from memory.knowledge import facts, projects, sessions
 from memory.knowledge.facts import Category, Fact, Relation, Source, Statement, Step, actions
 from memory.knowledge.items import Kind
@@ -22,8 +19,6 @@ from memory.presence import Neighbour
 from memory.store.database import Tx
 from memory.store.ids import AgentId, SessionId
 from tests.bot.agents.test_recovery import SESSION, STATE
-from tests.bot.parts import HALL, ScriptedModel, said
-from tests.bot.stage import Setting, running
 from tests.memory.parts import ANN, GUILD, NOON, STAR, store
 
 HERE = Scope(GUILD)
@@ -211,17 +206,3 @@ def test_the_case_holds_as_the_specification_changes_it(number: int) -> None:
 
 def test_every_case_is_here_once() -> None:
     assert sorted([*CASES, *CHANGED, *BY_TALKING]) == list(range(1, 55))
-
-
-async def test_a_talk_that_is_over_has_its_summary_commit_file_decision_and_tokens(tmp_path: Path) -> None:
-    """Cases 23 and 41."""
-    words = "SUMMARY: Redesigned the bar\n- used oak instead of pine\nCommitted `ad8ed51` in web/src/Pane.tsx"
-    model = ScriptedModel(Answer(words, (), Usage(45_000, 12_000), "scripted:one"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("Draw the bar.", 1))
-        service.clock.forward(30 * 60)
-        await IdleMonitor(service.database, service.clock, timedelta(days=30)).look()
-        (kept,) = await service.read(lambda rows: sessions.recent(rows, Scope(HALL.audience), 1))
-    assert (kept.what, kept.commits, kept.files) == ("Redesigned the bar", ("ad8ed51",), ("web/src/Pane.tsx",))
-    assert kept.decisions == ("used oak instead of pine",)
-    assert (kept.input_tokens, kept.output_tokens) == (45_000, 12_000)

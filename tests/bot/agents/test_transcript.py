@@ -5,7 +5,7 @@ from pathlib import Path
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.store.ids import TurnId
-from tests.bot.parts import ANN, HALL, HeldReply, Platform, ScriptedModel, call, deleted, said, says, words_of
+from tests.bot.parts import ANN, HALL, HeldReply, Platform, ScriptedModel, call, said, says, words_of
 from tests.bot.stage import Service, Setting, running
 
 SHOWN = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\n[discord]\nshow_names = true\n'
@@ -76,17 +76,3 @@ async def test_an_agent_whose_name_is_shown_speaks_under_it_and_has_no_preview(t
         held.free.set()
         await service.settled()
         assert [delivery.speaker for delivery in service.platform.sends] == ["Star"]
-
-
-async def test_the_reply_is_to_the_newest_message_that_still_stands(tmp_path: Path) -> None:
-    held = [HeldReply(says("x")), HeldReply(says("y"))]
-    async with running(tmp_path, Setting(ScriptedModel(*held, says("Done.")))) as service:
-        service.hear(said("one", 1))
-        await held[0].begun.wait()
-        service.hear(said("two", 2))
-        await service.router._intake.emptied()
-        held[0].free.set()
-        await held[1].begun.wait()
-        await service.heard(deleted(2))
-        (row,) = await service.outbox()
-        assert words_of(row).reply_to == "1"

@@ -32,29 +32,6 @@ def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, pa
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "/ hello",
-        "//",
-        "/",
-        "// a comment",
-        "//quit",
-        "/etc/hosts is odd",
-        "/usr/bin/",
-        "/notes.txt",
-        "/10 is my mark for it",
-        " /home is full",
-        " /quit",
-        "what does /quit do?",
-        "hello",
-        "/etc/hosts\n/quit",
-    ],
-)
-def test_what_only_begins_like_a_command_is_said_as_it_is(line: str) -> None:
-    assert understood(line) == Say(line)
-
-
-@pytest.mark.parametrize(
     ("line", "words"),
     [
         ("/home", "There is no /home in this chat. /help lists the commands"),

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.interfaces.cli.prompt import own_help
 from tests.bot.terminals import Terminal, carina, environment
 from tests.processes import ROOT, START_SECONDS
 
@@ -176,21 +175,6 @@ def test_a_piped_chat_is_plain_text_without_a_sign(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     assert not done.stdout.startswith(">")
     assert done.stderr == ""
-
-
-def test_a_piped_chat_ends_at_quit_and_says_nothing_of_what_is_no_command(tmp_path: Path) -> None:
-    done = carina(tmp_path, "chat", said="/help\n/nonsense\n//\n/quit\nremember that my cat is called Bolt\n")
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
-    assert lines[: len(own_help().splitlines())] == own_help().splitlines()
-    unknown, answer = lines[len(own_help().splitlines()) :]
-    assert unknown.startswith("There is no /nonsense in this chat")
-    assert "/nonsense" not in answer
-    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
-    assert len(listed) == 1, "only what was said has arrived"
-    (row,) = listed
-    shown = json.loads(carina(tmp_path, "inbox", "show", str(row["id"]), "--json").stdout)
-    assert shown["text"] == "//"
 
 
 # ------------------------------------------------------------------------------- standard streams that are not there

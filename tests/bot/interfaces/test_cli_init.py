@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import load_config
 from bot.interfaces.cli.init import Starter, starter_text
 from tests.bot.terminals import carina
 
@@ -27,16 +26,3 @@ def test_a_starter_is_written_once_loads_and_answers(tmp_path: Path, starter: St
     again = carina(tmp_path, "init", "--starter", "plain")
     assert (again.returncode, "was not changed" in again.stderr) == (1, True)
     assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
-
-
-def test_the_groups_of_the_larger_starter_are_those_of_the_example(tmp_path: Path) -> None:
-    (tmp_path / "carina.toml").write_text(starter_text("adhd"), "utf-8")
-    groups = load_config({}, tmp_path).groups
-    assert {group.name: (group.pattern, sorted(group.names)) for group in groups} == {
-        "Main Support": ("dynamic", AGENTS),
-        "Crisis Response": ("round_robin", ["Anchor", "Momentum", "Pattern"]),
-        "Planning": ("supervisor", ["Entropy", "Flux", "Pattern"]),
-        "Memory Consolidation": ("sleeptime", ["Archive", "Pattern"]),
-        "Check-in": ("sleeptime", ["Momentum"]),
-    }
-    assert [group.name for group in groups if group.default] == ["Main Support"]

@@ -131,18 +131,6 @@ def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) 
     assert here("privacy see discord:8").returncode == 0
 
 
-def test_what_was_set_is_listed_on_the_clocks_of_now(here: Here, dead: InboxId) -> None:
-    assert dead
-    for command in ("remind me stretch", "events add stretch", "tasks add stretch --due"):
-        assert here(f"{command} 2031-03-03T20:00Z").returncode == 0
-    said = here("quiet --zone Asia/Tokyo").stdout
-    assert "Reminders and events that already repeat keep their old time zone" in said
-    assert "What repeats" not in here("quiet --zone Asia/Tokyo").stdout
-    for listed, column in (("remind list", "next"), ("events list --days 3000", "at"), ("tasks list", "due")):
-        (row,) = json.loads(here(f"{listed} --json").stdout)
-        assert row[column] == "2031-03-04T05:00:00+09:00"
-
-
 def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here, dead: InboxId) -> None:
     assert dead
     done = here("quiet --from 8:00 --until 8:00")

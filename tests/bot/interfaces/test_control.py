@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import signal
 import socket
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
@@ -19,8 +16,6 @@ from bot.errors import ToolError, UserError
 from bot.interfaces.control import ControlFailed, ServiceNotRunning, ask, call, serve
 from memory.store.errors import BlockNotFound, FolderLocked, StoreError
 from memory.store.folder import DataFolder
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -198,33 +193,6 @@ async def test_a_path_too_long_for_a_socket_is_no_obstacle(folder: DataFolder, d
     assert not path.parent.exists()
     with pytest.raises(ServiceNotRunning):
         await ask(deep, "add", a=1)
-
-
-SERVE = """
-import asyncio, sys, tempfile
-from pathlib import Path
-from bot.interfaces.control import serve
-from memory.store.folder import DataFolder
-async def main():
-    tempfile.tempdir = sys.argv[2]
-    async with serve(DataFolder(Path(sys.argv[1])), {}):
-        print("serving", flush=True)
-        await asyncio.sleep(60)
-asyncio.run(main())
-"""
-
-
-async def test_what_a_killed_service_left_elsewhere_is_replaced_too(folder: DataFolder, deep: DataFolder) -> None:
-    command = [sys.executable, "-c", SERVE, str(deep.path), str(folder.path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "serving\n"
-        process.send_signal(signal.SIGKILL)
-    left = Path(deep.control_path.read_text())
-    assert left.is_socket()
-    async with serve(deep, {"add": add}):
-        assert not left.exists()
-        assert await ask(deep, "add", a=1) == 1
 
 
 async def test_no_room_for_a_socket_at_all_is_named(deep: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,16 +246,6 @@ def test_each_answer_says_what_belongs_to_it(turns: list[tuple[str, str]], store
     assert stored is None or talk.stored == stored
 
 
-def test_the_newest_statement_wins_and_the_older_one_is_named() -> None:
-    talk = Talk()
-    talk.say("I live in Lisbon")
-    talk.later(days=2)
-    talk.say("I live in Rome")
-    said = talk.say("where do I live?")
-    assert said.startswith("You told me you live in Rome (on 24 November 2026 at 14:03 UTC, in #general).")
-    assert "Before that it was: you live in Lisbon (on 22 November" in said
-
-
 @pytest.mark.parametrize(
     ("told", "asked", "answer"),
     [
@@ -324,13 +314,6 @@ def test_all_joined_messages_are_handled_in_one_turn() -> None:
     )
     assert "- your dentist is on Elm Street\n- you're allergic to peanuts\nYou told me your dentist" in said
     assert "Hello" not in said
-
-
-def test_forgetting_and_telling_anew_in_one_turn_keeps_the_new() -> None:
-    talk = Talk()
-    talk.say("remember that my dentist is on Elm Street")
-    talk.say("forget my dentist", "remember that my dentist is on Oak Street")
-    assert talk.stored == ["my dentist is on Oak Street"]
 
 
 def test_only_the_speaker_of_the_turn_is_obeyed() -> None:
@@ -431,30 +414,6 @@ async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> No
     said = [each async for each in OfflineModel(lambda: NOON).complete(request) if isinstance(each, Answer)][-1].text
     assert answer in said
     assert bool(said) is bool(answer)
-
-
-@pytest.mark.parametrize(
-    ("question", "own"),
-    [
-        ("what should I not eat?", "- you're allergic to peanuts ("),
-        ("was darf ich nicht essen?", "- du bist gegen Nüsse allergisch ("),
-        ("何を食べてはいけない？", "- 卵アレルギーです"),
-    ],
-)
-def test_what_was_told_in_several_languages_is_listed_together(question: str, own: str) -> None:
-    talk = Talk()
-    told = ["I'm allergic to peanuts", "ich bin gegen Nüsse allergisch", "卵アレルギーです"]
-    for text in told:
-        talk.say(text)
-        talk.later(hours=1)
-    for number in range(60):
-        talk.say(f"remember that box {number} has books")
-        talk.later(minutes=1)
-    said = talk.say(question)
-    assert own in said
-    assert len([line for line in said.splitlines() if line.startswith("- ")]) == 3
-    assert all(text in said or own in said for text in told)
-    assert sum(f"{mark}{text}" in said for mark in "“„「" for text in told) == 2, "other languages are quoted"
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,15 @@
 """What a person adds before the answer is shown: the model is asked again with all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.agents import additions
-from bot.models.base import Answer, Event, Request
 from memory.queue import inbox
 from tests.bot.parts import ANN, BOB, HALL, HeldReply, ScriptedModel, call, said, says, texts
 from tests.bot.runtime.test_conversation import Bell
-from tests.bot.stage import AT_ONCE, Service, Setting, running, until
+from tests.bot.stage import Service, Setting, running, until
 from tests.wire import PATIENCE
 
 TOLD = says("").usage
@@ -74,29 +71,6 @@ async def test_a_turn_that_did_something_outside_is_not_begun_anew(tmp_path: Pat
         held.free.set()
         await service.settled()
         assert (bell.rung, service.platform.texts()) == (["one"], ["Both."])
-
-
-async def test_where_words_are_read_as_they_come_the_answer_goes_on(tmp_path: Path) -> None:
-    """At a terminal what was written stands there."""
-    go_on = asyncio.Event()
-
-    class Streams(ScriptedModel):
-        async def complete(self, request: Request) -> AsyncIterator[Event]:
-            async for event in super().complete(request):
-                yield event
-                if not isinstance(event, Answer):
-                    await go_on.wait()
-
-    model = Streams(says("Words."), says("Both."))
-    async with running(tmp_path, Setting(model, patience=replace(AT_ONCE, streams=True))) as service:
-        service.hear(said("one", 1))
-        await until(lambda: asyncio.sleep(0, any(getattr(each, "text", "") == "Words." for each in service.events)))
-        service.hear(said("two", 2))
-        await service.router._intake.emptied()
-        assert len(model.requests) == 1
-        go_on.set()
-        await service.settled()
-        assert service.platform.texts() == ["Both."]
 
 
 async def test_an_answer_waits_a_moment_for_who_is_typing(tmp_path: Path) -> None:

@@ -218,23 +218,6 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
     assert texts(model.requests[1]) == ["from Ann", "from Bob"]
 
 
-async def test_what_the_same_person_adds_joins_at_the_next_step_and_both_are_answered_at_once(tmp_path: Path) -> None:
-    """A model call that comes after something was done goes on; without that it would be begun anew."""
-    held = HeldReply(says("", call("bell", "b", word="y")))
-    model = ScriptedModel(says("", call("bell", "a", word="x")), held, says("Both."))
-    async with running(tmp_path, Setting(model, tools=[Bell()])) as service:
-        service.hear(said("one", 1))
-        await held.begun.wait()
-        service.hear(said("two", 2))
-        await service.router._intake.emptied()
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts() == ["Both."]
-        assert await states(service) == ["done", "done"]
-    assert texts(model.requests[2]) == ["one", "two"]
-    assert results(model.requests[2]) == [("rang x", True), ("rang y", True)]
-
-
 async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:
     model = ScriptedModel()
     patience = replace(AT_ONCE, merge=0.05)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.events import Failed
 from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
 from bot.runtime.conversation import GIVEN_UP
@@ -53,15 +52,6 @@ async def test_after_two_deaths_joined_rows_are_answered_one_by_one(tmp_path: Pa
         await service.settled()
         assert service.platform.texts() == ["You said: number 1", "You said: number 2"]
         assert await states(service) == [("done", 3, 1), ("done", 2, 1)]
-
-
-async def test_what_joined_a_row_that_had_all_its_tries_is_not_given_up_with_it(tmp_path: Path) -> None:
-    platform = await died(tmp_path, 7, 1)
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
-        await service.settled()
-        assert service.platform.texts() == [GIVEN_UP, "You said: number 2"]
-        assert await states(service) == [("dead", 7, 0), ("done", 2, 1)]
-        assert [event.again for event in service.events if isinstance(event, Failed)] == [False]
 
 
 async def test_lives_that_end_before_a_model_was_asked_are_no_tries(

@@ -1,6 +1,5 @@
 """Messages to a group in which nobody is at work: they wait for an agent, and people are told once."""
 
-from datetime import timedelta
 from pathlib import Path
 
 from memory import agents
@@ -55,13 +54,3 @@ async def test_who_asks_is_told_once_and_the_owner_once_a_day(tmp_path: Path) ->
         assert all(text.startswith("Nobody answers in") for text in told)
         [_answer, kept] = service.platform.texts(HALL.id)
         assert kept.startswith("Nobody answers here at the moment.")
-
-
-async def test_after_a_week_it_waits_no_longer(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await asleep(service)
-        await service.heard(said("anybody?", 2))
-        service.clock.now += timedelta(days=8)
-        await service.heard(said("anybody?", 3))
-        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", "done", "received"]
-        assert len(service.platform.texts(HALL.id)) == 2

@@ -29,20 +29,6 @@ from tests.bot.stage import Setting, running, until
 ATTIC = channel("attic")
 
 
-async def test_one_turn_at_a_time_in_a_place_and_places_beside_each_other(tmp_path: Path) -> None:
-    held = HeldReply(says("To Ann."))
-    model = ScriptedModel(held, says("In the attic."), says("To Bob."))
-    async with running(tmp_path, Setting(model)) as service:
-        service.hear(said("a", 1))
-        await held.begun.wait()
-        service.hear(said("b", 2, speaker=BOB), said("c", 3, ATTIC))
-        await until(lambda: _true(lambda: service.platform.texts(ATTIC.id) == ["In the attic."]))
-        assert len(model.requests) == 2  # Bob waits for Ann's turn
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts() == ["To Ann.", "To Bob."]
-
-
 async def _true(look: Any) -> bool:
     return bool(look())
 

@@ -4,24 +4,18 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agents.context.auto_recall import recalled
 from bot.app import App, build
 from bot.config import Config, load_config
 from bot.interfaces.chat import Chat
 from bot.interfaces.cli.dispatch import open_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
-from memory.queue import messages, turns
 from memory.search.embedding import missing
-from memory.store.clock import utc_now
-from memory.store.database import Rows
-from memory.store.ids import TurnId
 from tests.bot.requests import status
 from tests.bot.stage import until
 from tests.memory.embedding_server import serving
@@ -99,25 +93,3 @@ async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(
         assert time.monotonic() - began < 10
         assert any("Elm Street" in hit["text"] for hit in found["hits"])
         assert found["words_alone"] == "the embedder took more than 3 s"
-
-
-async def test_what_comes_to_mind_is_found_by_meaning_too(tmp_path: Path) -> None:
-    async with service(tmp_path, "packaged") as app:
-        await say(app, KEPT)
-        await embedded(app)
-        meaning = await app.services.embedding.meaning(ASKED)
-        assert meaning is not None
-        now = utc_now()
-
-        def look(rows: Rows) -> list[list[str]]:
-            (newest,) = rows.all("SELECT max(id) AS id FROM turns")
-            turn = turns.get(rows, TurnId(newest["id"]))
-            assert turn is not None
-            later, before = replace(turn, started_at=now), messages.conversation(rows, turn.place, turn.scope, 10)
-            ours = [each for each in before if each.role == "assistant"]  # the words it comes from are out of view
-            found = [recalled(rows, later, turn.agent, [ASKED], ours, each) for each in (meaning, None)]
-            return [[entry.content for entry in each] for each in found]
-
-        with_meaning, without = await app.database.read(look)
-        assert any("Elm Street" in content for content in with_meaning)
-        assert without == []

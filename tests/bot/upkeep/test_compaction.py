@@ -1,7 +1,6 @@
 """Long conversations: what leaves a model's view, when, and what is told of it; real stores, scripted summaries."""
 
 import asyncio
-import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -108,23 +107,6 @@ async def test_older_talk_is_told_in_short_once_and_every_later_prompt_begins_wi
     assert second.system == first.system
 
 
-async def test_a_summary_is_made_of_the_one_before_it_and_knows_how_deep_it_is(tmp_path: Path) -> None:
-    model = SummaryJob()
-    async with running(tmp_path, Setting(model, toml=RECURSIVE)) as service:
-        await count(service, 1, 7)
-        (made,) = await compactions(service)
-        rows = await service.rows(
-            "SELECT id, detail, first_position FROM items WHERE kind = 'conversation' ORDER BY id"
-        )
-        cost = await service.column("SELECT sum(cost_usd) FROM model_usage")
-    assert f"{SUMMARY} (1)." in told(model.summarised()[1])
-    assert "number 1" not in told(model.summarised()[1])
-    assert (made.summary, made.depth, made.messages) == (f"{SUMMARY} (2).", 2, 12)
-    assert json.loads(rows[1]["detail"])["previous"] == str(rows[0]["id"])
-    assert rows[0]["first_position"] == rows[1]["first_position"]
-    assert cost == [1.0]
-
-
 async def test_a_call_is_never_parted_from_its_result(tmp_path: Path) -> None:
     for strategy in ("truncate", "recursive_summarization", "importance", "time_decay"):
         model = SummaryJob()
@@ -140,19 +122,6 @@ async def test_a_call_is_never_parted_from_its_result(tmp_path: Path) -> None:
             given = [m.call_id for m in request.messages if isinstance(m, ToolMessage)]
             assert calls == given
             assert kinds(request)[0] == "U"
-
-
-async def test_truncation_leaves_the_newest(tmp_path: Path) -> None:
-    model = SummaryJob()
-    async with running(
-        tmp_path, Setting(model, toml=toml(strategy="truncate", max_messages=6, keep_recent=2))
-    ) as service:
-        await count(service, 1, 6)
-    assert [texts(request)[0] for request in model.requests] == [
-        "number 1", "number 1", "number 1", "number 1", "number 4", "number 4",
-    ]  # fmt: skip
-    assert not model.summarised()
-    assert "[system]" not in model.requests[-1].messages[0].text
 
 
 async def test_what_is_old_leaves_by_tens(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Which night a moment belongs to: from noon to noon on the clocks of the service, also when they are put forward."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 
-from bot.upkeep.summaries import night, night_named, night_of
+from bot.upkeep.summaries import night_named, night_of
 from scheduler.zones import instant, zone_of
 
 BERLIN = "Europe/Berlin"
@@ -34,8 +34,3 @@ def test_a_night_is_from_noon_to_noon(moment: str, name: str) -> None:
     assert found.name == name
     assert found.start <= there(moment) < found.end
     assert found == night_named(name, BERLIN)
-
-
-def test_the_night_in_which_clocks_are_put_forward_is_an_hour_shorter() -> None:
-    found = night(there("2026-03-28 20:00"), BERLIN)
-    assert found.end - found.start == timedelta(hours=23)

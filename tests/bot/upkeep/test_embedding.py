@@ -22,7 +22,7 @@ from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
-from memory.search.embedding import Choice, PartVectors, base, missing, packaged, to_vector
+from memory.search.embedding import Choice, PartVectors, base, packaged, to_vector
 from memory.search.vector_texts import Embeddable, Kind, Text, texts_of
 from memory.search.vectors import Question, nearest
 from memory.store.clock import utc_now
@@ -128,20 +128,6 @@ async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_on
         assert len(server.asked) == before
         await all_done(made, file, 6)
         assert len(server.asked) == before + 1
-
-
-@pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
-async def test_the_packaged_model_needs_no_setting(tmp_path: Path) -> None:
-    async with running(tmp_path) as (made, file):
-        assert "not used yet" in await words(made, file)
-        dog, _market = await said(file, "my dog is called Biscuit", "the stock market fell again")
-        await all_done(made, file, 2)
-        asked = await made.questions.ask("what is the name of my pet?", 30)
-        assert asked.embedding is not None
-        question = Question(asked.model, asked.embedding.vector, STAR)
-        best, other = await file.read(lambda rows: nearest(rows, question, Scope(GUILD)))
-        assert best.row == dog
-        assert best.cosine > other.cosine + 0.1
 
 
 async def test_a_server_that_fails_is_tried_again_and_said_once(tmp_path: Path, server: EmbeddingServer) -> None:

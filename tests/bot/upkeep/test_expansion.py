@@ -30,7 +30,7 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
-from tests.bot.agents.test_tools import Scene, insert, only
+from tests.bot.agents.test_tools import Scene, only
 from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, direct, guild, says
 from tests.bot.stage import Service, Setting, running
 from tests.scheduler.parts import alike
@@ -336,11 +336,3 @@ async def test_what_changed_while_the_model_thought_is_not_written_out_from_its_
         assert await g.standing() == ([] if change == "delete" else [f"{NOTE}\nHe is grey."])
         await g.run(minutes=2)
         assert len(await g.standing()) == (0 if change == "delete" else 3)
-
-
-async def test_insert_alone_is_a_call_like_any_other(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        assert only(await scene.do(insert("Ann has a cat")))[1]
-        text, ok = only(await scene.do(call("recall", operation="save")))
-        assert (ok, "save needs content" in text) == (False, True)

@@ -7,7 +7,6 @@ import pytest
 
 from bot.errors import UserError
 from memory.knowledge import archival, feedback
-from memory.knowledge.feedback import Signal
 from memory.people.audience import Audience, Scope, person_audience
 from sources.base import Kind
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, said, says
@@ -51,13 +50,6 @@ async def signals(service: Service) -> list[tuple[Any, ...]]:
 )
 def test_a_correction_is_known_by_how_it_begins(text: str, corrects: bool) -> None:
     assert feedback.corrects(text) is corrects
-
-
-@pytest.mark.parametrize(
-    ("emoji", "kind"), [("👍🏽", Signal.UP), ("👎", Signal.DOWN), ("👀", None), (":thumbsup:", Signal.UP)]
-)
-def test_thumbs_are_known_in_every_colour(emoji: str, kind: Signal | None) -> None:
-    assert feedback.thumb(emoji) is kind
 
 
 async def test_a_correction_after_an_answer_is_noted_once_and_goes_with_its_message(tmp_path: Path) -> None:
@@ -124,16 +116,6 @@ async def test_without_a_model_plain_orders_are_kept_as_they_were_said(tmp_path:
         assert len(await lessons(g)) == 1
         await g.service.heard(deleted(2))
         assert await lessons(g) == [], "it goes with the words it was learned from"
-
-
-async def test_a_report_counts_signals_in_words(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        await corrected(g, "No, don't mail anybody unasked because I want to read it first")
-        await g.run()
-        assert "In the week before: 1 correction." in await g.report()
-        await corrected(g, "No, don't call anybody at night because they sleep then", number=3)
-        await g.run()
-        assert "In the week before: 2 corrections." in await g.report()
 
 
 async def test_a_model_makes_lessons_of_corrections_and_they_come_to_mind(tmp_path: Path) -> None:

@@ -83,17 +83,6 @@ async def test_a_wrong_relation_takes_no_right_one_with_it_and_is_counted(tmp_pa
         assert "Left unchanged: 1 of 5 relations named an id that was not shown." in report
 
 
-async def test_when_no_relation_fits_the_entries_are_looked_at_again(tmp_path: Path) -> None:
-    wrong = [triple("e9", "Ann", "works at", "Blue Bakery")]
-    async with ground(tmp_path, otherwise=passes(triples=wrong), graph=True) as g:
-        await g.keep("Ann works at the Blue Bakery")
-        await g.run()
-        assert "1 entry was left out of the graph: no relation of the answer fitted" in await g.report()
-        asked = len(g.model.requests)
-        await g.run()
-        assert len(g.model.requests) > asked
-
-
 ROME, PARIS = "Ann lives in the city of Rome", "Ann lives in the city of Paris"
 LIVES = [triple("e1", "Ann", "lives in", "Rome", "place"), triple("e2", "Ann", "lives in", "Paris", "place")]
 
@@ -170,11 +159,3 @@ async def test_what_is_mended_in_the_same_run_is_linked_and_put_away_all_the_sam
         await g.run()
         assert await g.standing() == {PARIS}
         assert ("Ann", "lives in", "Paris") in await triples(g)
-
-
-async def test_without_a_model_there_is_no_graph_and_no_sweep(tmp_path: Path) -> None:
-    async with ground(tmp_path, graph=True, contradictions=True) as g:
-        await moved(g)
-        await g.run()
-        assert await triples(g) == []
-        assert await g.standing() == {ROME, PARIS}

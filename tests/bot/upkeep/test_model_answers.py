@@ -1,12 +1,10 @@
 """Answers of small models: what is around the object, and beside its keys, is passed over; the rest must fit."""
 
-import json
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
-from bot.upkeep.model_answers import Consolidation, Contradictions, Relations, Unusable, read_answer, schema_of
+from bot.upkeep.model_answers import Consolidation, Relations, Unusable, read_answer, schema_of
 
 WHOLE = '{"retire": ["e1"]}'
 
@@ -28,15 +26,6 @@ WHOLE = '{"retire": ["e1"]}'
 )
 def test_what_is_around_an_answer_is_passed_over(text: str) -> None:
     assert read_answer(text, Consolidation).retire == ["e1"]
-
-
-def test_keys_that_nobody_asked_for_are_counted() -> None:
-    each = {"wrong": "e1", "right": "e2", "why": "it is older"}
-    with capture_logs() as logs:
-        found = read_answer(json.dumps({"contradictions": [each, each], "note": 1}), Contradictions)
-    assert [(one.wrong, one.right) for one in found.contradictions] == [("e1", "e2")] * 2
-    assert [(entry["event"], entry["count"]) for entry in logs] == [("answer_keys_ignored", 3)]
-    assert "older" not in str(logs)
 
 
 @pytest.mark.parametrize("text", ["{}", "```json\n{}\n```", "Nothing is to be done: {}"])

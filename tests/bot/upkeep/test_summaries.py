@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.models.base import Answer, ModelBusy, Usage
 from bot.models.offline import OfflineModel
 from bot.upkeep.background_calls import Background
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
-from memory.budgets import Limit
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope
@@ -28,7 +26,6 @@ from tests.bot.parts import (
     direct,
     edited,
     private,
-    says,
     thread_in_public,
 )
 
@@ -232,26 +229,6 @@ async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tm
         assert sum(map(of_day, model.told)) == 2
 
 
-async def test_after_three_days_down_what_is_missing_is_told_once_and_the_job_says_how_late(tmp_path: Path) -> None:
-    model = Teller()
-    made = setting(model, NOON.replace(day=16))
-    async with living(tmp_path, made) as live:
-        await live.say("let us paint the gate")
-        await live.pass_by(minutes=1)
-        live.service.crash()
-    made.clock.forward(3 * 24 * 3600)
-    async with living(tmp_path, made) as live:
-        await live.look()
-        job = await live.job(OF_DAYS)
-        assert job.last_outcome == "late"
-        assert job.last_detail == "late by 8 h 1 min, for 3 due times; 1 made (2026-11-16)"
-        assert [day.start.day for day in await of_days(live)] == [16]
-        told = len(model.told)
-        await live.say("and who said this late?")
-        await live.pass_by(hours=20)
-        assert sum(map(of_day, model.told[told:])) == 1
-
-
 async def test_words_that_are_known_late_are_told_with_their_day(tmp_path: Path) -> None:
     """As after an outage, when what was missed is read back."""
     model = Teller()
@@ -284,27 +261,6 @@ async def test_a_summary_that_could_not_be_stored_is_made_later_and_once(tmp_pat
     async with living(tmp_path, made) as live:
         await live.pass_by(hours=3)
         assert len(await of_agents(live)) == len(await of_days(live)) == 1
-
-
-async def test_a_budget_leaves_summaries_out_before_it_leaves_people_out(tmp_path: Path) -> None:
-    model = Teller()
-    kept = Budgets(
-        {("constellation", "day"): Limit("constellation", "day", tokens=100_000)}, BudgetThresholds(), "openai:unknown"
-    )
-    async with living(tmp_path, setting(model, budgets=kept)) as live:
-        model.talk = lambda _request: Answer("Yes.", (), Usage(input_tokens=95_000), "scripted:one")
-        await live.say("the boat is called Ada")
-        model.talk = lambda _request: says("yes")
-        await live.pass_by(minutes=40)
-        assert model.told == []
-        assert (await live.job(OF_AGENTS)).last_detail == (
-            "1 not made: what is left of a budget is kept for answers to people"
-        )
-        await live.say("is anybody there?")
-        assert len(model.requests) == 2, "a person is answered"
-        await live.pass_by(hours=24)
-        assert [each.summary for each in await of_agents(live)], "the next day it is made"
-        assert await live.service.column("SELECT count(*) FROM budget_reservations") == [0]
 
 
 async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> None:
