@@ -1,9 +1,11 @@
 """A Discord of our own for each test that asks for one; what the source sends must fit Discord's description."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from tests.sources.bluesky_stage import Ground, ground
 from tests.wire.conftest import find_openapi
 from tests.wire.discord.server import DiscordServer
 
@@ -15,3 +17,10 @@ async def server() -> AsyncIterator[DiscordServer]:
         yield running
         assert running.violations == []
         assert running.unserved == []
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Ground]:
+    """A Bluesky of our own."""
+    async with ground(tmp_path) as made:
+        yield made

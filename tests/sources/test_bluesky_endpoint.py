@@ -1,26 +1,18 @@
 """What is said on Bluesky over sockets: right references, one record for each row, nothing where it is not wanted."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from memory.store.ids import PersonId, PlaceId, TurnId
 from sources.base import DeliveryFailed, DeliveryUnclear, OutImage
 from sources.bluesky.endpoint import Budget
-from tests.sources.bluesky_stage import Ground, delivery, ground
+from tests.sources.bluesky_stage import Ground, delivery
 from tests.wire.bluesky import Post
 
 CREATE = "com.atproto.repo.createRecord"
 ACCOUNT = PlaceId("bluesky:account")
-
-
-@pytest_asyncio.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with ground(tmp_path) as made:
-        yield made
 
 
 def place(post: Post) -> PlaceId:

@@ -1,21 +1,13 @@
 """What agents look up on Bluesky over sockets: bounded, flattened, and without those who want nothing of us."""
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-import pytest_asyncio
 
 from memory.store.ids import PersonId
 from sources.bluesky.failures import NoAnswer, Refused
 from sources.bluesky.lookups import BlueskyReader
-from tests.sources.bluesky_stage import Ground, ground
-
-
-@pytest_asyncio.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with ground(tmp_path) as made:
-        yield made
+from tests.sources.bluesky_stage import Ground
 
 
 def reader(here: Ground) -> BlueskyReader:

@@ -4,12 +4,10 @@ import asyncio
 import re
 import stat
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -20,16 +18,10 @@ from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import Pace
-from tests.sources.bluesky_stage import Ground, delivery, ground
+from tests.sources.bluesky_stage import Ground, delivery
 
 LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"
 LOGIN = "com.atproto.server.createSession"
-
-
-@pytest_asyncio.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with ground(tmp_path) as made:
-        yield made
 
 
 async def test_what_was_there_before_is_not_heard_and_what_comes_is_heard_once(here: Ground) -> None:
@@ -80,22 +72,6 @@ async def test_nobody_posts_in_the_future(here: Ground, created: str) -> None:
     assert heard.at.year == (2020 if created.startswith("2020") else 1970 if created == "tomorrow" else heard.at.year)
 
 
-async def test_a_server_that_says_nothing_is_given_up_and_asked_again(
-    here: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sources.bluesky.session.SECONDS", 0.1)
-    monkeypatch.setattr("sources.bluesky.session.CONNECT_SECONDS", 0.1)
-    source = here.source()
-    here.mention("before")
-    await here.look(source)
-    here.mention("hello")
-    here.server.fail(LIST, "hang")
-    with pytest.raises(NoAnswer):
-        await here.look(source)
-    await here.look(source)
-    assert here.texts == ["hello"]
-
-
 async def test_duplicate_and_disordered_pages_are_heard_once_in_order(here: Ground) -> None:
     source = here.source()
     await here.look(source)
@@ -114,8 +90,8 @@ async def test_what_was_not_stored_is_heard_again(here: Ground) -> None:
     here.mention("lost by a crash")
     await here.look(source)
     here.memory.stores = True
-    await here.look(here.source())
-    assert here.texts == ["lost by a crash"] * 2
+    await here.look(source)
+    assert here.texts == ["lost by a crash"] * 2, "though it was the newest"
     await here.look(here.source())
     assert len(here.heard) == 2
 
@@ -614,12 +590,18 @@ async def test_it_is_ready_while_it_reads_and_one_thing_that_breaks_keeps_no_oth
     assert source.readiness.ready
 
 
-@pytest.mark.parametrize("status", [500, 502, 503])
-async def test_servers_in_trouble_are_asked_again(here: Ground, status: int) -> None:
+@pytest.mark.parametrize("fault", [500, 503, "hang"])
+async def test_servers_in_trouble_are_given_up_and_asked_again(
+    here: Ground, monkeypatch: pytest.MonkeyPatch, fault: int | str
+) -> None:
+    if fault == "hang":
+        monkeypatch.setattr("sources.bluesky.session.SECONDS", 0.1)
+        monkeypatch.setattr("sources.bluesky.session.CONNECT_SECONDS", 0.1)
     source = here.source()
+    here.mention("before")
     await here.look(source)
     here.mention("hello")
-    here.server.fail(LIST, status)
+    here.server.fail(LIST, fault)
     with pytest.raises(NoAnswer):
         await here.look(source)
     await here.look(source)
@@ -672,70 +654,55 @@ async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
     assert here.texts == ["meanwhile 0", "meanwhile 1", "meanwhile 2"]
 
 
-async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is_told(tmp_path: Path) -> None:
-    async with ground(tmp_path) as sky:
-        source = sky.source()
-        await sky.look(source)
-        post = sky.mention("Tell me a long and winding story about the sea and all the fish that live in it, please.")
-        for number in range(6):
-            await sky.look(source)
-            post = sky.bot.post(f"Part {number} of the story.", reply_to=post)
-            post = sky.ana.post(
-                f"That was part {number} of a really good story, and I want to hear the next.", reply_to=post
-            )
-        heard = len(sky.heard)
-        await sky.look(source)
-        sky.ana.post("That was another part of a really good story, and I want to hear the next.", reply_to=post)
-        await sky.look(source, 2)
-        assert heard < 7
-        assert len(sky.heard) == heard
-        assert "machine" in sky.why
-        assert {name for _, name in sky.memory.suspected} == {"Ana"}
-        sky.mention("a new thread")
-        await sky.look(source)
-        assert len(sky.heard) == heard + 1
+async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is_told(here: Ground) -> None:
+    source = here.source()
+    await here.look(source)
+    post = here.mention("Tell me a long and winding story about the sea and all the fish that live in it, please.")
+    for number in range(6):
+        await here.look(source)
+        post = here.bot.post(f"Part {number} of the story.", reply_to=post)
+        post = here.ana.post(
+            f"That was part {number} of a really good story, and I want to hear the next.", reply_to=post
+        )
+    heard = len(here.heard)
+    await here.look(source)
+    here.ana.post("That was another part of a really good story, and I want to hear the next.", reply_to=post)
+    await here.look(source, 2)
+    assert heard < 7
+    assert len(here.heard) == heard
+    assert "machine" in here.why
+    assert {name for _, name in here.memory.suspected} == {"Ana"}
+    here.mention("a new thread")
+    await here.look(source)
+    assert len(here.heard) == heard + 1
 
 
-async def test_a_page_is_asked_for_only_when_something_is_new(tmp_path: Path) -> None:
-    async with ground(tmp_path) as sky:
-        source = sky.source()
-        sky.mention("before")
-        await sky.look(source, 2)
-        sky.server.limits.clear()
-        await sky.look(source, 5)
-        assert sky.server.limits == [1] * 5
-        sky.mention("one")
-        sky.mention("two")
-        await sky.look(source, 2)
-        assert sky.server.limits[5:] == [1, 50, 1]
-        assert sky.texts == ["one", "two"]
+async def test_a_page_is_asked_for_only_when_something_is_new(here: Ground) -> None:
+    source = here.source()
+    here.mention("before")
+    await here.look(source, 2)
+    here.server.limits.clear()
+    await here.look(source, 5)
+    assert here.server.limits == [1] * 5
+    here.mention("one")
+    here.mention("two")
+    await here.look(source, 2)
+    assert here.server.limits[5:] == [1, 50, 1]
+    assert here.texts == ["one", "two"]
 
 
-async def test_what_was_not_stored_is_read_again_though_it_is_the_newest(tmp_path: Path) -> None:
-    async with ground(tmp_path) as sky:
-        source = sky.source()
-        await sky.look(source)
-        sky.memory.stores = False
-        sky.mention("hello")
-        await sky.look(source)
-        sky.memory.stores = True
-        await sky.look(source)
-        assert sky.texts == ["hello", "hello"]
-
-
-async def test_what_follows_an_answer_is_heard_at_once(tmp_path: Path) -> None:
-    async with ground(tmp_path) as sky:
-        source = sky.source(batch_seconds=300)
-        await sky.look(source)
-        asked = sky.mention("one")
-        await sky.look(source)
-        sky.ana.post("@carina.test and this", reply_to=asked, mentions=(sky.bot,))
-        await sky.look(source)
-        assert sky.texts == ["one"]  # its answer is being made
-        heard = sky.heard[0]
-        await source.endpoint.send(delivery(heard.place.id, "Yes.", heard.external_id))
-        await sky.look(source)
-        assert sky.texts == ["one", "and this"]
+async def test_what_follows_an_answer_is_heard_at_once(here: Ground) -> None:
+    source = here.source(batch_seconds=300)
+    await here.look(source)
+    asked = here.mention("one")
+    await here.look(source)
+    here.ana.post("@carina.test and this", reply_to=asked, mentions=(here.bot,))
+    await here.look(source)
+    assert here.texts == ["one"]  # its answer is being made
+    heard = here.heard[0]
+    await source.endpoint.send(delivery(heard.place.id, "Yes.", heard.external_id))
+    await here.look(source)
+    assert here.texts == ["one", "and this"]
 
 
 def test_nobody_waits_longer_than_the_setting_says_for_a_look() -> None:

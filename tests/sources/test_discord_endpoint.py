@@ -46,13 +46,6 @@ async def test_a_lost_answer_and_a_retry_make_one_message(server: DiscordServer,
     assert general.from_bot[0].nonce == str(said.id)
 
 
-async def test_a_server_error_is_retried_with_the_same_nonce(server: DiscordServer, general: GuildChannel) -> None:
-    async with connected(server) as running:
-        server.faults.fail("POST", "/channels/*/messages", 502)
-        await running.endpoint.send(delivery(place_id(general.id), "hello"))
-    assert [one.content for one in general.from_bot] == ["hello"]
-
-
 async def test_a_message_that_was_sent_and_deleted_counts_as_sent(server: DiscordServer, general: GuildChannel) -> None:
     async with connected(server) as running:
         server.faults.cut_after_applying("POST", "/channels/*/messages")

@@ -428,15 +428,3 @@ async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordS
     assert [one.text for one in heard] == ["ana while you were away", "live"]
     assert heard[0].speaker is not None
     assert heard[0].speaker.roles == ("Cooks",)
-
-
-async def test_read_back_is_bounded_and_keeps_the_newest(server: DiscordServer) -> None:
-    general, ana = home(server)
-    ear = Ear()
-    first = await ana.say(general, "before")
-    ear.cursors[place_id(general.id)] = str(first.id)
-    for n in range(130):
-        await ana.say(general, f"<@bot> {n}")
-    async with connected(server, ear, read_back_messages=120):
-        heard = await ear.wait(120)
-    assert [one.text for one in heard] == [str(n) for n in range(10, 130)]
