@@ -15,52 +15,20 @@ from memory.activity import IMPORTANCES, Importance, Kind, NewEvent
 from memory.agenda import tasks
 from memory.agenda.tasks import LONGEST_TITLE, Before, NewTask, Priority, Status, Task
 from memory.knowledge import items
+from memory.knowledge.items import By
 from memory.knowledge.items import Kind as ItemKind
-from memory.knowledge.items import NewItem
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
-from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
+from memory.store.ids import AgentId
 from memory.store.row_mapper import RowMapper
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
 _TOLD = 300  # characters of a task or note that its event repeats
-
-
-@dataclass(frozen=True)
-class By:
-    """Who arranges something, and who hears it: an agent in a turn, or a person by hand without one."""
-
-    scope: Scope
-    trust: Trust
-    now: datetime
-    agent: AgentId | None = None
-    person: PersonId | None = None
-    place: PlaceId | None = None
-    turn: TurnId | None = None
-    message: MessageId | None = None
-
-    @classmethod
-    def of_turn(cls, turn: Turn, message: MessageId | None, now: datetime) -> "By":
-        return cls(turn.scope, turn.trust, now, turn.agent, turn.person, turn.place, turn.id, message)
-
-    def event(self, kind: Kind, words: str, importance: Importance | None = None, **details: object) -> NewEvent:
-        if self.turn is not None:
-            details["tool"] = "coord"
-        return NewEvent(
-            kind, words, self.scope.audience, self.trust, self.agent, self.person, self.place, self.turn, self.message,
-            importance, details,
-        )  # fmt: skip
-
-    def item(self, kind: ItemKind, text: str, key: str) -> NewItem:
-        said = () if self.message is None else (self.message,)
-        return NewItem(
-            kind, self.scope.audience, self.trust, text, key, {}, self.agent, self.person, self.place, self.turn, said
-        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +69,7 @@ def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importa
     )  # fmt: skip
     task = tasks.add(tx, new, by.now)
     told = f"assigned a task to {to_name or 'anyone'}: {_short(words)}"
-    activity.note(tx, by.event(Kind.TASK, told, importance, task=str(task.id), assignee=to_name), by.now)
+    activity.note(tx, _event(by, Kind.TASK, told, importance, task=str(task.id), assignee=to_name), by.now)
     return task
 
 
@@ -118,6 +86,24 @@ def parted(words: str) -> tuple[str, str]:
 def priority(importance: Importance) -> Priority:
     """How urgent a task of that importance is."""
     return Priority.URGENT if importance == "critical" else Priority(importance)
+
+
+def _event(by: By, kind: Kind, words: str, importance: Importance | None = None, **details: object) -> NewEvent:
+    if by.turn is not None:
+        details["tool"] = "coord"
+    return NewEvent(
+        kind,
+        words,
+        by.scope.audience,
+        by.trust,
+        by.agent,
+        by.person,
+        by.place,
+        by.turn,
+        by.message,
+        importance,
+        details,
+    )
 
 
 _DID = {
@@ -139,7 +125,9 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = "changed" if status is None else _DID[changed.status]
-    event = by.event(Kind.NOTABLE, f"{did} the task {_short(changed.title)!r}", "low", task=str(task.id), before=before)
+    event = _event(
+        by, Kind.NOTABLE, f"{did} the task {_short(changed.title)!r}", "low", task=str(task.id), before=before
+    )
     activity.note(tx, replace(event, audience=task.audience), by.now)
     return changed, before
 
@@ -149,7 +137,7 @@ def hand_over(tx: Tx, by: By, content: str, to: AgentId | None, to_name: str) ->
     text = _checked(content, "a handoff note")
     kept = items.put(tx, by.item(ItemKind.HANDOFF, text, to or ""), by.now)
     words = f"left a handoff note for {to_name or 'anyone'}: {_short(text)}"
-    activity.note(tx, by.event(Kind.HANDOFF, words, note=str(kept.id), to=to_name), by.now)
+    activity.note(tx, _event(by, Kind.HANDOFF, words, note=str(kept.id), to=to_name), by.now)
     return next(each for each in handoffs(tx, by.scope, 1))
 
 
@@ -157,7 +145,7 @@ def add_note(tx: Tx, by: By, text: str, importance: Importance) -> Note:
     """Note something for all agents who may know of it. Raises Refused."""
     text = _checked(text, "a note")
     kept = items.put(tx, by.item(ItemKind.NOTE, text, importance), by.now)
-    activity.note(tx, by.event(Kind.NOTABLE, f"noted: {_short(text)}", importance, note=str(kept.id)), by.now)
+    activity.note(tx, _event(by, Kind.NOTABLE, f"noted: {_short(text)}", importance, note=str(kept.id)), by.now)
     return next(each for each in notes(tx, by.scope, 1))
 
 

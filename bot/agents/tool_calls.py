@@ -224,7 +224,7 @@ class Caller:
         for kind, row_id in outcome.uses:
             turns.note_use(tx, turn, kind, row_id)
         turns.lower_trust(tx, turn, outcome.trust)
-        by = By.of_turn(tx, replace(turn, trust=min(turn.trust, outcome.trust)), about.message, about.now)
+        by = By.in_turn(tx, replace(turn, trust=min(turn.trust, outcome.trust)), about.message, about.now)
         text = fitted(tx, by, call.name, self._deps.redact(outcome.text), readable=TOOL in about.agent.tools)
         data = json.loads(self._deps.redact(json.dumps(outcome.data)))
         done = CallDone(call.id, call.name, text, ok, data, outcome.trust, effect, outcome.forgets, shown=outcome.shown)

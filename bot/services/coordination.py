@@ -24,7 +24,7 @@ from memory import activity, coordination, presence
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agenda import tasks
 from memory.agents import Agent
-from memory.coordination import By
+from memory.knowledge.items import By
 from memory.people.audience import Scope, parse_audience
 from memory.search.hybrid import search
 from memory.search.query import MAX_HITS, Query

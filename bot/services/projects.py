@@ -14,8 +14,8 @@ from bot.services.parameters import Arguments, Param
 from bot.services.registry import Options, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row, Sentence
 from memory.knowledge import items, projects
-from memory.knowledge.items import Item
-from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH, By
+from memory.knowledge.items import By, Item
+from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
 from memory.people.audience import Trust
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
@@ -175,7 +175,7 @@ class Projects:
     async def _keep(self, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:
         if caller.trust < Trust.APPROVED:
             raise Refused(_("Only approved people can teach agents about projects, so nothing was saved."))
-        by = By(caller.person, caller.scope.audience, caller.trust, self.clock())
+        by = By(caller.scope, caller.trust, self.clock(), person=caller.person)
         found = await self._change(lambda tx: keep(tx, by))
         return Kept(rows=tuple(map(LearningRow.of, found)))
 

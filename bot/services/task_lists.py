@@ -21,8 +21,8 @@ from bot.services.results import Entry, Ink, Listing, Result, Row, Sentence
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
-from memory.coordination import By
 from memory.knowledge import task_templates
+from memory.knowledge.items import By
 from memory.knowledge.task_templates import Template
 from memory.people import quiet_hours
 from memory.people.audience import Scope

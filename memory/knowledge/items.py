@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from memory.people.audience import Audience, Scope, Trust
@@ -78,12 +79,35 @@ class NewItem:
 
 
 @dataclass(frozen=True)
-class Said:
-    """How far who says something is trusted, when they say it, and in which message; None by hand."""
+class By:
+    """Who keeps something and who hears it: an agent in a turn because of a message, or a person by hand."""
 
+    scope: Scope
     trust: Trust
     now: datetime
+    agent: AgentId | None = None
+    person: PersonId | None = None
+    place: PlaceId | None = None
+    turn: TurnId | None = None
     message: MessageId | None = None
+
+    @classmethod
+    def of_turn(cls, turn: Turn, message: MessageId | None, now: datetime) -> "By":
+        return cls(turn.scope, turn.trust, now, turn.agent, turn.person, turn.place, turn.id, message)
+
+    def item(
+        self,
+        kind: Kind,
+        text: str,
+        key: str,
+        detail: Mapping[str, Any] = MappingProxyType({}),
+        valid_until: datetime | None = None,
+    ) -> NewItem:
+        said = () if self.message is None else (self.message,)
+        return NewItem(
+            kind, self.scope.audience, self.trust, text, key, detail, self.agent, self.person, self.place, self.turn,
+            said, valid_until,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -130,17 +154,17 @@ def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) ->
     return get(tx, identifier)
 
 
-def put_again(tx: Tx, item: Item, said: Said, *, counts: bool = False, detail: Mapping[str, Any] | None = None) -> Item:
+def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Mapping[str, Any] | None = None) -> Item:
     """Note that an item was said again; it is trusted as the least trusted of those who said it.
 
     `counts`: it is stronger then, unless that message said it already.
     """
-    if counts and said.message is not None and said.message in messages_of(tx, item.id):
+    if counts and by.message is not None and by.message in messages_of(tx, item.id):
         return item
     more = json.dumps(dict(item.detail if detail is None else detail), ensure_ascii=False)
     sql = "UPDATE items SET strength = strength + ?, trust = min(trust, ?), detail = ?, updated_at = ? WHERE id = ?"
-    tx.run(sql, (int(counts), int(said.trust), more, said.now, item.id))
-    _add_sources(tx, item.id, () if said.message is None else (said.message,))
+    tx.run(sql, (int(counts), int(by.trust), more, by.now, item.id))
+    _add_sources(tx, item.id, () if by.message is None else (by.message,))
     return get(tx, item.id)
 
 

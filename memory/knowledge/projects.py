@@ -12,12 +12,11 @@ from datetime import datetime
 from typing import Any
 
 from memory.knowledge import items
-from memory.knowledge.items import Item, Kind, NewItem, Said
-from memory.people.audience import Audience, Scope, Trust
+from memory.knowledge.items import By, Item, Kind
+from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.fulltext import all_words, storable
-from memory.store.ids import MessageId, PersonId
 
 AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
 LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
@@ -32,21 +31,6 @@ _ROOM = {Kind.REVIEW: 20, Kind.PREFERENCE: 10, Kind.PROJECT: 50}
 _ORDER = (Kind.PREFERENCE, Kind.PROJECT, Kind.REVIEW)  # of a list
 _LISTED = 200
 _READ = 1_000  # items, of all that those who hear a turn may know
-
-
-@dataclass(frozen=True)
-class By:
-    """Who says something, who hears it, and in which message; None by hand."""
-
-    person: PersonId
-    audience: Audience
-    trust: Trust
-    now: datetime
-    message: MessageId | None = None
-
-    @property
-    def said(self) -> Said:
-        return Said(self.trust, self.now, self.message)
 
 
 @dataclass(frozen=True)
@@ -145,7 +129,7 @@ def _counted(tx: Tx, by: By, issue: str) -> Item:
     known = _known(tx, by, Kind.REVIEW, issue)
     if known is None:
         return _put(tx, by, Kind.REVIEW, issue)
-    return items.put_again(tx, known, by.said, counts=True)
+    return items.put_again(tx, known, by, counts=True)
 
 
 def prefer(tx: Tx, by: By, wish: str) -> Item:
@@ -154,7 +138,7 @@ def prefer(tx: Tx, by: By, wish: str) -> Item:
     known = _known(tx, by, Kind.PREFERENCE, text)
     if known is None:
         return _put(tx, by, Kind.PREFERENCE, text)
-    return items.put_again(tx, known, by.said)
+    return items.put_again(tx, known, by)
 
 
 def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
@@ -169,11 +153,11 @@ def rate(tx: Tx, by: By, ratings: Mapping[str, int]) -> Item:
     """Rate the person's newest project, on the axes that are given. Raises Refused."""
     if not ratings or any(axis not in AXES or not 1 <= points <= 5 for axis, points in ratings.items()):
         raise Refused("rate with 1 to 5 on at least one of {names}", names=", ".join(AXES))
-    done = items.find(tx, Kind.PROJECT, person_id=by.person, audience=by.audience)
+    done = items.find(tx, Kind.PROJECT, person_id=by.person, audience=by.scope.audience)
     if not done:
         raise Refused("there is no finished project to rate here: say first which one is done")
     detail = {**done[0].detail, "ratings": {**ratings_of(done[0]), **ratings}}
-    return items.put_again(tx, done[0], by.said, detail=detail)
+    return items.put_again(tx, done[0], by, detail=detail)
 
 
 def _checked(text: str, longest: int) -> str:
@@ -190,18 +174,16 @@ def _key(text: str) -> str:
 
 
 def _known(tx: Tx, by: By, kind: Kind, text: str) -> Item | None:
-    found = items.find(tx, kind, key=_key(text), person_id=by.person, audience=by.audience)
+    found = items.find(tx, kind, key=_key(text), person_id=by.person, audience=by.scope.audience)
     return found[0] if found else None
 
 
 def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Mapping[str, Any] | None = None) -> Item:
     """Keep it; where there is no room the least found and oldest goes, never the new one."""
-    older = items.find(tx, kind, person_id=by.person, audience=by.audience)
+    older = items.find(tx, kind, person_id=by.person, audience=by.scope.audience)
     weightiest = sorted(older, key=lambda each: (each.strength, each.updated_at, each.id), reverse=True)
     items.remove(tx, [each.id for each in weightiest[_ROOM[kind] - 1 :]])
-    said = () if by.message is None else (by.message,)
-    new = NewItem(kind, by.audience, by.trust, text, _key(text), detail or {}, person=by.person, messages=said)
-    return items.put(tx, new, by.now)
+    return items.put(tx, by.item(kind, text, _key(text), detail or {}), by.now)
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

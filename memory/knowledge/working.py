@@ -16,13 +16,13 @@ from urllib.parse import quote
 
 from memory import groups
 from memory.knowledge import items
-from memory.knowledge.items import Item, Kind, NewItem
+from memory.knowledge.items import Item, Kind
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.fulltext import all_words, content_words, index_text, storable
-from memory.store.ids import AgentId, MessageId, PersonId, TurnId, place_source
+from memory.store.ids import MessageId, TurnId, place_source
 from texts import gettext_lazy
 
 SESSION, PATROL, SUBAGENT, SHARED = "session", "patrol", "subagent", "shared"
@@ -42,21 +42,15 @@ _CATEGORY = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
 
 @dataclass(frozen=True)
-class By:
-    """Who writes, in which turn, and who hears it."""
+class By(items.By):
+    """Who keeps something for a while, and where."""
 
-    namespace: str
-    scope: Scope
-    trust: Trust
-    now: datetime
-    agent: AgentId | None = None
-    person: PersonId | None = None
-    turn: TurnId | None = None
-    message: MessageId | None = None
+    namespace: str = ""
 
     @classmethod
-    def of_turn(cls, rows: Rows, turn: Turn, message: MessageId | None, now: datetime) -> "By":
-        return cls(namespace_of(rows, turn), turn.scope, turn.trust, now, turn.agent, turn.person, turn.id, message)
+    def in_turn(cls, rows: Rows, turn: Turn, message: MessageId | None, now: datetime) -> "By":
+        own = namespace_of(rows, turn)
+        return cls(turn.scope, turn.trust, now, turn.agent, turn.person, None, turn.id, message, own)
 
 
 @dataclass(frozen=True)
@@ -129,20 +123,8 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
         )
     category, tags = _category(new.category), _tags(new.tags)
     _make_way(tx, namespace, key, by)
-    kept = NewItem(
-        Kind.WORKING,
-        by.scope.audience,
-        by.trust,
-        content,
-        key,
-        {"category": category, "tags": tags, "index": new.index_key},
-        by.agent,
-        by.person,
-        turn=by.turn,
-        messages=() if by.message is None else (by.message,),
-        valid_until=by.now + new.ttl,
-    )
-    return _entry(items.put(tx, kept, by.now))
+    detail = {"category": category, "tags": tags, "index": new.index_key}
+    return _entry(items.put(tx, by.item(Kind.WORKING, content, key, detail, by.now + new.ttl), by.now))
 
 
 def _writable(key: str, own: str) -> str:

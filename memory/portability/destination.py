@@ -15,7 +15,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import ConstellationId, PersonId
 from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect, driver
+from memory.store.sqlite import connect, driver, transaction
 
 _ID = re.compile(r"con_[0-9a-z]{1,20}")
 
@@ -55,18 +55,15 @@ def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: s
         require_new_name(Rows(raw), taken, rename)
         if staged.exists() and place.exists() and any(place.iterdir()):
             raise NameTaken(f"{place} is there already, but not registered; move it away")
-        raw.execute("BEGIN IMMEDIATE")
-        try:
-            _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))
-        except (CarError, driver.IntegrityError) as error:
-            if raw.in_transaction:
-                raw.execute("ROLLBACK")
-            discard(taken)
-            raise CarError(f"the file holds accounts that no file of Carina can have: {error}") from error
-        if staged.exists():
-            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            staged.parent.replace(place)
-        raw.execute("COMMIT")
+        with transaction(raw):
+            try:
+                _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))
+            except (CarError, driver.IntegrityError) as error:
+                discard(taken)
+                raise CarError(f"the file holds accounts that no file of Carina can have: {error}") from error
+            if staged.exists():
+                place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                staged.parent.replace(place)
     return identifier
 
 
@@ -102,30 +99,23 @@ def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -
     """Give the rows of a staged file to a constellation, all of them or none. Raises CarError, NameTaken."""
     with closing(connect(target)) as raw:
         raw.execute("ATTACH DATABASE ? AS staged", (str(staged),))
-        raw.execute("BEGIN IMMEDIATE")
-        raw.execute("PRAGMA defer_foreign_keys=ON")
         tx = Tx(raw)
         try:
-            if rename:
-                _rename(tx, rename)
-            _require_names(tx)
-            note_import(tx, taken)
-            for name in UNDOABLE_TABLES:
-                _note_rows(tx, name, taken)
-            for name, table in tables(tx).items():
-                if name in taken.manifest.tables:
-                    _move(tx, table)
-            raw.execute("COMMIT")
+            with transaction(raw):
+                raw.execute("PRAGMA defer_foreign_keys=ON")
+                if rename:
+                    _rename(tx, rename)
+                _require_names(tx)
+                note_import(tx, taken)
+                for name in UNDOABLE_TABLES:
+                    _note_rows(tx, name, taken)
+                for name, table in tables(tx).items():
+                    if name in taken.manifest.tables:
+                        _move(tx, table)
         except driver.IntegrityError as error:
-            if raw.in_transaction:
-                raw.execute("ROLLBACK")
             raise CarError(
                 f"the rows of the file do not fit the constellation: {error}; nothing was imported"
             ) from error
-        except BaseException:
-            if raw.in_transaction:
-                raw.execute("ROLLBACK")
-            raise
     discard(taken)
 
 

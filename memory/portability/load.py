@@ -37,7 +37,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, PersonId, snowflakes
 from memory.store.plurals import many
-from memory.store.sqlite import Connection, connect, driver
+from memory.store.sqlite import Connection, connect, driver, transaction
 
 Opener: TypeAlias = Callable[[], AbstractContextManager[Source]]
 Progress: TypeAlias = Callable[[float], None]
@@ -320,20 +320,13 @@ def _require_columns(chunk: Chunk, columns: tuple[str, ...], table: Table | None
 
 def _insert(raw: Connection, chunk: Chunk, columns: tuple[str, ...] | None, count: int) -> None:
     tx = Tx(raw)
-    raw.execute("BEGIN IMMEDIATE")
     try:
-        for row in chunk.rows if columns is not None else ():
-            tx.insert(chunk.table, dict(zip(columns or (), row, strict=True)))
-        tx.insert("import_state", {"chunks": count})
-        raw.execute("COMMIT")
+        with transaction(raw):
+            for row in chunk.rows if columns is not None else ():
+                tx.insert(chunk.table, dict(zip(columns or (), row, strict=True)))
+            tx.insert("import_state", {"chunks": count})
     except driver.IntegrityError as error:
-        if raw.in_transaction:
-            raw.execute("ROLLBACK")
         raise CarError(f"the rows at byte {chunk.offset} cannot be rows of {chunk.table}: {error}") from error
-    except BaseException:
-        if raw.in_transaction:
-            raw.execute("ROLLBACK")
-        raise
 
 
 def _finish(taken: Import, path: Path) -> None:

@@ -5,7 +5,7 @@ and search_text, and an FTS5 index over the last.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,9 +31,9 @@ class Condition:
 class Table:
     """Where a domain lives: its table, as `t`, with its index, row number and the columns of a hit.
 
-    `can_meet` says whether a query's conditions make sense for it at all, `narrowing` what they are in SQL; `living`
-    is what holds for every row that the agent, or without one any agent, can find. Rows of `talk` are said in a place,
-    one after the other, and are understood together.
+    `conditions` has, by their names in a query, those that make sense for it, in SQL that takes the value at every `?`;
+    `also` is what else a query means here. `living` is what holds for every row that the agent, or without one any
+    agent, can find. Rows of `talk` are said in a place, one after the other, and are understood together.
     """
 
     domain: Domain
@@ -43,9 +43,9 @@ class Table:
     number: str
     moment: str
     columns: str
-    can_meet: Callable[[Query], bool]
     living: Callable[[AgentId | None], Condition]
-    narrowing: Callable[[Query], Iterator[Condition]]
+    conditions: Mapping[str, str]
+    also: Callable[[Query], Iterable[Condition]] = lambda _query: ()
     talk: bool = False
     embedded: Embedded | None = None
     """As what its rows have vectors, if they have any."""
@@ -56,7 +56,8 @@ class Table:
 def asked(query: Query) -> list[Table]:
     """The domains that a query asks."""
     wanted = query.domains & {"files"} if query.path else query.domains
-    return [table for table in TABLES if table.domain in wanted and table.can_meet(query)]
+    given = {name for name in _NONE if getattr(query, name) not in (None, ())}
+    return [table for table in TABLES if table.domain in wanted and given <= table.conditions.keys()]
 
 
 def narrowing(table: Table, query: Query) -> list[Condition]:
@@ -66,7 +67,14 @@ def narrowing(table: Table, query: Query) -> list[Condition]:
         in_time.append(Condition(f"{table.moment} >= ?", (to_text(query.since),)))
     if query.until is not None:
         in_time.append(Condition(f"{table.moment} < ?", (to_text(query.until),)))
-    return [*in_time, *table.narrowing(query)]
+    return [*in_time, *table.also(query), *_given(table, query)]
+
+
+def _given(table: Table, query: Query) -> Iterator[Condition]:
+    for name, sql in table.conditions.items():
+        value = getattr(query, name)
+        for each in value if isinstance(value, tuple) else () if value is None else (value,):
+            yield Condition(sql, (each,) * sql.count("?"))
 
 
 def where(conditions: Iterable[Condition]) -> tuple[str, tuple[Value, ...]]:
@@ -89,14 +97,6 @@ def unmet(query: Query) -> tuple[str, ...]:
 
 
 _NONE: dict[str, Any] = {"person": None, "author": None, "role": None, "place": None, "category": None, "tags": ()}
-
-
-def _asks_for_messages(query: Query) -> bool:
-    return query.role is not None or query.place is not None
-
-
-def _asks_for_entries(query: Query) -> bool:
-    return query.category is not None or bool(query.tags)
 
 
 def _living_messages(agent: AgentId | None) -> Condition:
@@ -126,36 +126,20 @@ _IN_ITS_TALK = """(t.agent_id = ?
     OR (t.batch_id IS NULL AND t.agent_id IS NULL AND t.place_id IN (SELECT place_id FROM turns WHERE agent_id = ?)))"""
 
 
-def _of_messages(query: Query) -> Iterator[Condition]:
-    if query.talking is not None:
-        yield Condition(_IN_ITS_TALK, (query.talking,) * 3)
-    if query.person is not None:
-        yield Condition("t.person_id = ?", (query.person,))
-    if query.author is not None:
-        by = "(t.speaker = ? COLLATE NOCASE OR t.agent_id = ? OR (t.role = 'user' AND t.person_id = ?))"
-        yield Condition(by, (query.author,) * 3)
-    if query.role is not None:
-        yield Condition("t.role = ?", (query.role,))
-    if query.place is not None:
-        yield Condition("t.place_id = ?", (query.place,))
+def _in_its_talk(query: Query) -> Iterable[Condition]:
+    return () if query.talking is None else (Condition(_IN_ITS_TALK, (query.talking,) * 3),)
 
 
+_PERSON, _PLACE = "t.person_id = ?", "t.place_id = ?"
 _BY_AGENT = "t.agent_id IN (SELECT id FROM agents WHERE id = ? OR name = ? COLLATE NOCASE)"
 
 
-def _of_entries(query: Query) -> Iterator[Condition]:
-    if not query.text.strip():
-        yield Condition("t.parent_entry_id IS NULL")  # a list has the whole entry, words are found in its passages
-    theirs = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
-    if query.person is not None:
-        yield Condition(theirs, (query.person,) * 2)
-    if query.author is not None:
-        yield Condition(f"({_BY_AGENT} OR {theirs})", (query.author,) * 4)
-    if query.category is not None:
-        within = "(t.category = ? COLLATE NOCASE OR substr(t.category, 1, length(?) + 1) = ? || '/' COLLATE NOCASE)"
-        yield Condition(within, (query.category,) * 3)
-    for tag in query.tags:
-        yield Condition("? COLLATE NOCASE IN (SELECT value FROM json_each(t.tags))", (tag,))
+_THEIRS = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
+
+
+def _whole(query: Query) -> Iterable[Condition]:
+    """A list has the whole entry, words are found in its passages."""
+    return () if query.text.strip() else (Condition("t.parent_entry_id IS NULL"),)
 
 
 def _living_passages(agent: AgentId | None) -> Condition:
@@ -165,34 +149,15 @@ def _living_passages(agent: AgentId | None) -> Condition:
     return Condition(f"{mine} AND t.search_text <> ''", (agent,))
 
 
-def _of_passages(query: Query) -> Iterator[Condition]:
-    if query.path:
-        whole = "SELECT f.id FROM folder_files f JOIN folders d ON d.id = f.folder_id WHERE d.name || '/' || f.name"
-        below = "substr(d.name || '/' || f.name, 1, length(?) + 1) = ? || '/'"
-        yield Condition(f"t.file_id IN ({whole} = ? OR {below})", (query.path,) * 3)
+def _at_path(query: Query) -> Iterable[Condition]:
+    whole = "SELECT f.id FROM folder_files f JOIN folders d ON d.id = f.folder_id WHERE d.name || '/' || f.name"
+    below = "substr(d.name || '/' || f.name, 1, length(?) + 1) = ? || '/'"
+    return (Condition(f"t.file_id IN ({whole} = ? OR {below})", (query.path,) * 3),) if query.path else ()
 
 
-def _of_blocks(query: Query) -> Iterator[Condition]:
-    if query.person is not None:
-        yield Condition("t.person_id = ?", (query.person,))
-    if query.domains != {"blocks"}:
-        # What the system logs names every tool and hardly ever answers a question.
-        yield Condition("t.block_type <> 'log'")
-
-
-def _of_archival_blocks(query: Query) -> Iterator[Condition]:
-    yield Condition("t.block_type = 'archival'")
-    if query.person is not None:
-        yield Condition("t.person_id = ?", (query.person,))
-
-
-def _of_activity(query: Query) -> Iterator[Condition]:
-    if query.person is not None:
-        yield Condition("t.person_id = ?", (query.person,))
-    if query.author is not None:
-        yield Condition(_BY_AGENT, (query.author,) * 2)
-    if query.place is not None:
-        yield Condition("t.place_id = ?", (query.place,))
+def _no_logs(query: Query) -> Iterable[Condition]:
+    # What the system logs names every tool and hardly ever answers a question.
+    return () if query.domains == {"blocks"} else (Condition("t.block_type <> 'log'"),)
 
 
 def _living_facts(agent: AgentId | None) -> Condition:
@@ -201,36 +166,11 @@ def _living_facts(agent: AgentId | None) -> Condition:
     return Condition("t.superseded_by IS NULL AND (t.agent_id = ? OR t.shared_at IS NOT NULL)", (agent,))
 
 
-def _of_facts(query: Query) -> Iterator[Condition]:
-    if query.person is not None:
-        yield Condition("t.person_id = ?", (query.person,))
-    if query.author is not None:
-        said = """SELECT s.fact_id FROM fact_sources s JOIN messages m ON m.id = s.message_id
-                  WHERE m.speaker = ? COLLATE NOCASE"""
-        yield Condition(f"({_BY_AGENT} OR t.person_id = ? OR t.id IN ({said}))", (query.author,) * 4)
-    if query.category is not None:
-        yield Condition("t.category = ? COLLATE NOCASE", (query.category,))
-
-
-def _of_tasks(query: Query) -> Iterator[Condition]:
-    if query.person is not None:
-        yield Condition("t.person_id = ?", (query.person,))
-    if query.author is not None:
-        yield Condition(f"({_BY_AGENT} OR t.person_id = ?)", (query.author,) * 3)
-
-
 def _living_summaries(agent: AgentId | None) -> Condition:
     living = "t.kind IN ('conversation', 'agent', 'day', 'week') AND t.search_text <> ''"
     if agent is None:
         return Condition(living)
     return Condition(f"{living} AND (t.agent_id IS NULL OR t.agent_id = ?)", (agent,))
-
-
-def _of_summaries(query: Query) -> Iterator[Condition]:
-    if query.author is not None:
-        yield Condition(_BY_AGENT, (query.author,) * 2)
-    if query.place is not None:
-        yield Condition("t.place_id = ?", (query.place,))
 
 
 _NO_TALK = "t.label AS label, NULL AS speaker, NULL AS place, NULL AS role"
@@ -247,9 +187,9 @@ _BLOCKS = Table(
     number="n",
     moment="t.updated_at",
     columns=f"{_BLOCK_TEXT}, {_NO_TALK}",
-    can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query) or query.author is not None),
     living=_living_blocks,
-    narrowing=_of_blocks,
+    conditions={"person": _PERSON},
+    also=_no_logs,
 )
 
 TABLES = (
@@ -263,9 +203,15 @@ TABLES = (
         number="n",
         moment="t.created_at",
         columns=f"t.content AS text, {_NO_TALK}",
-        can_meet=lambda query: not _asks_for_messages(query),
         living=_living_entries,
-        narrowing=_of_entries,
+        conditions={
+            "person": _THEIRS,
+            "author": f"({_BY_AGENT} OR {_THEIRS})",
+            "category": """(t.category = ? COLLATE NOCASE
+                OR substr(t.category, 1, length(?) + 1) = ? || '/' COLLATE NOCASE)""",
+            "tags": "? COLLATE NOCASE IN (SELECT value FROM json_each(t.tags))",
+        },
+        also=_whole,
     ),
     Table(
         domain="messages",
@@ -276,13 +222,18 @@ TABLES = (
         number="id",
         moment="t.created_at",
         columns="t.content AS text, NULL AS label, t.speaker AS speaker, t.place_id AS place, t.role AS role",
-        can_meet=lambda query: not _asks_for_entries(query),
         living=_living_messages,
-        narrowing=_of_messages,
+        conditions={
+            "person": _PERSON,
+            "author": "(t.speaker = ? COLLATE NOCASE OR t.agent_id = ? OR (t.role = 'user' AND t.person_id = ?))",
+            "role": "t.role = ?",
+            "place": _PLACE,
+        },
+        also=_in_its_talk,
         talk=True,
     ),
     _BLOCKS,
-    replace(_BLOCKS, domain="archival_blocks", narrowing=_of_archival_blocks),
+    replace(_BLOCKS, domain="archival_blocks", also=lambda _query: (Condition("t.block_type = 'archival'"),)),
     Table(
         domain="activity",
         kind="event",
@@ -292,9 +243,8 @@ TABLES = (
         moment="t.at",
         columns="t.words AS text, NULL AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
         "t.place_id AS place, NULL AS role",
-        can_meet=lambda query: query.role is None and not _asks_for_entries(query),
         living=lambda agent: Condition("t.search_text <> ''" + ("" if agent is None else f" AND {shown('t')}")),
-        narrowing=_of_activity,
+        conditions={"person": _PERSON, "author": _BY_AGENT, "place": _PLACE},
     ),
     Table(
         domain="facts",
@@ -304,9 +254,13 @@ TABLES = (
         number="id",
         moment="t.last_seen",
         columns="t.fact AS text, t.category AS label, NULL AS speaker, NULL AS place, NULL AS role",
-        can_meet=lambda query: not (_asks_for_messages(query) or query.tags),
         living=_living_facts,
-        narrowing=_of_facts,
+        conditions={
+            "person": _PERSON,
+            "author": f"""({_BY_AGENT} OR t.person_id = ? OR t.id IN (SELECT s.fact_id FROM fact_sources s
+                JOIN messages m ON m.id = s.message_id WHERE m.speaker = ? COLLATE NOCASE))""",
+            "category": "t.category = ? COLLATE NOCASE",
+        },
     ),
     Table(
         domain="tasks",
@@ -318,9 +272,8 @@ TABLES = (
         moment="t.created_at",
         columns="trim(t.title || char(10) || t.notes, char(10)) AS text, t.status AS label, NULL AS speaker, "
         "NULL AS place, NULL AS role",
-        can_meet=lambda query: not (_asks_for_messages(query) or _asks_for_entries(query)),
         living=lambda _agent: Condition("t.search_text <> ''"),
-        narrowing=_of_tasks,
+        conditions={"person": _PERSON, "author": f"({_BY_AGENT} OR t.person_id = ?)"},
     ),
     Table(
         domain="summaries",
@@ -331,9 +284,8 @@ TABLES = (
         moment="iif(t.kind IN ('day', 'week'), t.key, t.created_at)",  # of a day or week when it began
         columns="t.text AS text, t.kind AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
         "t.place_id AS place, NULL AS role",
-        can_meet=lambda query: query.role is None and query.person is None and not _asks_for_entries(query),
         living=_living_summaries,
-        narrowing=_of_summaries,
+        conditions={"author": _BY_AGENT, "place": _PLACE},
     ),
     Table(
         embedded="passage",
@@ -345,13 +297,9 @@ TABLES = (
         number="n",
         moment="t.created_at",
         columns=f"t.content AS text, {_WHERE}, NULL AS speaker, NULL AS place, NULL AS role",
-        can_meet=lambda query: (
-            not (_asks_for_messages(query) or _asks_for_entries(query))
-            and query.author is None
-            and query.person is None
-        ),
         living=_living_passages,
-        narrowing=_of_passages,
+        conditions={},
+        also=_at_path,
     ),
 )
 """In the order in which `Results.searched` names them."""

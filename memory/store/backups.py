@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,11 +21,11 @@ from memory.store import erasure_ledger
 from memory.store.byte_search import BACKUPS
 from memory.store.clock import to_text
 from memory.store.constellation import registered
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
 from memory.store.folder import private_folder
 from memory.store.ids import ErasureId
-from memory.store.sqlite import connect, driver
+from memory.store.sqlite import connect, driver, transaction
 
 FOLDER = BACKUPS
 _MANIFEST = "manifest.json"
@@ -188,20 +188,16 @@ def _replace(folder: Path, backup: Backup, staged: Path) -> None:
 def _carry_over(folder: Path, registry: Path) -> int:
     """Write into a staged registry what happened since and must hold."""
     present = _present(folder / _GLOBAL)
-    raw = connect(registry)
-    try:
-        raw.execute("BEGIN IMMEDIATE")
+    with closing(connect(registry)) as raw:
         tx = Tx(raw)
-        known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
-        due = {entry.person: entry for entry in erasure_ledger.entries(folder) if entry.id not in known}
-        for entry in due.values():
-            _begin_again(tx, entry)
-        if present is not None:
-            _keep_choices(tx, present)
-        raw.execute("COMMIT")
+        with transaction(raw):
+            known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
+            due = {entry.person: entry for entry in erasure_ledger.entries(folder) if entry.id not in known}
+            for entry in due.values():
+                _begin_again(tx, entry)
+            if present is not None:
+                _keep_choices(tx, present)
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        raw.close()
     for beside in ("-wal", "-shm"):
         registry.with_name(registry.name + beside).unlink(missing_ok=True)
     return len(due)
@@ -232,14 +228,10 @@ def _present(path: Path) -> _Present | None:
     if not path.exists():
         return None
     try:
-        raw = connect(path, read_only=True)
-        try:
+        with closing(connect(path, read_only=True)) as raw:
             rows = Rows(raw)
-            found = rows.all("SELECT person_id, choice, since FROM privacy_choices")
-            choices = [{"person_id": row["person_id"], "choice": row["choice"], "since": row["since"]} for row in found]
+            choices = [as_dict(row) for row in rows.all("SELECT person_id, choice, since FROM privacy_choices")]
             return _Present(frozenset(row["id"] for row in rows.all("SELECT id FROM constellations")), choices)
-        finally:
-            raw.close()
     except driver.DatabaseError:
         return None
 
@@ -249,23 +241,16 @@ def _copy(path: Path, making: Path, folder: Path) -> str:
     target = making / _named(path, folder)
     private_folder(target.parent)
     target.touch(mode=0o600)
-    source, copy = connect(path, read_only=True), connect(target)
-    try:
+    with closing(connect(path, read_only=True)) as source, closing(connect(target)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, nothing beside it
-    finally:
-        source.close()
-        copy.close()
     _check(target)
     return _digest(target)
 
 
 def _check(path: Path) -> None:
-    raw = connect(path, read_only=True)
-    try:
+    with closing(connect(path, read_only=True)) as raw:
         found = raw.execute("PRAGMA integrity_check").fetchone()
-    finally:
-        raw.close()
     if found is None or found[0] != "ok":
         raise BackupFailed(f"{path} is damaged: {found[0] if found else 'it cannot be read'}")
 

@@ -7,7 +7,7 @@ costs two threads. A file in use is never closed.
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -311,11 +311,8 @@ def registered(folder: Path) -> list[Path]:
     """The files that the registry under `folder` names: for commands, which do not open it. Raises DatabaseCorrupt."""
     path = folder / "global.db"
     try:
-        raw = connect(path, read_only=True)
-        try:
+        with closing(connect(path, read_only=True)) as raw:
             known = _read_registry(Rows(raw))
-        finally:
-            raw.close()
     except driver.DatabaseError as error:
         raise unreadable_tables(path, error) from error
     return [folder / name for _id, _name, name in known]

@@ -21,7 +21,7 @@ import aiosqlite
 
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, faults
-from memory.store.sqlite import Code, Connection, connect, driver, result_code
+from memory.store.sqlite import Code, Connection, connect, driver, result_code, transaction
 from texts import carried
 
 T = TypeVar("T")
@@ -178,16 +178,10 @@ def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
 
 def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
     raw.execute(f"PRAGMA synchronous={'FULL' if any(unit.durable for unit in units) else 'NORMAL'}")
-    raw.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(raw):
         results = _run_units(raw, units)
         for unit in units:
             faults.reach(unit.point, "before")
-        raw.execute("COMMIT")
-    except BaseException:
-        if raw.in_transaction:
-            raw.execute("ROLLBACK")
-        raise
     for unit in units:
         faults.reach(unit.point, "after")
     return results

@@ -80,14 +80,11 @@ def status(path: Path, kind: Kind) -> Status:
     """Read the version of an existing file. Raises DatabaseCorrupt for what is no database of ours."""
     known = migrations(kind)
     try:
-        raw = connect(path, read_only=True)
-        try:
+        with closing(connect(path, read_only=True)) as raw:
             row = raw.execute("PRAGMA user_version").fetchone()
             version = int(row[0]) if row else 0
             if version:
                 _check_history(raw, path, kind)
-        finally:
-            raw.close()
     except driver.DatabaseError as error:
         found = unreadable(path, error)
         raise (_damaged(path, error) if found is error else found) from error  # a file of another program's
@@ -210,11 +207,8 @@ def _copy(path: Path, copy: Path) -> None:
 
 def _is_blank(path: Path) -> bool:
     """Whether nothing stands in the file yet but what comes before the first migration."""
-    raw = connect(path, read_only=True)
-    try:
+    with closing(connect(path, read_only=True)) as raw:
         return not raw.execute("SELECT 1 FROM sqlite_schema WHERE name <> 'migration_checksums' LIMIT 1").fetchall()
-    finally:
-        raw.close()
 
 
 def _apply(path: Path, kind: Kind, most: int | None = None) -> None:

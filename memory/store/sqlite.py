@@ -4,8 +4,8 @@ This is the only module that touches sqlite3.
 """
 
 import importlib
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from enum import IntEnum
@@ -99,6 +99,19 @@ driver = _choose_driver()
 driver.register_adapter(datetime, to_text)  # a moment is bound as it is stored
 distances = _choose_distances()
 """How SQL on a connection of this module asks for distances between vectors."""
+
+
+@contextmanager
+def transaction(raw: Connection) -> Iterator[None]:
+    """One transaction that writes: committed at its end, undone by whatever is raised."""
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        raw.execute("COMMIT")
+    except BaseException:
+        if raw.in_transaction:  # a full disk ends it by itself
+            raw.execute("ROLLBACK")
+        raise
 
 
 def connect(path: Path, *, read_only: bool = False) -> Connection:

@@ -13,7 +13,6 @@ from memory.agenda.reminders import NewReminder
 from memory.agenda.tasks import NewTask
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.coordination import By
 from memory.erasure import stores
 from memory.jobs import NewJob
 from memory.knowledge import (
@@ -30,6 +29,7 @@ from memory.knowledge import (
     working,
 )
 from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.knowledge.working import NewEntry as NewKept
 from memory.people import access, quiet_hours, states, unshown
@@ -251,8 +251,8 @@ def lived(tx: Tx) -> None:
         heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
         spoken = facts.Source("said", STAR, SessionId(number), heard.id, ANN, heard.audience, heard.trust)
         facts.learn(tx, [facts.Statement(facts.Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
-    projects.note_review(tx, projects.By(ANN, GUILD, Trust.APPROVED, NOON), f"{SECRET} stands in the title")
-    projects.finish(tx, projects.By(ANN, person_audience(ANN), Trust.APPROVED, NOON), SECRET, SECRET)
+    projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN), f"{SECRET} stands in the title")
+    projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
     state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)
     work.keep(tx, running, state, [direct.message or MessageId(0)])
     sessions.go_on(tx, running, (direct.message or MessageId(0), hall.message or MessageId(0)), NOON)
@@ -265,7 +265,7 @@ def lived(tx: Tx) -> None:
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
     states.put(tx, ANN, own, SECRET, NOON)
     quiet_hours.put(tx, (ANN,), quiet_hours.Times("UTC"), NOON)
-    by = working.By.of_turn(tx, running, None, NOON)
+    by = working.By.in_turn(tx, running, None, NOON)
     working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
     access.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)

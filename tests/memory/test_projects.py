@@ -5,21 +5,20 @@ from datetime import timedelta
 import pytest
 
 from memory.knowledge import projects
-from memory.knowledge.items import Kind
-from memory.knowledge.projects import By
+from memory.knowledge.items import By, Kind
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.errors import Refused
 from memory.store.ids import MessageId
 from tests.memory.parts import ANN, BOB, GUILD, NOON, store, taken
 
-HERS = By(ANN, GUILD, Trust.APPROVED, NOON)
+HERS = By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
 HERE = Scope(GUILD)
 FAIL = "**VERDICT: FAIL**\n1. No test for the empty list\n2. The README is out of date\n3. meh"
 
 
 def by(message: int | None = None, audience: Audience = GUILD, minutes: int = 0) -> By:
     told = None if message is None else MessageId(message)
-    return By(ANN, audience, Trust.APPROVED, NOON + timedelta(minutes=minutes), told)
+    return By(Scope(audience), Trust.APPROVED, NOON + timedelta(minutes=minutes), person=ANN, message=told)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +126,7 @@ def test_what_goes_for_room_is_the_least_found_and_oldest_never_the_newest() -> 
     for number in range(20):
         projects.note_review(tx, by(minutes=number), f"Issue of the number {number}")
     projects.note_review(tx, by(minutes=30), "Issue of the number 0")
-    projects.note_review(tx, By(BOB, GUILD, Trust.APPROVED, NOON), "What Bob's review found")
+    projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=BOB), "What Bob's review found")
     projects.note_review(tx, by(minutes=31), "The newest issue of all")
     texts = {each.text for each in projects.listing(tx, HERE)}
     assert len(texts) == 21
@@ -139,7 +138,7 @@ def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_promp
     tx = store()
     own = person_audience(ANN)
     projects.prefer(tx, by(audience=own), "a secret wish")
-    projects.prefer(tx, By(BOB, GUILD, Trust.STRANGER, NOON), "a stranger's wish")
+    projects.prefer(tx, By(Scope(GUILD), Trust.STRANGER, NOON, person=BOB), "a stranger's wish")
     assert projects.learned(tx, HERE, NOON) == projects.Learned()
     assert [each.text for each in projects.listing(tx, HERE)] == ["a stranger's wish"]
     assert [each.text for each in projects.learned(tx, Scope(own), NOON).wishes] == ["a secret wish"]

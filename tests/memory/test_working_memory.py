@@ -17,12 +17,12 @@ from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, store, taken
 
 ABROAD = Audience("guild:discord:2")
 HERE = "session/discord:10"
-BY = By(HERE, Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
+BY = By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN, namespace=HERE)
 MINUTE = timedelta(minutes=1)
 
 
 def by(scope: Scope, namespace: str = HERE, minutes: float = 0) -> By:
-    return By(namespace, scope, Trust.APPROVED, NOON + minutes * MINUTE)
+    return By(scope, Trust.APPROVED, NOON + minutes * MINUTE, namespace=namespace)
 
 
 def read(tx: Tx, key: str, scope: Scope = BY.scope, minutes: float = 0) -> list[str]:
@@ -179,7 +179,7 @@ def test_it_goes_with_the_words_it_came_from() -> None:
     tx = store()
     row = taken(tx, 1, "my code is 1234")
     turn = begun(tx, row)
-    made = By.of_turn(tx, turn, row.message, NOON)
+    made = By.in_turn(tx, turn, row.message, NOON)
     save(tx, made, NewEntry("code", "1234"))
     save(tx, BY, NewEntry("other", "stays"))
     messages.delete_heard(tx, "discord", "1", NOON)

@@ -15,7 +15,7 @@ from memory import agents, coordination, presence
 from memory.agenda import tasks
 from memory.agenda.tasks import Status, Task
 from memory.agents import Agent
-from memory.coordination import By
+from memory.knowledge.items import By
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId
 

@@ -11,8 +11,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import projects
-from memory.knowledge.items import Item
-from memory.knowledge.projects import By
+from memory.knowledge.items import By, Item
 from memory.people.audience import Trust
 from memory.store.database import Tx
 
@@ -54,7 +53,7 @@ class ProjectsTool(StoreTool[ProjectArguments]):
             raise ToolError("Nobody is talking to you at the moment.")
         if turn.trust < Trust.APPROVED:
             raise ToolError("Only people who are approved teach this; nothing was kept.")
-        by = By(turn.person, turn.scope.audience, turn.trust, context.now, context.message)
+        by = By(turn.scope, turn.trust, context.now, person=turn.person, message=context.message)
         kept = _keep(tx, by, arguments)
         lines = joined([say("kept:"), *map(project_line, kept), *_left(arguments)])
         return Outcome(lines, {"projects": [_data(each) for each in kept]})

@@ -40,7 +40,7 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
     )
 
     def work(self, tx: Tx, context: ToolContext, arguments: WorkingMemoryArguments) -> Outcome:
-        by = By.of_turn(tx, context.turn, context.message, context.now)
+        by = By.in_turn(tx, context.turn, context.message, context.now)
         path = working.whole_key(arguments.key, by.namespace) if arguments.key.strip() else by.namespace
         match arguments.operation:
             case "save":

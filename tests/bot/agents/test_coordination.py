@@ -14,8 +14,8 @@ from memory.activity import Kind, Wanted
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
 from memory.agents import Agent
-from memory.coordination import By
 from memory.knowledge import summaries
+from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, Scope, Trust
 from memory.presence import Neighbour

@@ -12,8 +12,7 @@ from bot.agents.context.recovery import recovery_text, state_of
 from bot.agents.context.situation import roster_lines
 from memory.knowledge import facts, projects, sessions
 from memory.knowledge.facts import Category, Fact, Relation, Source, Statement, Step, actions
-from memory.knowledge.items import Kind
-from memory.knowledge.projects import By
+from memory.knowledge.items import By, Kind
 from memory.people.audience import Scope, Trust
 from memory.presence import Neighbour
 from memory.store.database import Tx
@@ -22,7 +21,7 @@ from tests.bot.agents.test_recovery import SESSION, STATE
 from tests.memory.parts import ANN, GUILD, NOON, STAR, store
 
 HERE = Scope(GUILD)
-HERS = By(ANN, GUILD, Trust.APPROVED, NOON)
+HERS = By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
 SOLID = "prefers solid borders over dashed borders"
 CODEBASE = "This codebase uses PixiJS v8 for rendering"
 NEW_AGENT = Neighbour(AgentId("agt_moon"), "Moon", "", None)

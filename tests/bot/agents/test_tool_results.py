@@ -72,7 +72,7 @@ async def kept(service: Service) -> dict[str, str]:
 
 async def filled(service: Service, count: int) -> None:
     """The hall's namespace with so many entries that agents keep."""
-    by = By("session/discord:hall", Scope(HALL.audience), Trust.AGENT, service.clock())
+    by = By(Scope(HALL.audience), Trust.AGENT, service.clock(), namespace="session/discord:hall")
 
     def fill(tx: Tx) -> None:
         for number in range(count):

@@ -172,7 +172,7 @@ def tail(service: Service, request: int = -1) -> str:
 
 
 def keep(namespace: str, key: str, audience: Audience = GUILD, **more: Any) -> Callable[[Tx], Entry]:
-    by = By(namespace, Scope(audience), Trust.AGENT, NOON)
+    by = By(Scope(audience), Trust.AGENT, NOON, namespace=namespace)
     return lambda tx: working.save(tx, by, NewEntry(key, "words", **{"ttl": timedelta(hours=4), **more}))
 
 

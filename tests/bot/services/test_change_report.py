@@ -17,9 +17,9 @@ from bot.services.change_report import ChangeReport
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
-from memory.coordination import By
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.items import By
 from memory.people.audience import OWNER, Scope, Trust
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
