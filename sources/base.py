@@ -5,6 +5,7 @@ of arrival in each place. An *endpoint* delivers one `Delivery` at a time. Both 
 retries: the outbox does, in one place.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -157,6 +158,13 @@ Deliver: TypeAlias = Callable[[Notification], None]
 
 class SourceRefused(Exception):
     """The platform does not accept what the operator gave; the text says what to change. Trying again is useless."""
+
+
+def raise_if_cancelled() -> None:
+    """Raise CancelledError where the running task is to end, and an error in its cleaning up took the place of that."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 class Source(Protocol):

@@ -17,7 +17,7 @@ import structlog
 
 from bot.errors import ConfigError
 from bot.storage_retry import Unstored, until_stored
-from sources.base import SourceRefused
+from sources.base import SourceRefused, raise_if_cancelled
 from texts import _
 
 FATAL = (ConfigError, SourceRefused)
@@ -68,6 +68,7 @@ class Supervisor:
             except Exception as error:
                 failures = 1 if time.monotonic() - begun >= HEALTHY_SECONDS else failures + 1
                 _log.exception("task_failed", task=name, failures=failures, again_in=pause_after(failures))
+                raise_if_cancelled()
                 await self._rest(name, error, failures)
 
     async def _rest(self, name: str, error: Exception, failures: int) -> None:

@@ -18,7 +18,7 @@ import aiohttp
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.base import SourceRefused
+from sources.base import SourceRefused, raise_if_cancelled
 from sources.bluesky.failures import CallFailed
 from sources.bluesky.filters import Us, answers, contains, passed_over
 from sources.bluesky.keys import POSTS, moment
@@ -132,6 +132,7 @@ class Subscription:
                 return  # the source ends with that, and says so
             except Exception as error:  # a border: what a server sends must not end it
                 log.exception("bluesky_subscription_failed")
+                raise_if_cancelled()
                 why = gettext_lazy("an unexpected error ({error}); see the log", error=type(error).__name__)
             if not self.trouble:
                 log.warning("bluesky_subscription_lost", reason=why)

@@ -18,7 +18,7 @@ from discord.gateway import ReconnectWebSocket
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.base import Deliver, Notification, Readiness
+from sources.base import Deliver, Notification, Readiness, raise_if_cancelled
 from sources.discord.attachments import Fetcher
 from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
@@ -178,6 +178,7 @@ class DiscordSource:
                 except Exception:
                     # Discord's answers, the library and what hears them are many; none of it may end the service.
                     log.exception("discord_session_failed")
+                    raise_if_cancelled()
                     await self._pause(_Ending(reason=gettext_lazy("an unexpected error; see the log")))
                 else:
                     if ending.fatal is not None:
@@ -407,4 +408,5 @@ async def _close(client: PlainClient | ShardedClient, fetcher: Fetcher, answerin
             await client.close()
     except TimeoutError:
         log.warning("the connection to Discord did not close in time")
-    await fetcher.close()
+    finally:
+        await fetcher.close()

@@ -46,6 +46,22 @@ async def test_a_fatal_close_is_told(server: DiscordServer) -> None:
                 await running.task
 
 
+async def test_a_connection_that_cannot_be_closed_is_not_begun_anew_at_the_end(
+    server: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = discord.Client.close
+
+    async def close(self: discord.Client) -> None:
+        await really(self)
+        raise KeyError("odd")
+
+    async with connected(server) as running:
+        monkeypatch.setattr(discord.Client, "close", close)
+        running.task.cancel()
+        await asyncio.wait([running.task], timeout=10)
+        assert running.task.done()
+
+
 async def test_without_a_privileged_intent_mentions_and_direct_messages_work(server: DiscordServer) -> None:
     server.granted_privileged = {"members"}
     general, ana = home(server)

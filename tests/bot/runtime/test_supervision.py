@@ -299,6 +299,21 @@ async def _nobody(_name: str, _error: str) -> None:
     """Nobody is told."""
 
 
+async def test_work_that_fails_while_it_is_to_end_is_not_begun_again() -> None:
+    async def fails_at_its_end() -> None:
+        try:
+            await asyncio.Future()
+        finally:
+            raise KeyError("odd")
+
+    async with asyncio.TaskGroup() as tasks, asyncio.timeout(10):
+        task = Supervisor(tasks, _nobody).keep("watcher", fails_at_its_end)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+    assert task.cancelled()
+
+
 async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     tries = list[int]()
 
