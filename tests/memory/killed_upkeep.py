@@ -1,5 +1,5 @@
-"""Upkeep that dies: `python -m tests.memory.killed_upkeep FOLDER` does a run in copies of FOLDER/carina.db,
-and its undoing, each killed at another statement, until one comes to its end. Prints how many there were."""
+"""Upkeep that dies: `python -m tests.memory.killed_upkeep FOLDER STEP` does a run in copies of FOLDER/carina.db,
+and its undoing, each killed STEP statements later, until one comes to its end. Prints at which that was."""
 
 import itertools
 import os
@@ -62,10 +62,10 @@ def _work(raw: Any, work: Callable[[Tx], None], statement: int) -> None:
     raw.execute("COMMIT")
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, step: int) -> None:
     start = folder / "carina.db"
     for name, work in WORKS.items():
-        for statement in itertools.count(1):
+        for statement in itertools.count(1, step):
             copy = folder / f"{name}_{statement}.db"
             shutil.copy(start, copy)
             if not killed_at(copy, work, statement):
@@ -75,4 +75,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -182,13 +182,6 @@ def pause_jobs(t: Live) -> None:
     change(t, "UPDATE jobs SET status = 'paused'")
 
 
-def minutes_in(text: str) -> int:
-    """For how long somebody is said to be there without a pause."""
-    found = re.search(r"has been here for (\d+) minutes without a pause", text)
-    assert found is not None, text
-    return int(found[1])
-
-
 def times_kept(t: Live, content: str) -> int:
     """How often that call took effect: the same words a second time strengthen the entry."""
     return sum(

@@ -3,9 +3,7 @@
 import asyncio
 import itertools
 import json
-import sqlite3
 import tomllib
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -94,36 +92,6 @@ async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
         state, words, remedy = only(await examined(t, 1), "Discord")
         assert (state, words) == ("problem", "Discord refuses the token")
         assert "no-such-token" not in remedy
-
-
-async def test_models_of_agents_that_nobody_serves_are_asked_too(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.model.default = lambda request: Answer("Yes.") if request.model == "scripted" else UNAUTHORIZED
-        other = '[constellation]\nname = "summer"\n[[agents]]\nname = "Nova"\nmodel = "openai:lost"\n'
-        t.configure(NO_MERGING, other)
-        await t.service.start()
-        await t.service.stop()
-        t.configure(NO_MERGING)
-        await t.service.start()
-        for name, model in (("Vega", "openai:retired"), ("Orion", "openai:gone")):
-            assert (await t.service.run("agent", "create", name, "--set", f"model={model}"))[0] == 0
-        assert (await t.service.run("agent", "archive", "Orion"))[0] == 0
-        await t.service.stop()
-        before = {path: path.read_bytes() for path in t.service.home.rglob("*.db")}
-        found = await examined(t, 1)
-        assert only(found, "model openai:scripted")[0] == "good"
-        assert "used by" not in only(found, "model openai:scripted")[1]
-        state, words, _remedy = only(found, "model openai:retired")
-        assert (state, "(used by the agent Vega in con_" in words) == ("problem", True)
-        assert "(used by the agent Nova in con_" in only(found, "model openai:lost")[1]
-        assert "model openai:gone" not in found, "archived"
-        assert {path: path.read_bytes() for path in t.service.home.rglob("*.db")} == before
-        (home,) = (path for path in before if b"Vega" in before[path])
-        with closing(sqlite3.connect(home)) as raw:
-            raw.execute("ALTER TABLE agents RENAME TO lost")
-        damaged = await examined(t, 1)
-        assert "model openai:retired" not in damaged
-        assert [each["state"] for each in damaged["database"]] == ["good", "problem"]
 
 
 async def test_a_folder_that_others_read(tmp_path: Path) -> None:

@@ -106,21 +106,6 @@ async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Live) -
     assert f"block:{label.removeprefix('Carina/')}" in ours
 
 
-async def test_one_agent_is_shown_with_its_model_tools_and_rules(offline_archive: Live) -> None:
-    t = offline_archive
-    assert await offered(t.olga, "admin agent show", "agent", "car") == ["Carina"]
-    assert await offered(t.ana, "admin agent show", "agent") == []
-    shown = (await t.olga.command("admin agent show", {"agent": "carina"})).text.replace("\\", "")
-    assert "recall (asks first)" in shown
-    assert "`recall` is used only with somebody's yes" in shown
-    assert "Vega" not in shown
-    assert (
-        "There is no agent 'Nobody'. There are: Carina, Vega"
-        in (await t.olga.command("admin agent show", {"agent": "Nobody"})).text
-    )
-    assert "Only an admin may" in (await t.ana.command("admin agent show", {"agent": "Carina"})).text
-
-
 @pytest.fixture
 async def offline_archive(tmp_path: Path) -> AsyncIterator[Live]:
     async with live_service(tmp_path) as t:

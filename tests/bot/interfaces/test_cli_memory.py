@@ -68,39 +68,6 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
     assert "may hold words of several people" in again.stderr
 
 
-GARDEN = """
-[[agents]]
-name = "Carina"
-[[agents.blocks]]
-template = "custom"
-label = "garden"
-description = "The garden"
-audience = "public"
-schema = { type = "composite", sections = [
-    { name = "notes" },
-    { name = "weather", schema = { type = "map", fields = [{ name = "rain", type = "number", default = 0 }] } },
-] }
-"""
-
-
-def test_the_past_of_sections_and_of_a_log(tmp_path: Path) -> None:
-    (tmp_path / "carina.toml").write_text(GARDEN, "utf-8")
-    assert carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").returncode == 0
-    text = "## notes\n## weather\nrain: 0\n"
-    (change,) = said(tmp_path, "history", "garden")["changes"]
-    assert (change["writer"], change["length"], change["did"]) == (
-        "the system", len(text), f"+{len(text)} “## notes ## weather rain: 0”"
-    )  # fmt: skip
-    assert said(tmp_path, "show", "garden", "--version", "0")["text"] == ""
-    assert said(tmp_path, "diff", "garden", "0")["parts"] == [
-        {"line": 1, "removed": [], "added": ["## notes", "## weather", "rain: 0"]}
-    ]
-    assert [(part["text"], part["version"]) for part in said(tmp_path, "blame", "garden")["parts"]] == [(text, 1)]
-    log = said(tmp_path, "history", "tool_execution_log")["changes"]
-    assert [(each["version"], each["did"][:4]) for each in log] == [(2, "+66 "), (1, "no c")]
-    assert {row["state"] for row in said(tmp_path, "verify")} == {"sound"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -310,21 +277,6 @@ def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: 
         head.splitlines()
     )
     assert [line.split(":")[0] for line in head.splitlines()][-3:] == ["stored", "changed", "last seen"]
-
-
-def test_entries_are_found_by_a_command_of_their_own(folder: Path) -> None:
-    assert carina(folder, "archival", "add", LONG, "--label", "heron", "--category", "birds").returncode == 0
-    assert carina(folder, "archival", "add", "A heron of clay.", "--label", "clay", "--tag", "pot").returncode == 0
-    assert carina(folder, "memory", "edit", "human", "--text", "Likes the heron.").returncode == 0
-
-    def labels(*arguments: str) -> list[str]:
-        found = json.loads(carina(folder, "archival", "search", *arguments, "--json").stdout)
-        assert {hit["kind"] for hit in found["hits"]} == {"entry"}
-        return sorted(hit["label"] for hit in found["hits"])
-
-    assert labels("heron") == ["clay", "heron"]
-    assert labels("heron", "--category", "birds") == ["heron"]
-    assert labels("--tag", "pot") == ["clay"]
 
 
 @pytest.mark.parametrize("columns", [60, 220])

@@ -27,7 +27,6 @@ from tests.bot.parts import (
     words_of,
 )
 from tests.bot.stage import Service, Setting, running
-from tests.check_in_group import check_in
 
 NIGHT = """
 [[groups]]
@@ -255,7 +254,26 @@ def stretch(name: str, first: int, last: int, step: int = 10) -> list[Spoken]:
     return [Spoken(NOON - timedelta(minutes=m), "x", PersonId(name), name) for m in range(first, last, -step)]
 
 
-CHECK_IN = check_in("Ant", "Bee", "discord:user:olga")
+CHECK_IN = """
+[[groups]]
+name = "Main"
+members = ["Ant"]
+default = true
+[[groups]]
+name = "Check-in"
+pattern = "sleeptime"
+members = ["Bee"]
+mention = false
+[groups.sleeptime]
+check_minutes = 5
+place = "discord:user:olga"
+[[groups.sleeptime.triggers]]
+name = "hyperfocus"
+on = "time_elapsed"
+of = "person"
+minutes = 90
+cooldown = 180
+"""
 
 
 async def test_who_forgets_the_time_is_told_once_where_they_alone_hear_it(tmp_path: Path) -> None:
