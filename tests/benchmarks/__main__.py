@@ -16,7 +16,6 @@ BENCHMARKS = {
     "mention": "mentions",
     "turn": "turns",
     "edit": "edits",
-    "past": "pasts",
     "flow": "flow",
     "constellations": "constellations",
     "search": "searching",

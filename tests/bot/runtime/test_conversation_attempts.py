@@ -46,14 +46,6 @@ def echo(request: Request) -> Answer:
     return says(f"You said: {texts(request)[-1]}")
 
 
-async def test_after_two_deaths_joined_rows_are_answered_one_by_one(tmp_path: Path) -> None:
-    platform = await died(tmp_path, 2, 1)
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
-        await service.settled()
-        assert service.platform.texts() == ["You said: number 1", "You said: number 2"]
-        assert await states(service) == [("done", 3, 1), ("done", 2, 1)]
-
-
 async def test_lives_that_end_before_a_model_was_asked_are_no_tries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from bot.config import Agent
 from bot.config.agent_files import read_exchange, write_exchange
-from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.runtime.bootstrap import agent_row, agent_section
 from tests.bot.command_line import Here, front_door
@@ -416,22 +415,6 @@ def test_a_table_that_was_changed_in_the_file_is_shown_and_applied(here: Here, t
     ]  # fmt: skip
     assert rows(here, "config diff") == []
     assert here("config apply").stdout.startswith("Nothing to apply")
-
-
-def test_groups_that_cannot_be_applied_leave_the_agents_as_they_were(
-    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise UserError("Main cannot be written")
-
-    monkeypatch.setattr("bot.services.groups.make_group", refuse)
-    changed = FILE.replace("You are Moon.", "You are the Moon.").replace('"Star"]', '"Star", "Moon"]')
-    (tmp_path / "carina.toml").write_text(changed, "utf-8")
-    before = here("config diff").stdout
-    refused = here("config apply")
-    assert refused.returncode == 1
-    assert "Main cannot be written" in refused.stderr
-    assert here("config diff").stdout == before
 
 
 def test_a_file_that_cannot_be_used_applies_nothing(here: Here, tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
-from memory.search.embedding import Choice, PartVectors, base, packaged, to_vector
-from memory.search.vector_texts import Embeddable, Kind, Text, texts_of
+from memory.search.embedding import Choice, packaged, to_vector
+from memory.search.vector_texts import texts_of
 from memory.search.vectors import Question, nearest
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
@@ -177,18 +177,6 @@ async def test_of_a_long_block_that_changes_only_what_changed_is_embedded(
         stored = await file.read(lambda rows: rows.all("SELECT vector FROM vectors ORDER BY part"))
         row = (await file.read(lambda rows: texts_of(rows, "block", [1])))[0]
         assert [bytes(each[0]) for each in stored] == [to_vector(each) for each in numbers([t.text for t in row.texts])]
-
-
-def test_vectors_of_parts_are_forgotten_when_there_are_too_many_and_of_messages_at_once() -> None:
-    def row(kind: Kind, *texts: str) -> Embeddable:
-        return Embeddable(kind, 1, "", "public", tuple(Text("own", at, text) for at, text in enumerate(texts)))
-
-    vectors = {text: base.Embedding(to_vector([1.0, float(at)])) for at, text in enumerate("abcdef")}
-    known = PartVectors(most=3)
-    known.remember([row("block", "a", "b"), row("message", "e", "f"), row("entry", "d")], vectors)
-    assert known.of([row("block", "a", "b", "c", "c", "e", "d")]) == ({x: vectors[x] for x in "ab"}, ["c", "e", "d"])
-    known.remember([row("entry", "c", "d")], vectors)
-    assert known.of([row("block", *"abcd")]) == ({x: vectors[x] for x in "bcd"}, ["a"])
 
 
 async def _failing(made: Embedding, file: Database) -> bool:

@@ -195,17 +195,6 @@ async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already
         assert "2 entries made; 3 left" in (await g.job()).last_detail
 
 
-async def test_what_is_known_in_these_words_is_strengthened_and_stays_when_the_note_goes(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        await g.save(f"{JOB}.", "archival_insert")
-        await g.save()
-        await g.run()
-        known, note, cat = await g.entries()
-        assert (known.content, known.reinforcement, cat.content) == (f"{JOB}.", 1, CAT)
-        await g.delete(note.id)
-        assert await g.standing() == [f"{JOB}."]
-
-
 # ---------------------------------------------------------------------------------------------------- follows its note
 
 

@@ -147,18 +147,6 @@ async def test_what_a_model_does_not_give_changes_nothing_and_the_job_says_so(tm
         assert len(await of_days(live)) == 2, "it is made when a model answers again"
 
 
-async def test_an_answer_in_the_wrong_form_is_asked_for_once_more(tmp_path: Path) -> None:
-    model = Teller()
-    model.instead = lambda request: (
-        tells("They talked.") if len(request.messages) > 1 else Answer("Of course.", (), Usage(), "scripted:one")
-    )
-    async with living(tmp_path, setting(model)) as live:
-        await live.say("the boat is called Ada")
-        await live.pass_by(hours=1)
-        assert [each.summary for each in await of_agents(live)] == ["They talked."]
-        assert [len(request.messages) for request in model.told] == [1, 3]
-
-
 async def test_a_message_that_changes_while_it_is_told_is_not_kept(tmp_path: Path) -> None:
     model, begun, free = Teller(), asyncio.Event(), asyncio.Event()
 
@@ -227,22 +215,6 @@ async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tm
         assert "decided 2" in shown(asked)
         assert "let us paint" not in shown(asked), "a week is made of its days"
         assert sum(map(of_day, model.told)) == 2
-
-
-async def test_words_that_are_known_late_are_told_with_their_day(tmp_path: Path) -> None:
-    """As after an outage, when what was missed is read back."""
-    model = Teller()
-    async with living(tmp_path, setting(model, NOON.replace(day=16))) as live:
-        await live.say("let us paint the gate")
-        await live.pass_by(hours=20)
-        now = live.service.clock.now
-        live.service.clock.now = NOON.replace(day=16, hour=13)
-        await live.say("in green")
-        live.service.clock.now = now
-        await live.pass_by(hours=24)
-        (day,) = await of_days(live)
-        assert day.messages == 4
-        assert "in green" in shown([request for request in model.told if of_day(request)][-1])
 
 
 @pytest.mark.parametrize("kind", ["agent", "day"])
