@@ -22,6 +22,7 @@ from sources.base import (
     Place,
     PlaceKind,
     Speaker,
+    deletion,
 )
 from sources.outgoing import seen
 from sources.text import flatten, sendable, visible
@@ -82,7 +83,7 @@ class ApiSource:
 
     def unsay(self, subject: str, place: Place) -> Notification:
         """That something said before is taken back, which stops its answer."""
-        return Notification(SOURCE, f"{subject}!", Kind.DELETE, place, None, subject, self._clock(), answer=False)
+        return deletion(SOURCE, subject, place, self._clock())
 
     async def run(self, _deliver: Deliver) -> None:
         """Wait: what is said comes with a request."""

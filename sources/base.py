@@ -152,6 +152,11 @@ class Notification:
     """Whether it gets an answer of its own, whatever else the same speaker says at the time."""
 
 
+def deletion(source: str, message: str, place: Place, at: datetime) -> Notification:
+    """A message that is not there any more; `at` is when it was posted, or found gone."""
+    return Notification(source, f"{message}!", Kind.DELETE, place, None, message, at, answer=False)
+
+
 Deliver: TypeAlias = Callable[[Notification], None]
 """Takes a notification at once, without waiting; it is durable a moment later, in this order."""
 

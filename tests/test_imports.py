@@ -46,7 +46,7 @@ def test_a_module_brings_no_library_that_it_can_do_without(module: str, allowed:
 
 
 def test_patterns_are_compiled_when_they_are_used() -> None:
-    begin = "from memory.knowledge.facts.patterns import BEGINS, OF_SELF\n"
+    begin = "from memory.knowledge.facts.rules import BEGINS, OF_SELF\n"
     show = "print('compiled' in vars(BEGINS), BEGINS.search('x'), "
     command = [
         sys.executable,

@@ -1,11 +1,13 @@
 """An answer as the messages that say it: split for the platform, or a file when it is very long."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import regex
 
-from memory.queue.outbox import File
+from memory.queue import outbox
+from memory.store.database import Tx
 from memory.store.patterns import UnicodePattern
 from sources.base import MESSAGES, Form
 from texts import _
@@ -35,8 +37,8 @@ class Piece:
     file_text: str = ""
 
     @property
-    def files(self) -> tuple[File, ...]:
-        return (File(self.file_name, self.file_text),) if self.file_name else ()
+    def files(self) -> tuple[outbox.File, ...]:
+        return (outbox.File(self.file_name, self.file_text),) if self.file_name else ()
 
 
 def without_our_lines(text: str) -> str:
@@ -57,6 +59,20 @@ def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES)
         return [Piece(part) for part in split(_beginning(text, split, form))]
     note = _("(My answer is {length} characters long. All of it is in the file.)", length=f"{len(text):,}")
     return [Piece(parts[0]), Piece(note, "answer.md", text)]
+
+
+def queue(tx: Tx, row: outbox.NewRow, detail: outbox.TextDetail, pieces: Sequence[Piece], now: datetime) -> str:
+    """Queue pieces under keys that begin with the row's, each behind the one before; gives the key of the last one.
+
+    Only a row that stands behind no other answers a message and takes a preview's place.
+    """
+    for number, piece in enumerate(pieces):
+        if detail.after:
+            detail = replace(detail, reply_to="", preview="")
+        key, said = f"{row.key}/{number}", replace(detail, files=piece.files)
+        outbox.add(tx, replace(row, key=key, content=piece.text, detail=said), now)
+        detail = replace(detail, after=key)
+    return detail.after
 
 
 def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:

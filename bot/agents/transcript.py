@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.agents.answers import Piece
-from bot.agents.context.prompt import Asked, PromptInputs
+from bot.agents.answers import Piece, queue
+from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.team import acting
 from memory import activity
 from memory.knowledge import working
@@ -109,39 +109,31 @@ def _said(ended: Ended, role: messages.Role, text: str, now: datetime) -> messag
 
 
 def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> None:
-    turn = ended.material.turn
-    newest = next((asked for asked in reversed(ended.material.asked) if asked.message.deleted_at is None), None)
-    face, mentions = ended.material.agent.face, (turn.person,) if turn.person else ()
-    shared = outbox.TextDetail(mentions=mentions, speaker=face.name, avatar=face.avatar)
-    answers = answered_id(newest) if newest is not None else ""
-    for number, piece in enumerate(ended.pieces):
-        if number == 0:
-            detail = replace(shared, reply_to=answers, preview=preview_key(turn.id), files=piece.files)
-        else:
-            detail = replace(shared, after=f"turn/{turn.id}/{number - 1}", files=piece.files)
-        outbox.add(
-            tx,
-            outbox.NewRow(
-                key=f"turn/{turn.id}/{number}",
-                place=ended.place,
-                source=ended.source,
-                content=piece.text,
-                audience=turn.scope.audience,
-                turn=turn.id,
-                message=message,
-                person=turn.person,
-                agent=turn.agent,
-                detail=detail,
-            ),
-            now,
-        )
+    turn, face = ended.material.turn, ended.material.agent.face
+    row = outbox.NewRow(
+        f"turn/{turn.id}",
+        ended.place,
+        ended.source,
+        "",
+        turn.scope.audience,
+        turn=turn.id,
+        message=message,
+        person=turn.person,
+        agent=turn.agent,
+    )
+    mentions = (turn.person,) if turn.person else ()
+    detail = outbox.TextDetail(answers(ended.material), mentions, face.name, face.avatar, preview_key(turn.id))
+    queue(tx, row, detail, ended.pieces, now)
 
 
-def answered_id(asked: Asked) -> str:
+def answers(material: PromptInputs) -> str:
     """The platform's id of the message that an answer refers to; an event of our own names one, or none."""
-    if asked.message.role == "system":
-        return (asked.payload.reply_to or "") if isinstance(asked.payload, Edited | Decided) else ""
-    return asked.message.external_id or ""
+    newest = next((asked for asked in reversed(material.asked) if asked.message.deleted_at is None), None)
+    if newest is None:
+        return ""
+    if newest.message.role == "system":
+        return (newest.payload.reply_to or "") if isinstance(newest.payload, Edited | Decided) else ""
+    return newest.message.external_id or ""
 
 
 def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:

@@ -64,21 +64,15 @@ class ConsentRequests:
         entry = run_records.pending_of_id(tx, EntryId(firing.job.payload["entry"]))
         if entry is None:
             return Done("it was decided or taken back before")
-        if why := self._why_not(entry):
-            return Done(f"not asked: {why}")
         person = entry.people[0]
-        if (held := self.reminding.quiet_until(tx, person, firing.now)) is not None:
-            return Done("waits for the end of quiet hours", again=held)
+        if entry.trust < Trust.APPROVED:
+            return Done("strangers are not written to unasked")
+        if place_source(person) not in _ASKED_AT:
+            return Done("nobody is written to there unasked")
+        if kept := self.reminding.kept_back(tx, person, firing.now):
+            return kept
         self._queue(tx, entry, person, firing.now)
         return Done("asked")
-
-    def _why_not(self, entry: Entry) -> str:
-        person = entry.people[0]
-        if self.reminding.opted_out(person):
-            return "its person opted out"
-        if entry.trust < Trust.APPROVED:
-            return "strangers are not written to unasked"
-        return "" if place_source(person) in _ASKED_AT else "nobody is written to there unasked"
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
         place, audience, _ = self.reminding.where(tx, person, _alone(person), entry.audience)

@@ -12,10 +12,9 @@ from datetime import timedelta
 
 from memory.people.audience import PUBLIC
 from memory.store.ids import PlaceId
-from sources.base import Deliver, Place, PlaceKind
+from sources.base import Deliver, Place, PlaceKind, deletion
 from sources.bluesky.failures import CallFailed, Refused
 from sources.bluesky.keys import NAME, uri_and_cid
-from sources.bluesky.notifications import deletion
 from sources.bluesky.records import Post, items, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import RememberedPost, Wiring
@@ -97,7 +96,7 @@ class Watched:
         """A post is not there any more: what it led to is followed, and our answer with it."""
         await self._wiring.withdraw(held.message)
         where = Place(held.place, PlaceKind.THREAD, PUBLIC, bindings=(held.place, NAME))
-        deliver(deletion(held.message, where, self._wiring.clock()))
+        deliver(deletion(NAME, held.message, where, self._wiring.clock()))
 
     async def _load(self) -> None:
         """What was held before this start; looked for soon, the newest first, a few at a time."""

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 
 from memory.people.audience import PUBLIC, Trust
@@ -125,20 +124,6 @@ def notifications(
 def _comes(posts: Sequence[Post], standing: Collection[str], parent: str, one: Post) -> bool:
     """Whether a post is shown anyway: it is heard, stands in the conversation, or is quoted as what is answered."""
     return one in posts or one.id in standing or one.uri == parent
-
-
-def deletion(message: str, place: Place, at: datetime) -> Notification:
-    """A post that is not there any more; `at` is when it was posted, or found gone."""
-    return Notification(
-        source=NAME,
-        external_id=f"{message}!",
-        kind=Kind.DELETE,
-        place=place,
-        speaker=None,
-        subject=message,
-        at=at,
-        answer=False,
-    )
 
 
 def _text(post: Post, us: Us) -> str:

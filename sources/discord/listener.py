@@ -16,13 +16,13 @@ import discord
 
 from memory.store.clock import Clock
 from memory.store.logs import Log
-from sources.base import Deliver, Knock, Notification, PlaceKind
+from sources.base import Deliver, Knock, Notification, PlaceKind, deletion
 from sources.discord import attachments, notifications
 from sources.discord.attachments import Fetcher
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup, Earlier
 from sources.discord.notifications import Author, Heard, Reaction, Surroundings
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
-from sources.discord.places import Spot, direct_place, person_id, place_of, spot_of
+from sources.discord.places import NAME, Spot, direct_place, person_id, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import Link
 from sources.recent import Recent
@@ -301,7 +301,8 @@ class GatewayListener:
 
     async def hear_deletion(self, message: int, channel: int, guild: int | None) -> None:
         spot, shared = await self._with.lookout.locate(self._with.lookout.partial(channel, guild), None)
-        self._give(notifications.to_deletion(message, place_of(spot, self._settings, shared), self._with.clock()))
+        place = place_of(spot, self._settings, shared)
+        self._give(deletion(NAME, str(message), place, self._with.clock()))
 
     async def _hear_reaction(self, event: discord.RawReactionActionEvent) -> None:
         if self._link.deaf():

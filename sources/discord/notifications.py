@@ -9,7 +9,7 @@ from datetime import datetime
 from memory.people.access import Rule
 from memory.people.audience import Trust
 from memory.store.ids import PersonId
-from sources.base import BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
+from sources.base import BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker, deletion
 from sources.discord.places import NAME, Spot, person_id
 from sources.discord.settings import Direct, DiscordSettings, Mode
 from sources.text import flatten, one_line, without_call_behind
@@ -200,22 +200,9 @@ def to_edit(message: Heard, edited_at: datetime, around: Surroundings, *, answer
     return replace(same, kind=Kind.EDIT, external_id=f"{message.id}@{edited_at.isoformat()}", at=edited_at, position="")
 
 
-def to_deletion(message: int, place: Place, at: datetime) -> Notification:
-    return Notification(
-        source=NAME,
-        external_id=f"{message}!",
-        kind=Kind.DELETE,
-        place=place,
-        speaker=None,
-        subject=str(message),
-        at=at,
-        answer=False,
-    )
-
-
 def to_passed(message: int, place: Place, at: datetime) -> Notification:
     """That a message is not to be heard, later neither."""
-    same = to_deletion(message, place, at)
+    same = deletion(NAME, str(message), place, at)
     return replace(same, kind=Kind.PASSED, external_id=f"{message}?", position=str(message))
 
 

@@ -16,7 +16,7 @@ from memory.queue import outbox
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
-from memory.store.ids import EventId, PersonId, place_source
+from memory.store.ids import EventId, PersonId
 from scheduler import triggers
 from scheduler.dates import read_when
 from scheduler.jobs import Done, Firing, Kinds, Queueing
@@ -181,25 +181,13 @@ class EventJob:
             return Done("not wanted any more")
         if self.reminding.opted_out(event.person):
             calendar.cancel(tx, event, firing.now)
-            return Done("its person opted out")
-        if (held := self.reminding.quiet_until(tx, event.person, firing.now)) is not None:
-            return Done("waits for the end of quiet hours", again=held)
-        at = _announced(event, firing)
-        place, audience, mention = self.reminding.where(tx, event.person, event.place, event.audience)
+        if kept := self.reminding.kept_back(tx, event.person, firing.now):
+            return kept
         zone = quiet_hours.zone_for(tx, self.reminding.selves(event.person), event.zone)
-        text = f"📅 {_clock(at, zone)}: {event.title}{lateness(firing, zone)}"
-        if mention and place_source(place) == "discord":
-            text = f"<@{event.person.partition(':')[2]}> {text}"
-        row = outbox.NewRow(
-            key=f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}",
-            place=place,
-            source=place_source(place),
-            content=text,
-            audience=audience,
-            person=event.person,
-            detail=outbox.TextDetail(mentions=(event.person,) if mention else ()),
-        )
-        outbox.add(tx, row, firing.now)
+        text = f"📅 {_clock(_announced(event, firing), zone)}: {event.title}{lateness(firing, zone)}"
+        key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
+        row = outbox.NewRow(key, event.place, "", text, event.audience, person=event.person)
+        self.reminding.say(tx, row, firing.now)
         return Done("said")
 
 

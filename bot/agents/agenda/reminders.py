@@ -258,11 +258,8 @@ class ReminderJob:
         reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
             return Done("not wanted any more")
-        if self.opted_out(reminder.person):
-            reminders.end(tx, reminder, Status.CANCELLED, firing.now)
-            return Done("its person opted out")
-        if (held := self._held_until(tx, reminder, firing.now)) is not None:
-            return Done("waits for the end of quiet hours", again=held)
+        if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
+            return kept
         zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
         key = f"reminder/{reminder.id}/{to_text(firing.due)}"
         self._say(tx, reminder, f"⏰ {reminder.text}{lateness(firing, zone)}", key, firing.now)
@@ -277,41 +274,41 @@ class ReminderJob:
         reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
         if reminder is None or reminder.person is None or reminder.status is not Status.TOLD:
             return Done("not needed")
-        if self.opted_out(reminder.person):
-            reminders.end(tx, reminder, Status.CANCELLED, firing.now)
-            return Done("its person opted out")
-        if (held := self._held_until(tx, reminder, firing.now)) is not None:
-            return Done("waits for the end of quiet hours", again=held)
+        if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
+            return kept
         key = f"{reminder.told_key}/again"
         self._say(tx, reminder, _("⏰ Still open: {reminder_text}", reminder_text=reminder.text), key, firing.now)
         reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
         return Done("said once more")
 
-    def _held_until(self, rows: Rows, reminder: Reminder, now: datetime) -> datetime | None:
-        return None if reminder.urgent or reminder.person is None else self.quiet_until(rows, reminder.person, now)
+    def _kept_back(self, tx: Tx, reminder: Reminder, person: PersonId, now: datetime) -> Done | None:
+        if self.opted_out(person):
+            reminders.end(tx, reminder, Status.CANCELLED, now)
+        return self.kept_back(tx, person, now, urgent=reminder.urgent)
 
-    def quiet_until(self, rows: Rows, person: PersonId, now: datetime) -> datetime | None:
-        """When the quiet hours end in which somebody is now; None when they are in none."""
-        quiet = quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
-        return None if quiet is None else quiet.until(now)
+    def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> Done | None:
+        """What keeps words from somebody now; None when nothing does."""
+        if self.opted_out(person):
+            return Done("its person opted out")
+        quiet = None if urgent else quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
+        held = None if quiet is None else quiet.until(now)
+        return None if held is None else Done("waits for the end of quiet hours", again=held)
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
-        person = reminder.person or PersonId("")
-        place, audience, mention = self.where(tx, person, reminder.place, reminder.audience)
-        press = outbox.PressButtons(REMIND, reminder.id, OFFERS)
-        if mention and place_source(place) == "discord":
-            text = f"<@{person.partition(':')[2]}> {text}"
         row = outbox.NewRow(
-            key=key,
-            place=place,
-            source=place_source(place),
-            content=text,
-            audience=audience,
-            person=reminder.person,
-            agent=reminder.agent,
-            detail=outbox.TextDetail(mentions=(person,) if mention and person else (), press=press),
+            key, reminder.place, "", text, reminder.audience, person=reminder.person, agent=reminder.agent
         )
-        outbox.add(tx, row, now)
+        self.say(tx, row, now, outbox.PressButtons(REMIND, reminder.id, OFFERS))
+
+    def say(self, tx: Tx, row: outbox.NewRow, now: datetime, press: outbox.PressButtons | None = None) -> None:
+        """Queue words to the person of the row where those who may hear them are; to others they name that person."""
+        person = row.person or PersonId("")
+        place, audience, mention = self.where(tx, person, row.place, row.audience)
+        source = place_source(place)
+        text = f"<@{person.partition(':')[2]}> {row.content}" if mention and source == "discord" else row.content
+        detail = outbox.TextDetail(mentions=(person,) if mention and person else (), press=press)
+        said = replace(row, place=place, source=source, content=text, audience=audience, detail=detail)
+        outbox.add(tx, said, now)
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, heard_by: Audience) -> tuple[PlaceId, Audience, bool]:
         """Where it is said what was set in a place in this audience: who hears it, and whether to name its person."""

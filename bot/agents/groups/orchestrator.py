@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.agents import events, learned_facts, steps
-from bot.agents.answers import Piece
+from bot.agents.answers import Piece, queue
 from bot.agents.context import prompt, recovery
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
@@ -18,7 +18,7 @@ from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Table, stored
 from bot.agents.groups.state_machine import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
 from bot.agents.groups.team import Team, team
-from bot.agents.transcript import answered_id
+from bot.agents.transcript import answers
 from bot.agents.turn import Standing, TurnRunner, run_part, standing
 from bot.agents.turn_control import TurnControl
 from memory import agents, groups
@@ -76,37 +76,27 @@ def _queue(
     pieces: list[Piece],
     now: datetime,
 ) -> str:
-    """Queue one member's words behind the row with the key in `what`; gives the key of the last row there is then.
-
-    Only the very first row answers the message; each other one goes on from the row before it.
-    """
+    """Queue one member's words behind the row with the key in `what`; gives the key of the last row there is then."""
     turn, (agent, speaker), (number, message, after) = material.turn, who, what
-    newest = next((each for each in reversed(material.asked) if each.message.deleted_at is None), None)
-    answers = answered_id(newest) if newest is not None else ""
-    for place, piece in enumerate(pieces):
-        key = f"turn/{turn.id}/{number}/{place}"
-        row = outbox.NewRow(
-            key=key,
-            place=turn.place,
-            source=place_source(turn.place),
-            content=piece.text,
-            audience=turn.scope.audience,
-            turn=turn.id,
-            message=message,
-            person=turn.person,
-            agent=agent or turn.agent,
-            detail=outbox.TextDetail(
-                reply_to="" if after else answers,
-                after=after,
-                mentions=(turn.person,) if turn.person else (),
-                speaker=speaker,
-                avatar="" if agent is None else agents.agent(tx, agent).face.avatar,
-                files=piece.files,
-            ),
-        )
-        outbox.add(tx, row, now)
-        after = key
-    return after
+    detail = outbox.TextDetail(
+        reply_to=answers(material),
+        after=after,
+        mentions=(turn.person,) if turn.person else (),
+        speaker=speaker,
+        avatar="" if agent is None else agents.agent(tx, agent).face.avatar,
+    )
+    row = outbox.NewRow(
+        key=f"turn/{turn.id}/{number}",
+        place=turn.place,
+        source=place_source(turn.place),
+        content="",
+        audience=turn.scope.audience,
+        turn=turn.id,
+        message=message,
+        person=turn.person,
+        agent=agent or turn.agent,
+    )
+    return queue(tx, row, detail, pieces, now)
 
 
 _ASK = commit_point("group.ask")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.agents.answers import package
+from bot.agents.answers import package, queue
 from bot.agents.context.quotes import line, say
 from bot.agents.groups.agent_messages import Letter, agent_called, group_called, write
 from bot.agents.patrols import is_patrol
@@ -73,21 +73,18 @@ class SendMessageTool(StoreTool[SendArguments]):
             reason = f"somebody you have not approved wants me to speak in {target.name}"
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
         pieces = package(arguments.content, endpoint.split, endpoint.form)
-        key, face = f"tool/{turn.id}/{snowflakes.next()}", context.agent.face
-        for number, piece in enumerate(pieces):
-            after = f"{key}/{number - 1}" if number else ""
-            row = outbox.NewRow(
-                key=f"{key}/{number}",
-                place=place,
-                source=source,
-                content=piece.text,
-                audience=target.hearers.audience,
-                turn=turn.id,
-                person=turn.person,
-                agent=turn.agent,
-                detail=outbox.TextDetail(speaker=face.name, avatar=face.avatar, files=piece.files, after=after),
-            )
-            outbox.add(tx, row, context.now)
+        row = outbox.NewRow(
+            key=f"tool/{turn.id}/{snowflakes.next()}",
+            place=place,
+            source=source,
+            content="",
+            audience=target.hearers.audience,
+            turn=turn.id,
+            person=turn.person,
+            agent=turn.agent,
+        )
+        face = context.agent.face
+        queue(tx, row, outbox.TextDetail(speaker=face.name, avatar=face.avatar), pieces, context.now)
         details = {"messages": 1, "target": target.name}
         words = f"sent a message to {target.name}"
         activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, words, details), context.now)
