@@ -12,11 +12,11 @@ from memory.people.audience import OWNER, Trust, person_audience
 from memory.store.clock import Clock
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from sources.base import (
-    MESSAGES,
     Activity,
     Buttons,
     Deliver,
     Delivery,
+    Endpoint,
     Kind,
     Notification,
     Place,
@@ -90,14 +90,10 @@ class ApiSource:
         await asyncio.Event().wait()
 
 
-class ApiEndpoint:
+class ApiEndpoint(Endpoint):
     """Leaves answers in the conversation, where whoever waits for them reads them."""
 
     max_length = 1_000_000
-    has_previews = False
-    has_nonce = False
-    nonce_seconds = 0.0
-    form = MESSAGES
 
     def split(self, text: str) -> list[str]:
         text = seen(text)

@@ -310,13 +310,11 @@ class Endpoint(Protocol):
 
     max_length: int
     """Longest text of one message, in the units of `split`."""
-    has_previews: bool
+    has_previews: bool = False
     """Whether an answer is shown while it is written, by editing one message."""
-    has_nonce: bool
-    """Whether sending the same delivery again shortly afterwards is recognised by the platform."""
-    nonce_seconds: float
-    """How long it is recognised, with a margin; 0 without."""
-    form: Form
+    nonce_seconds: float = 0.0
+    """How long the platform recognises that the same delivery is sent again, with a margin."""
+    form: Form = MESSAGES
     """What an answer may be there."""
 
     def split(self, text: str) -> list[str]:

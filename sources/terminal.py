@@ -26,13 +26,13 @@ from memory.store.faults import call_point, outside
 from memory.store.folder import private_file
 from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
 from sources.base import (
-    MESSAGES,
     Activity,
     Buttons,
     Deliver,
     Delivery,
     DeliveryFailed,
     DeliveryUnclear,
+    Endpoint,
     Kind,
     Notification,
     Place,
@@ -213,14 +213,10 @@ class Journal:
             os.close(folder)
 
 
-class TerminalEndpoint:
+class TerminalEndpoint(Endpoint):
     """Shows deliveries to the chat sessions that are attached."""
 
     max_length = 1_000_000
-    has_previews = False
-    has_nonce = False
-    nonce_seconds = 0.0
-    form = MESSAGES
 
     def __init__(self, journal: Journal, on_attach: Callable[[], None] = lambda: None) -> None:
         self._journal = journal

@@ -339,7 +339,7 @@ class DeliveryWorker:
             return
         delivery = self._delivery(row)
         age = outbox.stuck_since(row, now).total_seconds()
-        if self._endpoint.has_nonce and not delivery.speaker and age < self._endpoint.nonce_seconds:
+        if not delivery.speaker and age < self._endpoint.nonce_seconds:
             claimed = await self._db.write(_SENDING, lambda tx: outbox.mark_sending(tx, row.id, now), durable=True)
             if claimed is not None:
                 await self._send(claimed)

@@ -13,7 +13,7 @@ from memory.store.clock import to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
-from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Form, HistoryUnreadable
+from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import richtext
 from sources.bluesky.answered_posts import Watched
 from sources.bluesky.direct_messages import DirectMessages
@@ -93,12 +93,10 @@ _ACTS = {
 }
 
 
-class BlueskyEndpoint:
+class BlueskyEndpoint(Endpoint):
     """Speaks for the Bluesky source."""
 
     max_length = richtext.MOST_GRAPHEMES
-    has_previews = False
-    has_nonce = True
     nonce_seconds = 1_800.0
     """A record's key is good for ever; after this long it is looked up whether the record is there."""
 

@@ -72,22 +72,13 @@ class PlainClient(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
 
-class ShardedClient(discord.AutoShardedClient):
+class ShardedClient(PlainClient, discord.AutoShardedClient):
     """As many connections as Discord asks for."""
-
-    def __init__(self, hear: Hear, commands: Commands | None, **options: Any) -> None:
-        super().__init__(**options)
-        self.tree = plant(self, commands)
-        self._hear_event = hear
-
-    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        self._hear_event(event, args)
-        super().dispatch(event, *args, **kwargs)
 
 
 def make_client(
     settings: DiscordSettings, hear: Hear, commands: Commands | None, *, left_out: frozenset[str], sharded: bool
-) -> PlainClient | ShardedClient:
+) -> PlainClient:
     """A client with the intents Carina needs, except those left out."""
     kind = ShardedClient if sharded else PlainClient
     return kind(

@@ -13,7 +13,7 @@ import discord
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
-from sources.base import MESSAGES, Activity, Buttons, Delivery, DeliveryFailed, HistoryUnreadable, OutFile
+from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable, OutFile
 from sources.discord import outcomes
 from sources.discord.buttons import view_of
 from sources.discord.places import channel_number, history_readable, user_number
@@ -120,14 +120,12 @@ def allowed_mentions(persons: Iterable[PersonId]) -> discord.AllowedMentions:
     return discord.AllowedMentions(everyone=False, roles=False, users=users or False, replied_user=False)
 
 
-class DiscordEndpoint:
+class DiscordEndpoint(Endpoint):
     """Speaks for the Discord source."""
 
     max_length = 2000
     has_previews = True
-    has_nonce = True
     nonce_seconds = 60.0
-    form = MESSAGES
 
     def __init__(self, settings: DiscordSettings, link: Link) -> None:
         self._settings = settings

@@ -22,7 +22,7 @@ from sources.base import Deliver, Notification, Readiness, raise_if_cancelled
 from sources.discord.attachments import Fetcher
 from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
-from sources.discord.client import CommandSync, Hear, OwnTree, PlainClient, ShardedClient, make_client
+from sources.discord.client import CommandSync, Hear, OwnTree, PlainClient, make_client
 from sources.discord.connection import (
     ALL_HERE,
     AllHere,
@@ -224,7 +224,7 @@ class DiscordSource:
 
     def _assemble(
         self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], fetcher: Fetcher, deliver: Deliver
-    ) -> PlainClient | ShardedClient:
+    ) -> PlainClient:
         queues = self._queues = ChannelQueues(spawn, self._wiring.gave_up)
         handlers = self._handlers = list[Hear]()
 
@@ -323,7 +323,7 @@ class DiscordSource:
 
     async def _connected(
         self,
-        client: PlainClient | ShardedClient,
+        client: PlainClient,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> _Ending:
         self._connection.connecting()
@@ -343,7 +343,7 @@ class DiscordSource:
         except (*REFUSED, discord.GatewayNotFound) as why:
             return _Ending(reason=reason_of(why, client))
 
-    async def _run(self, client: PlainClient | ShardedClient) -> _Ending:
+    async def _run(self, client: PlainClient) -> _Ending:
         """The library's own loop, until it fails or takes too long to connect."""
         try:
             async with asyncio.timeout(self._settings.handshake_seconds) as self._standing.deadline:
@@ -401,7 +401,7 @@ def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:
     return PRIVILEGED - granted
 
 
-async def _close(client: PlainClient | ShardedClient, fetcher: Fetcher, answering: float) -> None:
+async def _close(client: PlainClient, fetcher: Fetcher, answering: float) -> None:
     await client.tree.answered(answering)
     try:
         async with asyncio.timeout(CLOSE_SECONDS):

@@ -35,7 +35,6 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
 from sources.base import (
-    MESSAGES,
     Activity,
     BlockSpec,
     Buttons,
@@ -78,14 +77,11 @@ def newest(request: Request) -> UserMessage:
     return next(message for message in reversed(request.messages) if isinstance(message, UserMessage) and message.said)
 
 
-class Sink:
+class Sink(Endpoint):
     """An endpoint that takes everything at once and remembers it by place."""
 
     max_length = 2000
-    has_previews = False
-    has_nonce = True
     nonce_seconds = 100.0
-    form = MESSAGES
 
     def __init__(self) -> None:
         self.sent: dict[PlaceId, list[str]] = defaultdict(list)

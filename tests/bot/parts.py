@@ -230,7 +230,6 @@ class Platform:
     edit_fails: bool = False
     max_length: int = 2000
     has_previews: bool = True
-    has_nonce: bool = True
     nonce_seconds: float = 60
     form: Form = MESSAGES
     _count: int = 0
@@ -258,7 +257,7 @@ class Platform:
         """The nonce is remembered for a while."""
         found = next((post for post in self.posts if post.by == delivery.id), None)
         recent = found is not None and (self.clock() - found.at).total_seconds() < self.nonce_seconds
-        return found if self.has_nonce and recent else None
+        return found if recent else None
 
     def _add(self, delivery: Delivery) -> Post:
         self._count += 1

@@ -256,7 +256,7 @@ def test_a_text_is_not_split_and_nothing_is_not_sent(endpoint: TerminalEndpoint)
     text = "long\n" * 50_000
     assert endpoint.split(text) == [text]
     assert endpoint.split(" \n") == []
-    assert not endpoint.has_nonce
+    assert endpoint.nonce_seconds == 0
 
 
 async def test_files_are_shown_below_the_text(endpoint: TerminalEndpoint) -> None:

@@ -164,7 +164,7 @@ async def test_what_never_gets_an_answer_does_not_block_its_place_for_ever(
         async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
             raise DeliveryUnclear("no answer came")
 
-    post.platform = Failing(post.clock, posts=post.platform.posts, has_nonce=has_nonce)
+    post.platform = Failing(post.clock, posts=post.platform.posts, nonce_seconds=60 * has_nonce)
     began = post.clock()
     await post.run()
     assert await post.states(shown, row, after) == [Status.SENT, Status.FAILED, Status.SENT]
@@ -241,7 +241,7 @@ async def test_after_it_what_does_not_stand_there_is_sent(post: Post) -> None:
 
 @pytest.mark.parametrize(("arrived", "sends"), [(True, 0), (False, 1)])
 async def test_a_platform_without_nonces_is_always_looked_at_first(post: Post, arrived: bool, sends: int) -> None:
-    post.platform.has_nonce, post.platform.nonce_seconds = False, 0
+    post.platform.nonce_seconds = 0
     row = await post.put("a")
     await post.begun(row, arrived=[row] if arrived else [])
     await post.run()
@@ -313,7 +313,7 @@ async def test_a_history_out_of_reach_is_read_when_it_is_there_again(post: Post)
                 raise HistoryUnreadable("no way there", passing=True)
             return await super().find(deliveries, taken)
 
-    post.platform = Unreachable(post.clock, has_nonce=False)
+    post.platform = Unreachable(post.clock, nonce_seconds=0)
     row = await post.put("a")
     await post.begun(row)
     await post.run()
