@@ -154,17 +154,14 @@ def smaller_request(request: Request, error: ModelError) -> Request | None:
 
 def without_older_half(request: Request) -> Request | None:
     """Cut before a person's message, so that no call loses its result; the newest message of a person stays."""
-    starts = [i for i, message in enumerate(request.messages) if isinstance(message, UserMessage)]
-    spoken = [i for i in starts if _said(request.messages[i])]
+    asked = [(i, message) for i, message in enumerate(request.messages) if isinstance(message, UserMessage)]
+    starts = [i for i, _ in asked]
+    spoken = [i for i, message in asked if message.said or message.images]
     newest = (spoken or starts or [0])[-1]
     half = sum(map(_size, request.messages)) / 2
     fitting = (i for i in starts if 0 < i < newest and sum(map(_size, request.messages[i:])) <= half)
     cut = next(fitting, newest)
     return replace(request, messages=request.messages[cut:]) if cut else None
-
-
-def _said(message: Message) -> bool:
-    return isinstance(message, UserMessage) and bool(message.said or message.images)
 
 
 def _size(message: Message) -> int:

@@ -78,16 +78,16 @@ class Messages:
 
 def _messages(request: Request) -> list[dict[str, Any]]:
     """People and assistant take turns, and people begin: what one of them said in a row is one message."""
-    blocks = [(_role(message), block) for message in normalize.mended(request.messages) for block in _blocks(message)]
+    blocks = [
+        ("assistant" if isinstance(message, AssistantMessage) else "user", block)
+        for message in normalize.mended(request.messages)
+        for block in _blocks(message)
+    ]
     if blocks and blocks[0][0] == "assistant":
         blocks.insert(0, ("user", {"type": "text", "text": normalize.EMPTY}))
     if blocks:
         blocks[-1][1].update(_CACHED)
     return [{"role": role, "content": [block for _, block in group]} for role, group in groupby(blocks, lambda b: b[0])]
-
-
-def _role(message: Message) -> str:
-    return "assistant" if isinstance(message, AssistantMessage) else "user"
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:

@@ -63,7 +63,9 @@ def failure(error: Exception, model: str, secret: str) -> ModelError:
     match error:
         case theirs.ModelContextWindowExceededError():
             return ContextTooLong(f"{model}: the conversation is too long for it")
-        case theirs.ModelHTTPError(status_code=status) if status == 413 or _overflows(error):
+        case theirs.ModelHTTPError(status_code=status, body=body) if status == 413 or (
+            status in (400, 422, 500) and OVERFLOW.search(str(body))  # local servers name no code for it
+        ):
             return ContextTooLong(f"{model}: the conversation is too long for it")
         case theirs.ModelAuthenticationError():
             return ModelRefused(f"{model} refused us ({_code(error)})", trouble=Trouble.KEY)
@@ -86,11 +88,6 @@ def failure(error: Exception, model: str, secret: str) -> ModelError:
             return ModelRejected(f"{model} cannot be asked that: {one_line(error.message, secret)}")
         case _:
             return no_answer(model, type(error).__name__)
-
-
-def _overflows(error: theirs.ModelHTTPError) -> bool:
-    """Local servers name no code for it."""
-    return error.status_code in (400, 422, 500) and bool(OVERFLOW.search(str(error.body)))
 
 
 def _code(error: theirs.ModelAPIError) -> str:

@@ -239,7 +239,7 @@ def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) 
     """What was said on a day, for a model, in at most so many parts; of more, the newest."""
     parts: list[list[Quoted]] = [[]]
     room = CHUNK_TOKENS
-    for said in (_placed(message, places) for message in sources):
+    for said in (_line(message, places.get(message.place, "")) for message in sources):
         size = estimate_tokens(said)
         if parts[-1] and size > room:
             parts.append([])
@@ -279,10 +279,6 @@ def _line(message: Message, place: str = "") -> Quoted:
     who = display_name(message.speaker) or ("the service" if message.role == "system" else "somebody")
     when, text = f"{message.created_at:%Y-%m-%d %H:%M}", line(message.text, _SHOWN)
     return say("- {where}{who} ({when}): {text}", where=where, who=who, when=when, text=text)
-
-
-def _placed(message: Message, places: Mapping[str, str]) -> Quoted:
-    return _line(message, places.get(message.place, ""))
 
 
 # -------------------------------------------------------------------------------------------------- without one

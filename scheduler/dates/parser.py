@@ -66,16 +66,14 @@ class Grammar:
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
         self.figures, self.days, self.parts, self.repeats = (
-            self._ruled(data[name]) for name in ("figures", "days", "parts", "repeats")
+            tuple((self._said(pattern), rule) for pattern, rule in data[name])
+            for name in ("figures", "days", "parts", "repeats")
         )
 
     def _said(self, text: str) -> re.Pattern[str]:
         while found := re.search(r"\{\{(\w+)\}\}", text):
             text = text.replace(found[0], self._fragments[found[1]])
         return re.compile(text.replace("\n", ""), re.IGNORECASE)
-
-    def _ruled(self, listed: list[list[Any]]) -> Ruled:
-        return tuple((self._said(pattern), rule) for pattern, rule in listed)
 
     def in_figures(self, text: str) -> str:
         """The text with times of day in figures: "at half past seven" is "at 7:30"."""
@@ -333,7 +331,8 @@ class _Reading:
         _, _, match, days = min(found, key=lambda each: each[:2])
         self._text = _without(self._text, match)
         if isinstance(days, str):
-            return _last_of_month(today if days == "month" else today.replace(month=12, day=1))
+            month = today if days == "month" else today.replace(month=12, day=1)
+            return month.replace(day=calendar.monthrange(month.year, month.month)[1])
         if days is not None:
             return today + timedelta(days=days)
         if "weekday" not in match.groupdict():
@@ -391,10 +390,6 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
     raise Refused(
         "There is no {found} {groups} in {years}.", found=found["day"], groups=groups["month"], years=years[0]
     )
-
-
-def _last_of_month(today: date) -> date:
-    return today.replace(day=calendar.monthrange(today.year, today.month)[1])
 
 
 def _existing(year: int, month: int, day: int) -> date | None:

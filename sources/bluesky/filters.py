@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from statistics import mean, pstdev
 
@@ -209,12 +208,8 @@ def _rounds(thread: Sequence[Post], them: str, us: str) -> list[_Round]:
         if {earlier.author.did, later.author.did} != {them, us}:
             break
         if later.author.did == them:
-            found.append(_Round(_seconds(earlier.at, later.at), later.text))
+            found.append(_Round(max((later.at - earlier.at).total_seconds(), 0.0), later.text))
     return list(reversed(found))
-
-
-def _seconds(begin: datetime, end: datetime) -> float:
-    return max((end - begin).total_seconds(), 0.0)
 
 
 def _even(values: Sequence[float]) -> bool:

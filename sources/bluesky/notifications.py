@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from memory.people.audience import PUBLIC, Trust
-from memory.store.ids import PersonId
 from sources.base import Attachment, BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
 from sources.bluesky.filters import Us, answers, excluded_word
 from sources.bluesky.keys import NAME, person_id, thread_place
@@ -115,7 +114,7 @@ def notifications(
                 attachments=_pictures(each),
                 background=lines(around, us.did, hidden, partial(_comes, posts, standing, parent)) if last else (),
                 blocks=_blocks(each, by_uri.get(each.uri, each), thread, us, hidden),
-                mentioned=_mentioned(each, us),
+                mentioned={person_id(did): flatten(words) for did, words in each.mentions.items() if did != us.did},
             )
         )
     return found
@@ -148,10 +147,6 @@ def _pictures(post: Post) -> tuple[Attachment, ...]:
         for number, image in enumerate(post.images, 1)
         if image.url.startswith("https://")
     )
-
-
-def _mentioned(post: Post, us: Us) -> dict[PersonId, str]:
-    return {person_id(did): flatten(words) for did, words in post.mentions.items() if did != us.did}
 
 
 def _label(kind: str, identifier: str) -> str:

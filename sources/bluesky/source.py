@@ -339,7 +339,8 @@ class BlueskySource:
             try:
                 given += await self._give(batch.found, deliver)
             except Refused as why:  # the newest cannot be seen any more; those before it perhaps can
-                await self._decisions.pass_over({batch.found.pop().id: _refusal(why)})
+                reason = Why.BLOCKED if "Block" in why.error else Why.GONE
+                await self._decisions.pass_over({batch.found.pop().id: reason})
                 if batch.found:
                     continue
             except NoAnswer as why:
@@ -430,11 +431,6 @@ def _top(page: Mapping[str, object]) -> tuple[str, str]:
 
 def _listed(page: Mapping[str, object]) -> list[object]:
     return items(page.get("notifications"))
-
-
-def _refusal(why: Refused) -> Why:
-    """Why a thread cannot be read: it was deleted, or somebody in it blocks us."""
-    return Why.BLOCKED if "Block" in why.error else Why.GONE
 
 
 def _unexpected(why: Exception) -> str:

@@ -13,7 +13,7 @@ import discord
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
-from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable, OutFile
+from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
 from sources.discord.buttons import view_of
 from sources.discord.places import channel_number, history_readable, user_number
@@ -176,7 +176,7 @@ class DiscordEndpoint(Endpoint):
             nonce=str(delivery.id),
             allowed_mentions=allowed_mentions(delivery.may_mention),
             suppress_embeds="://" in text,
-            files=[_file(one) for one in delivery.files],
+            files=[discord.File(io.BytesIO(seen(one.text).encode()), one.name) for one in delivery.files],
             view=view_of(delivery.buttons),
             reference=self._reference(channel.id, delivery),
         )
@@ -354,10 +354,6 @@ def _message(channel: Any, external_id: str) -> discord.PartialMessage:
         raise DeliveryFailed(gettext_lazy("the message does not exist any more"))
     message: discord.PartialMessage = channel.get_partial_message(int(external_id))
     return message
-
-
-def _file(file: OutFile) -> discord.File:
-    return discord.File(io.BytesIO(seen(file.text).encode()), filename=file.name)
 
 
 def _said(message: discord.Message) -> Said:

@@ -1,7 +1,5 @@
 """discord.py's objects read into plain values."""
 
-from collections.abc import Mapping
-
 import discord
 
 from sources.base import Quoted
@@ -39,16 +37,12 @@ def heard_of(message: discord.Message, link: Link, author: Author | None = None)
         content=message.content,
         mentions={user.id: user.display_name for user in message.mentions},
         mentioned_roles={role.id: role.name for role in message.role_mentions},
-        mentioned_channels=_channel_names(message),
+        mentioned_channels={channel.id: channel.name for channel in message.channel_mentions},
         extras=_extras(message),
         quoted=_quoted(message, link),
         calls_us=any(user.id == link.me for user in message.mentions) or bool(own_roles),
         own_roles=frozenset(role.id for role in own_roles),
     )
-
-
-def _channel_names(message: discord.Message) -> Mapping[int, str]:
-    return {channel.id: channel.name for channel in message.channel_mentions}
 
 
 def _extras(message: discord.Message) -> tuple[str, ...]:

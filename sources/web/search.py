@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote_plus
 
 from sources.web.fetch import Reader
@@ -36,10 +35,9 @@ class Searching:
             raise WebRefused(f"the search server answered with the error {page.status}{hint}.")
         try:
             results = json.loads(page.body)["results"]
-            return [_found(each) for each in results[:limit]]
+            return [
+                Found(str(each["url"]), str(each.get("title") or ""), str(each.get("content") or ""))
+                for each in results[:limit]
+            ]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise WebRefused("the search server did not answer as a SearXNG server does.") from error
-
-
-def _found(each: dict[str, Any]) -> Found:
-    return Found(str(each["url"]), str(each.get("title") or ""), str(each.get("content") or ""))

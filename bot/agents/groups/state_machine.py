@@ -280,14 +280,12 @@ def _asked(
 
 def _aborted(now: Situation, number: int, stage: Stage, outcome: list[dict[str, Any]]) -> Say:
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
-    missing = "nobody of it can be asked at the moment"
-    why = "; ".join(f"{now.name(part.agent)} {_words(part)}" for part in parts) or missing
+    ended = [
+        f"{now.name(part.agent)} {'took too long' if part.status == 'late' else 'could not do it'}" for part in parts
+    ]
+    why = "; ".join(ended) or "nobody of it can be asked at the moment"
     text = f'I stopped at the stage "{stage.name}": {why}.'
     return Say(((None, text),), {"stages": outcome, "aborted": stage.name})
-
-
-def _words(part: Part) -> str:
-    return "took too long" if part.status == "late" else "could not do it"
 
 
 # -------------------------------------------------------------------------------------------------------------- voting

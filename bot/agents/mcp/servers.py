@@ -215,7 +215,9 @@ class Server:
     # ------------------------------------------------------------------ its tools
 
     def _take(self, listed: Iterable[Listed]) -> None:
-        found, left_out = offers(self.name, _target(self._where), listed, self._settings.tools, RESERVED)
+        where = self._where
+        shown = shlex.join(where.argv) if isinstance(where, Command) else where.url  # no secrets of the environment
+        found, left_out = offers(self.name, shown, listed, self._settings.tools, RESERVED)
         before = {tool.offer.edition: tool for tool in self.tools}
         self.tools = tuple(before.get(offer.edition) or self._made(self._clean(offer)) for offer in found)
         self._left_out = tuple(map(self._redact, left_out))
@@ -301,8 +303,3 @@ def _where(name: str, settings: McpServer, config: Config) -> Command | Address:
     if settings.url:
         return Address(settings.url, values(settings.headers))
     return Command(name, (settings.command, *settings.args), values(settings.env), settings.cwd)
-
-
-def _target(where: Command | Address) -> str:
-    """What it is, without secrets of the environment."""
-    return shlex.join(where.argv) if isinstance(where, Command) else where.url

@@ -47,22 +47,12 @@ RESERVED = frozenset(
 _RECALL = RecallTool()
 
 
-def _alone(person: PersonId) -> tuple[PersonId, ...]:
-    """Nobody has linked accounts."""
-    return (person,)
-
-
-def _none(_agent: Agent) -> tuple[Tool, ...]:
-    """Nobody else offers tools."""
-    return ()
-
-
 def make_tools(
     endpoints: Mapping[str, Endpoint],
     *more: Tool,
     zone: str = "UTC",
-    selves: Callable[[PersonId], tuple[PersonId, ...]] = _alone,
-    foreign: Callable[[Agent], Iterable[Tool]] = _none,
+    selves: Callable[[PersonId], tuple[PersonId, ...]] = lambda person: (person,),
+    foreign: Callable[[Agent], Iterable[Tool]] = lambda _agent: (),
     recall: Tool = _RECALL,
 ) -> Callable[[Agent], Toolset]:
     """The tools there are, as a function that gives an agent those it has.

@@ -121,7 +121,8 @@ def calculate(expression: str) -> Number:
     except OverflowError as error:
         raise ToolError("The result is too large.") from error
     except (simpleeval.InvalidExpression, TypeError) as error:
-        raise ToolError(f"This cannot be calculated: {_brief(error)}. There are: {_known()}.") from error
+        known = f"+ - * / // % ** ( ), {', '.join(sorted(_FUNCTIONS))}, {', '.join(_NAMES)}"
+        raise ToolError(f"This cannot be calculated: {_brief(error)}. There are: {known}.") from error
     if not isinstance(value, int | float):
         raise ToolError("Only numbers can be calculated with.")
     if not math.isfinite(value):
@@ -132,10 +133,6 @@ def calculate(expression: str) -> Number:
 def _brief(error: Exception) -> str:
     words = error.msg if isinstance(error, SyntaxError) else str(error)
     return words.splitlines()[0][:200].rstrip(".") if words else type(error).__name__
-
-
-def _known() -> str:
-    return f"+ - * / // % ** ( ), {', '.join(sorted(_FUNCTIONS))}, {', '.join(_NAMES)}"
 
 
 def shown(value: Number) -> str:

@@ -83,11 +83,6 @@ class RecallArguments(Arguments):
         return self.query if self.operation == "query" else ""
 
 
-def _nothing_more(_tx: Tx, _agent: Agent, _entry: Entry, _now: datetime) -> bool:
-    """What is saved stays as it was said."""
-    return False
-
-
 def _flat(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
@@ -107,7 +102,7 @@ class RecallTool(StoreTool[RecallArguments]):
     )
     caution = Caution(bound=("operation",))
 
-    def __init__(self, expand: Callable[[Tx, Agent, Entry, datetime], bool] = _nothing_more) -> None:
+    def __init__(self, expand: Callable[[Tx, Agent, Entry, datetime], bool] = lambda *_: False) -> None:
         self._expand = expand
 
     def work(self, tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:

@@ -281,9 +281,8 @@ def fit(question: Question, fact: Fact) -> Fit | None:
     if fact.subject is not None and not topical and all(term.concepts for term in matched):
         return None
     covered = len(matched) / len(terms)
-    if (fact.subject is None and _of_others(question, matched)) or (
-        covered < 2 / 3 and not _near(question, fact, matched, topical)
-    ):
+    of_others = question.other or (not question.own and len(matched) < len(question.terms))
+    if (fact.subject is None and of_others) or (covered < 2 / 3 and not _near(question, fact, matched, topical)):
         return None
     kind = (
         not question.kind
@@ -292,11 +291,6 @@ def fit(question: Question, fact: Fact) -> Fit | None:
     )
     enough = 2 / 3 if question.open else 1
     return Fit(covered >= enough and kind, kind, not fact.past, covered)
-
-
-def _of_others(question: Question, matched: list[Term]) -> bool:
-    """Whether a question is about somebody or something else than the speaker, of whom a fact is."""
-    return question.other or (not question.own and len(matched) < len(question.terms))
 
 
 def _near(question: Question, fact: Fact, matched: list[Term], topical: list[Term]) -> bool:
