@@ -8,8 +8,14 @@ from memory.people.audience import OWNER
 from memory.queue import outbox
 from memory.queue.outbox import PressButtons, TextDetail
 from memory.store.database import Tx
-from memory.store.ids import PlaceId
+from memory.store.ids import PersonId, PlaceId
 from sources.terminal import PLACE, SOURCE
+
+
+def own_place(person: PersonId) -> PlaceId:
+    """Where words reach somebody alone."""
+    source, _, name = person.partition(":")
+    return PLACE.id if source == SOURCE else PlaceId(f"{source}:user:{name}")
 
 
 @dataclass(frozen=True)

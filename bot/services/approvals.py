@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from bot.agents.notices import own_place
 from bot.agents.permissions import cards, policy
 from bot.agents.permissions.broker import Broker, Ruling, Terms
 from bot.agents.permissions.policy import Approver, People
@@ -54,15 +55,10 @@ def approval_terms(config: Config) -> Terms:
     return Terms(
         people,
         tuple(chain),
-        _private,
+        own_place,
         timedelta(hours=given.expires_hours),
         tuple(PlaceId(f"discord:user:{person}") for person in others),
     )
-
-
-def _private(person: PersonId) -> PlaceId:
-    source, _, identifier = person.partition(":")
-    return PLACE.id if person == PERSON else PlaceId(f"{source}:user:{identifier}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.agents.agenda.reminders import ReminderJob
+from bot.agents.notices import own_place
 from memory import jobs
 from memory.jobs import NewJob
 from memory.knowledge.archival import Entry
@@ -15,11 +16,11 @@ from memory.knowledge.consolidation import run_records
 from memory.people.audience import Trust
 from memory.queue import outbox
 from memory.store.database import Tx
-from memory.store.ids import EntryId, PersonId, PlaceId, place_source
+from memory.store.ids import EntryId, PersonId, place_source
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At
-from sources.terminal import PLACE, SOURCE
+from sources.terminal import SOURCE
 from sources.text import one_line
 from texts import _
 
@@ -75,7 +76,7 @@ class ConsentRequests:
         return Done("asked")
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
-        place, audience, _ = self.reminding.where(tx, person, _alone(person), entry.audience)
+        place, audience, _ = self.reminding.where(tx, person, own_place(person), entry.audience)
         source = place_source(place)
         row = outbox.NewRow(
             key=_key(entry.id),
@@ -92,11 +93,6 @@ class ConsentRequests:
 
 def _key(entry: EntryId) -> str:
     return f"preference/{entry}"
-
-
-def _alone(person: PersonId) -> PlaceId:
-    source, _, name = person.partition(":")
-    return PLACE.id if source == SOURCE else PlaceId(f"{source}:user:{name}")
 
 
 def _words(entry: Entry, source: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime, time, timedelta
 from enum import StrEnum
 
 from bot.agents.agenda.tasks import the_one
-from bot.agents.notices import Notices
+from bot.agents.notices import Notices, own_place
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import Listed, NewReminder, Reminder, Status, job_id
@@ -319,7 +319,7 @@ class ReminderJob:
             hearers = Scope(known.audience, frozenset(known.within))
             if hearers.may_use(heard_by):
                 return known.id, known.audience, True
-        return _own(person), OWNER if heard_by == OWNER else person_audience(person), False
+        return own_place(person), OWNER if heard_by == OWNER else person_audience(person), False
 
 
 def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
@@ -329,7 +329,7 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
         return False
     person = row.detail.mentions[0]
     words = row.content.removeprefix(f"<@{person.partition(':')[2]}> ")
-    own, key = _own(person), f"{row.key}/alone"
+    own, key = own_place(person), f"{row.key}/alone"
     new = outbox.NewRow(
         key=key,
         place=own,
@@ -344,11 +344,6 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
     if what == REMIND:
         reminders.follow(tx, ReminderId(int(rest.partition("/")[0])), row.key, key)
     return True
-
-
-def _own(person: PersonId) -> PlaceId:
-    source, _colon, name = person.partition(":")
-    return PlaceId(f"{source}:user:{name}")
 
 
 def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> NewJob:

@@ -9,6 +9,7 @@ from pydantic import Field
 from bot.agents.answers import package, queue
 from bot.agents.context.quotes import line, say
 from bot.agents.groups.agent_messages import Letter, agent_called, group_called, write
+from bot.agents.notices import own_place
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
@@ -112,11 +113,10 @@ def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:
     if arguments.target_type == "person":
         if turn.person is None:
             raise ToolError("Nobody is talking to you at the moment.")
-        source, _, identifier = turn.person.partition(":")
-        audience = person_audience(turn.person)
+        place, audience = own_place(turn.person), person_audience(turn.person)
         # The person hears this very place, so may know what is said in it.
         hearers = Scope(audience, frozenset({turn.scope.audience}))
-        return _Target(PlaceId(f"{source}:user:{identifier}"), source, hearers, "that person's messages")
+        return _Target(place, place_source(place), hearers, "that person's messages")
     found = place_meant(inbox.known_places(tx, turn.scope), arguments.target)
     hearers = Scope(found.audience, frozenset(found.within))
     return _Target(found.id, place_source(found.id), hearers, found.name or found.id)

@@ -13,7 +13,7 @@ import pytest
 
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.reminders import Planned, ReminderJob, Wanted
-from bot.agents.notices import Notices
+from bot.agents.notices import Notices, own_place
 from bot.models.offline import OfflineModel
 from memory import jobs
 from memory.agenda import reminders
@@ -342,3 +342,7 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
     assert [text for _place, text, _audience in out(tx)[2:]] == ["✓ ⏰ call mum", "✓ ⏰ Still open: call mum"]
     details = [json.loads(row["detail"]) for row in tx.all("SELECT detail FROM outbox ORDER BY id")][2:]
     assert [list(detail) for detail in details] == [["edits"]] * 2  # no buttons any more
+
+
+def test_the_terminal_is_where_its_person_is_spoken_to_alone() -> None:
+    assert (own_place(PERSON), own_place(PersonId("discord:5"))) == (PLACE.id, "discord:user:5")
