@@ -3,7 +3,7 @@
 from typing import Any
 
 from memory.store.columns import many
-from tests.memory.parts import store
+from memory.store.database import Tx
 
 ODD = [
     "",
@@ -17,8 +17,7 @@ ODD = [
 ]
 
 
-def test_texts_numbers_and_nothing_come_back_as_they_are() -> None:
-    tx = store()
+def test_texts_numbers_and_nothing_come_back_as_they_are(tx: Tx) -> None:
     tx.run("CREATE TABLE odd (id INTEGER PRIMARY KEY, words TEXT, number INTEGER) STRICT")
     kept: list[list[Any]] = [[number, words, 2**62 + number] for number, words in enumerate(ODD)]
     kept += [[90, None, None], [91, "x" * 100_000, -(2**63)]]

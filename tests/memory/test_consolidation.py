@@ -77,8 +77,7 @@ def unharmed(tx: Tx, plan: Plan, why: str) -> None:
     assert tx.all("SELECT * FROM dream_runs") == []
 
 
-def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from() -> None:
-    tx = store()
+def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from(tx: Tx) -> None:
     first = kept(tx, "Ann takes the tram 71", Of(message=MessageId(1)), NOON - timedelta(days=9))
     second = kept(tx, "Ann goes by tram 71", Of(message=MessageId(2), importance=0.7))
     kept(tx, "Ann goes by tram 71", Of(message=MessageId(3)))  # reinforces it
@@ -102,8 +101,7 @@ def known(tx: Tx) -> list[str]:
     return [each.triple.object.name for each in graph.linked(tx, STAR, "Ann", Scope(GUILD), LATER)]
 
 
-def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_back() -> None:
-    tx = store()
+def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_back(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71 to Graz"), kept(tx, "Ann goes by tram 71 to Graz")
     graph.put(tx, "drm_0", first, [triple("Ann", "goes by", "tram 71"), triple("Ann", "takes", "tram 71")], NOON)
     said = Linked(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
@@ -115,8 +113,7 @@ def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_b
     assert sorted(known(tx)) == ["tram 71", "tram 71"], "as before the run"
 
 
-def test_a_merge_takes_nothing_along_that_its_own_words_do_not_say() -> None:
-    tx = store()
+def test_a_merge_takes_nothing_along_that_its_own_words_do_not_say(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71 home"), kept(tx, "Ann goes by tram 71")
     graph.put(tx, "drm_0", first, [triple("Ann", "takes", "tram 71"), triple("Ann", "goes to", "home")], NOON)
     consolidation.apply(tx, Plan((merge(first, second),)), LATER)
@@ -138,8 +135,7 @@ def test_at_most_five_percent_but_three_go_in_a_run_and_ten_percent_in_a_week() 
 
 
 @pytest.mark.parametrize("strong", ["reinforced", "important"])
-def test_what_was_said_often_or_is_important_never_goes(strong: str) -> None:
-    tx = store()
+def test_what_was_said_often_or_is_important_never_goes(tx: Tx, strong: str) -> None:
     entry = kept(tx, "Ann is allergic to nuts", Of(importance=0.8 if strong == "important" else 0.5))
     for _ in range(5 if strong == "reinforced" else 0):
         entry = kept(tx, "Ann is allergic to nuts")
@@ -156,8 +152,7 @@ def test_what_was_said_often_or_is_important_never_goes(strong: str) -> None:
         ("Ann goes by tram 71 to Graz.", "no entry says"),
     ],
 )
-def test_specifics_survive_a_merge_and_none_is_invented(content: str, why: str) -> None:
-    tx = store()
+def test_specifics_survive_a_merge_and_none_is_invented(tx: Tx, content: str, why: str) -> None:
     sources = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     unharmed(tx, Plan((merge(*sources, content=content),)), why)
 
@@ -166,15 +161,13 @@ def test_specifics_survive_a_merge_and_none_is_invented(content: str, why: str) 
     "other",
     [Of(person=BOB), Of(audience=person_audience(ANN)), Of(trust=Trust.STRANGER), Of(category="anti-patterns/talk")],
 )
-def test_people_audiences_trust_and_kinds_are_never_joined(other: Of) -> None:
-    tx = store()
+def test_people_audiences_trust_and_kinds_are_never_joined(tx: Tx, other: Of) -> None:
     first, second = kept(tx, "goes by tram 71"), kept(tx, "comes by tram 71", other)
     unharmed(tx, Plan((merge(first, second),)), "joined")
     assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}
 
 
-def test_what_changed_meanwhile_is_left_and_said() -> None:
-    tx = store()
+def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
     first, second, third = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71"), kept(tx, "hm")
     archival.append(tx, STAR, first.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
     archival.delete(tx, STAR, third.id, Scope(GUILD))
@@ -188,8 +181,7 @@ def test_what_changed_meanwhile_is_left_and_said() -> None:
     )
 
 
-def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run() -> None:
-    tx = store()
+def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run(tx: Tx) -> None:
     assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {}
     assert consolidation.apply(tx, Plan(), NOON) == ""
     kept(tx, "Ann goes by tram 71")
@@ -201,8 +193,7 @@ def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run() -> None:
     assert tx.all("SELECT * FROM dream_runs") == []
 
 
-def test_an_old_entry_comes_back_into_view_when_a_like_one_is_new() -> None:
-    tx = store()
+def test_an_old_entry_comes_back_into_view_when_a_like_one_is_new(tx: Tx) -> None:
     several(tx, 50)
     old = kept(tx, "Ann likes black tea with a little milk in the morning")
     choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
@@ -223,8 +214,7 @@ def test_without_a_word_in_common_vectors_say_what_is_near(tmp_path: Path) -> No
     assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {PART: [(first, second)]}
 
 
-def test_undoing_puts_everything_back_exactly_and_is_not_done_again() -> None:
-    tx = store()
+def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     noise, plain = kept(tx, "hm"), kept(tx, "likes cake", Of(category="food"))
     before = state(tx)
@@ -245,8 +235,7 @@ def test_undoing_puts_everything_back_exactly_and_is_not_done_again() -> None:
     assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"
 
 
-def test_undoing_is_refused_as_a_whole_when_something_was_changed_since() -> None:
-    tx = store()
+def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     consolidation.apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = archival.latest(tx, STAR, Scope(GUILD))
@@ -257,8 +246,7 @@ def test_undoing_is_refused_as_a_whole_when_something_was_changed_since() -> Non
     assert state(tx) == before
 
 
-def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more() -> None:
-    tx = store()
+def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: Tx) -> None:
     one, two = taken(tx, 1, "by tram 71"), taken(tx, 2, "tram 71 every day")
     first = kept(tx, "Ann takes the tram 71", Of(message=one.message))
     second = kept(tx, "Ann goes by tram 71", Of(message=two.message))
@@ -271,16 +259,14 @@ def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more() ->
     assert standing(tx) == {second.content}
 
 
-def test_who_forgets_a_merged_entry_forgets_all_that_it_was_made_of() -> None:
-    tx = store()
+def test_who_forgets_a_merged_entry_forgets_all_that_it_was_made_of(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     consolidation.apply(tx, Plan((merge(first, second),)), LATER)
     archival.delete(tx, STAR, first.id, Scope(GUILD))
     assert state(tx) == []
 
 
-def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them() -> None:
-    tx = store()
+def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     consolidation.apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = archival.latest(tx, STAR, Scope(GUILD))
@@ -288,8 +274,7 @@ def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them() -> 
     assert {row["audience"] for row in state(tx)} == {person_audience(ANN)}
 
 
-def test_a_part_never_sees_another_and_each_has_its_mark() -> None:
-    tx = store()
+def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
     secret = Of(audience=person_audience(ANN))
     kept(tx, "Ann takes the tram 71")
     kept(tx, "Ann takes the tram 71 too", secret)
@@ -303,8 +288,7 @@ def test_a_part_never_sees_another_and_each_has_its_mark() -> None:
     assert [part.audience for part in left] == [person_audience(ANN)]
 
 
-def test_more_than_a_run_looks_at_waits_for_the_next() -> None:
-    tx = store()
+def test_more_than_a_run_looks_at_waits_for_the_next(tx: Tx) -> None:
     several(tx, 450)
     choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
     assert (len(choice.new[PART]), choice.more) == (400, True)
@@ -314,8 +298,7 @@ def test_more_than_a_run_looks_at_waits_for_the_next() -> None:
     assert (len(choice.new[PART]), choice.more) == (50, False)
 
 
-def test_what_was_put_off_is_looked_at_again() -> None:
-    tx = store()
+def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
     entry = kept(tx, "Ann takes the tram 71")
     choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
     marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
@@ -323,8 +306,7 @@ def test_what_was_put_off_is_looked_at_again() -> None:
     assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {PART: [entry]}
 
 
-def test_what_was_retired_is_kept_for_ninety_days() -> None:
-    tx = store()
+def test_what_was_retired_is_kept_for_ninety_days(tx: Tx) -> None:
     entry = kept(tx, "hm")
     consolidation.apply(tx, retire([entry]), NOON)
     assert archival.purge(tx, NOON) == 0
@@ -332,8 +314,7 @@ def test_what_was_retired_is_kept_for_ninety_days() -> None:
     assert tx.all("SELECT * FROM dream_items") == []
 
 
-def test_an_audit_that_fails_takes_the_run_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    tx = store()
+def test_an_audit_that_fails_takes_the_run_back(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     monkeypatch.setattr(archival, "put", _wider)
     unharmed(tx, Plan((merge(first, second),)), "audience, trust, age or people")

@@ -14,6 +14,7 @@ from memory.blocks.document import (
     BlobKind,
     BlockDocument,
     Stamp,
+    UnsoundBlob,
     seal,
 )
 from memory.blocks.targets import PLAIN
@@ -45,6 +46,10 @@ def built(*edits: Callable[[BlockDocument], None], peer: int = 1) -> tuple[Block
         edit(document)
         updates.append(seal(BlobKind.UPDATE, seq, document.commit(stamp(seq))))
     return document, updates
+
+
+def lines(count: int) -> list[Callable[[BlockDocument], None]]:
+    return [lambda document: append(document, "line\n") for _ in range(count)]
 
 
 def test_an_update_is_only_the_change_itself() -> None:
@@ -81,6 +86,12 @@ def test_a_rewrite_that_the_diff_cannot_finish_in_time_is_written_all_the_same()
     document, _ = built(lambda d: append(d, "same" + before))
     write(document, after)
     assert document.text() == after
+
+
+def test_a_missing_update_is_noticed() -> None:
+    _, updates = built(*lines(3))
+    with pytest.raises(UnsoundBlob, match="update 3 builds on a change that is missing"):
+        BlockDocument.load(None, [updates[0], updates[2]])
 
 
 @given(data=st.binary(max_size=200))

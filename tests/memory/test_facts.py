@@ -195,8 +195,7 @@ def test_a_correction_is_known_as_one(text: str) -> None:
 # ------------------------------------------------------------------------------------------------- what is learned
 
 
-def test_something_new_is_added_and_the_same_reinforced_in_another_session() -> None:
-    tx = store()
+def test_something_new_is_added_and_the_same_reinforced_in_another_session(tx: Tx) -> None:
     for number, text in enumerate(["use TERM_HOVER for all buttons", "Use term_hover for all buttons!"], 1):
         facts.learn(tx, [said(text)], source(number), NOON)
     facts.learn(tx, [said("run the tests before committing")], source(2), NOON)
@@ -206,8 +205,7 @@ def test_something_new_is_added_and_the_same_reinforced_in_another_session() -> 
     }
 
 
-def test_the_same_session_reinforces_once_however_it_is_put() -> None:
-    tx = store()
+def test_the_same_session_reinforces_once_however_it_is_put(tx: Tx) -> None:
     for text in (
         "solid borders over dashed borders",
         "solid borders instead of dashed borders",
@@ -217,8 +215,7 @@ def test_the_same_session_reinforces_once_however_it_is_put() -> None:
     assert (only(tx).text, only(tx).reinforcements) == ("solid borders over dashed borders", 1)
 
 
-def test_too_few_words_are_skipped() -> None:
-    tx = store()
+def test_too_few_words_are_skipped(tx: Tx) -> None:
     assert [each.step for each in facts.learn(tx, [said("use solid")], source(), NOON)] == [Step.SKIP]
     facts.learn(
         tx,
@@ -229,16 +226,14 @@ def test_too_few_words_are_skipped() -> None:
     assert len(texts(tx)) == 3
 
 
-def test_a_contradiction_replaces_instead_of_reinforcing_and_holds_no_more_nowhere() -> None:
-    tx = store()
+def test_a_contradiction_replaces_instead_of_reinforcing_and_holds_no_more_nowhere(tx: Tx) -> None:
     facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(1), NOON)
     facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(2), NOON)
     assert (only(tx).text, only(tx).reinforcements) == ("prefers light theme editor", 1)
 
 
 @pytest.mark.parametrize("origin", ["tool", "agent"])
-def test_what_the_person_said_wins_over_tools_and_agents(origin: Any) -> None:
-    tx = store()
+def test_what_the_person_said_wins_over_tools_and_agents(tx: Tx, origin: Any) -> None:
     facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(1), NOON)
     (found,) = facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(2, origin=origin), NOON)
     assert (found.step, texts(tx)) == (Step.REFUSE, ["prefers dark theme editor"])
@@ -247,8 +242,7 @@ def test_what_the_person_said_wins_over_tools_and_agents(origin: Any) -> None:
     assert texts(tx) == ["prefers dark theme editor", "uses node 20 here"]
 
 
-def test_a_correction_replaces_what_was_learned_of_the_same_thing() -> None:
-    tx = store()
+def test_a_correction_replaces_what_was_learned_of_the_same_thing(tx: Tx) -> None:
     facts.learn(tx, [said("likes apple cake with cream", PREFERENCE)], source(1), NOON)
     facts.learn(tx, [said("likes cherry cake with cream", PREFERENCE)], source(1), NOON)
     assert len(texts(tx)) == 2
@@ -256,8 +250,7 @@ def test_a_correction_replaces_what_was_learned_of_the_same_thing() -> None:
     assert texts(tx) == ["likes lemon cake with cream"]
 
 
-def test_nobody_confirms_or_contradicts_what_somebody_else_said() -> None:
-    tx = store()
+def test_nobody_confirms_or_contradicts_what_somebody_else_said(tx: Tx) -> None:
     for number, person in enumerate((ANN, BOB, OWNERS)):
         facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(number, person=person), NOON)
     facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(9, person=BOB), NOON)
@@ -278,8 +271,7 @@ def test_nothing_passes_from_one_audience_to_another() -> None:
     assert texts(tx, Scope(Audience("public"))) == []
 
 
-def test_a_fact_has_the_lowest_trust_of_its_sources() -> None:
-    tx = store()
+def test_a_fact_has_the_lowest_trust_of_its_sources(tx: Tx) -> None:
     facts.learn(tx, [said("the server starts slowly")], source(1, trust=Trust.OWNER), NOON)
     facts.learn(tx, [said("the server starts slowly")], source(2, trust=Trust.WEB, origin="tool"), NOON)
     assert only(tx).trust is Trust.WEB
@@ -293,8 +285,7 @@ def repeated(tx: Tx, text: str, sessions: Iterable[int], **change: Any) -> None:
         facts.learn(tx, [said(text)], source(number, **change), NOON + timedelta(minutes=number))
 
 
-def test_what_was_said_in_three_sessions_is_known_to_all_agents() -> None:
-    tx = store()
+def test_what_was_said_in_three_sessions_is_known_to_all_agents(tx: Tx) -> None:
     repeated(tx, "the server starts slowly", [1, 2, 2, 2])
     assert facts.known_to_all(tx, Scope(GUILD), 9) == []
     repeated(tx, "the server starts slowly", [3])
@@ -304,8 +295,7 @@ def test_what_was_said_in_three_sessions_is_known_to_all_agents() -> None:
     assert facts.known_to_all(tx, Scope(person_audience(ANN)), 9) == []
 
 
-def test_another_agent_that_learns_the_same_confirms_it() -> None:
-    tx = store()
+def test_another_agent_that_learns_the_same_confirms_it(tx: Tx) -> None:
     repeated(tx, "the server starts slowly", [1, 2, 3])
     repeated(tx, "the server starts slowly", [4, 5, 6, 7], agent=MOON)
     (shared,) = facts.known_to_all(tx, Scope(GUILD), 9)
@@ -314,8 +304,7 @@ def test_another_agent_that_learns_the_same_confirms_it() -> None:
     assert facts.confirm(tx, shared, AgentId("agt_sun"), NOON) is True
 
 
-def test_there_is_room_for_twenty_and_the_newest_comes_in() -> None:
-    tx = store()
+def test_there_is_room_for_twenty_and_the_newest_comes_in(tx: Tx) -> None:
     for number in range(25):
         person = PersonId(f"discord:p{number % 5}")
         repeated(tx, f"the server{number} starts slowly{number}", [1, 2, 3], person=person)
@@ -326,8 +315,7 @@ def test_there_is_room_for_twenty_and_the_newest_comes_in() -> None:
     assert len(texts(tx)) == 25  # who learned it knows it still
 
 
-def test_what_no_longer_stands_in_three_sessions_is_not_shared() -> None:
-    tx = store()
+def test_what_no_longer_stands_in_three_sessions_is_not_shared(tx: Tx) -> None:
     rows = [taken(tx, number, "the server starts slowly") for number in range(3)]
     for number, row in enumerate(rows):
         facts.learn(tx, [said("the server starts slowly")], source(number, message=row.message), NOON)
@@ -368,8 +356,7 @@ def test_a_stranger_pushes_out_strangers_and_never_the_partner() -> None:
     assert facts.victims([*partners[:1], *many], FactId(23), room) == [20]
 
 
-def test_what_the_web_said_to_the_partner_is_not_the_partners_word() -> None:
-    tx = store()
+def test_what_the_web_said_to_the_partner_is_not_the_partners_word(tx: Tx) -> None:
     repeated(tx, "partner lesson is kept", [1], person=OWNERS, trust=Trust.OWNER)
     for number in range(60):
         text = f"web{number} lesson{number} noise{number}"
@@ -388,8 +375,7 @@ def learned_from(tx: Tx, number: int, text: str, **change: Any) -> MessageId:
     return row.message
 
 
-def test_a_fact_goes_with_the_last_message_that_said_it_and_has_the_words_of_the_oldest_left() -> None:
-    tx = store()
+def test_a_fact_goes_with_the_last_message_that_said_it_and_has_the_words_of_the_oldest_left(tx: Tx) -> None:
     first = learned_from(tx, 1, "I prefer solid borders over dashed borders")
     second = learned_from(tx, 2, "I prefer solid borders instead of dashed borders")
     assert only(tx).text == "prefers solid borders over dashed borders"
@@ -402,8 +388,7 @@ def test_a_fact_goes_with_the_last_message_that_said_it_and_has_the_words_of_the
     assert tx.all("SELECT 1 FROM facts_fts WHERE facts_fts MATCH 'instead'") == []
 
 
-def test_when_the_newer_word_is_taken_back_the_older_holds_again() -> None:
-    tx = store()
+def test_when_the_newer_word_is_taken_back_the_older_holds_again(tx: Tx) -> None:
     learned_from(tx, 1, "I prefer a dark theme")
     newer = learned_from(tx, 2, "I prefer a light theme")
     assert texts(tx) == ["prefers a light theme"]
@@ -411,16 +396,14 @@ def test_when_the_newer_word_is_taken_back_the_older_holds_again() -> None:
     assert texts(tx) == ["prefers a dark theme"]
 
 
-def test_what_is_forgotten_goes_with_all_that_it_had_replaced() -> None:
-    tx = store()
+def test_what_is_forgotten_goes_with_all_that_it_had_replaced(tx: Tx) -> None:
     for number, theme in enumerate(["dark", "light", "dark"], 1):
         learned_from(tx, number, f"I prefer a {theme} theme")
     assert facts.forget(tx, only(tx).id) == 3
     assert tx.all("SELECT 1 FROM facts") == tx.all("SELECT 1 FROM fact_sources") == []
 
 
-def test_after_an_edit_the_new_words_are_learned_by_who_learned_the_old_ones() -> None:
-    tx = store()
+def test_after_an_edit_the_new_words_are_learned_by_who_learned_the_old_ones(tx: Tx) -> None:
     learned_from(tx, 1, "I prefer a dark theme")
     change = {"kind": "edit", "external_id": "1@2", "subject": "1", "at": NOON + timedelta(minutes=1)}
     inbox.accept(tx, arrival(1, "I love apple cake", **change), NOON)
@@ -431,8 +414,7 @@ def test_after_an_edit_the_new_words_are_learned_by_who_learned_the_old_ones() -
     assert texts(tx) == []
 
 
-def test_the_same_message_teaches_once() -> None:
-    tx = store()
+def test_the_same_message_teaches_once(tx: Tx) -> None:
     message = learned_from(tx, 1, "I prefer a dark theme")
     facts.learn(tx, facts.statements("I prefer a dark theme", own=True), source(2, message=message), NOON)
     assert only(tx).reinforcements == 1

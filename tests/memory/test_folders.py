@@ -22,7 +22,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR
 from tests.memory.vector_parts import MODEL, embed_all, pointing
 
 SETUP = commit_point("test_folders.setup")
@@ -45,8 +45,7 @@ def found(tx: Rows, text: str, scope: Scope, agent: AgentId = STAR, path: str = 
     return [(hit.label, hit.text) for hit in search(tx, query, scope).hits]
 
 
-def test_the_name_of_a_file_does_not_outrank_what_files_say() -> None:
-    tx = store()
+def test_the_name_of_a_file_does_not_outrank_what_files_say(tx: Tx) -> None:
     folder = virtual(tx)
     said = "\n".join(f"line {number}" for number in range(300))
     upload(tx, folder, "widgets.txt", said)
@@ -59,8 +58,7 @@ def test_the_name_of_a_file_does_not_outrank_what_files_say() -> None:
 # ----------------------------------------------------------------------------------------------------- who may know
 
 
-def test_a_folder_is_the_owners_until_the_owner_widens_it() -> None:
-    tx = store()
+def test_a_folder_is_the_owners_until_the_owner_widens_it(tx: Tx) -> None:
     folder = virtual(tx)
     upload(tx, folder, "a.txt", "the ferry leaves at nine")
     for scope in (HERE, Scope(PUBLIC), Scope(person_audience(ANN))):
@@ -81,8 +79,7 @@ def test_a_folder_is_the_owners_until_the_owner_widens_it() -> None:
     assert found(tx, "ferry", HERE) == []
 
 
-def test_only_agents_that_have_a_folder_find_its_words() -> None:
-    tx = store()
+def test_only_agents_that_have_a_folder_find_its_words(tx: Tx) -> None:
     folder = virtual(tx)
     upload(tx, folder, "a.txt", "the ferry leaves at nine")
     assert found(tx, "ferry", MINE, OTHER) == []
@@ -119,8 +116,7 @@ def _meanings(tx: Tx) -> None:
     assert [tuple(row) for row in rows] == [("passage", 1)]
 
 
-def test_a_search_is_kept_to_a_folder_a_directory_or_a_file() -> None:
-    tx = store()
+def test_a_search_is_kept_to_a_folder_a_directory_or_a_file(tx: Tx) -> None:
     notes, other = virtual(tx), virtual(tx, "notes2")
     upload(tx, notes, "trips/a.txt", "the ferry leaves at nine")
     upload(tx, notes, "b.txt", "the ferry leaves at ten")
@@ -136,8 +132,7 @@ def test_a_search_is_kept_to_a_folder_a_directory_or_a_file() -> None:
     }
 
 
-def test_other_searches_do_not_look_into_files() -> None:
-    tx = store()
+def test_other_searches_do_not_look_into_files(tx: Tx) -> None:
     upload(tx, virtual(tx), "a.txt", "the ferry leaves at nine")
     assert search(tx, Query("ferry", STAR), MINE).hits == []
 
@@ -145,8 +140,7 @@ def test_other_searches_do_not_look_into_files() -> None:
 # ------------------------------------------------------------------------------------------------------------ files
 
 
-def test_a_file_that_is_stored_again_replaces_itself_with_its_words() -> None:
-    tx = store()
+def test_a_file_that_is_stored_again_replaces_itself_with_its_words(tx: Tx) -> None:
     folder = virtual(tx)
     upload(tx, folder, "a.txt", "the ferry leaves at nine")
     upload(tx, folder, "a.txt", "the train leaves at ten")
@@ -158,8 +152,7 @@ def test_a_file_that_is_stored_again_replaces_itself_with_its_words() -> None:
     assert tx.all("SELECT 1 FROM file_passages") == []
 
 
-def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers() -> None:
-    tx = store()
+def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers(tx: Tx) -> None:
     folder = virtual(tx)
     large = replace(folders.from_content("a.txt", b"x"), size=folders.MAX_CONTENT + 1)
     with pytest.raises(Refused, match=r"8,000,001 bytes, and a virtual folder takes files of up to 8,000,000"):
@@ -167,24 +160,21 @@ def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers() ->
     assert folders.files(tx, folder.id, MINE) == []
 
 
-def test_a_folder_that_was_removed_takes_no_file() -> None:
-    tx = store()
+def test_a_folder_that_was_removed_takes_no_file(tx: Tx) -> None:
     folder = virtual(tx)
     folders.remove(tx, folder.id)
     with pytest.raises(Refused, match="removed meanwhile"):
         upload(tx, folder, "a.txt", "x")
 
 
-def test_a_file_gets_the_audience_that_its_folder_has_now() -> None:
-    tx = store()
+def test_a_file_gets_the_audience_that_its_folder_has_now(tx: Tx) -> None:
     folder = virtual(tx, audience=PUBLIC)
     folders.set_audience(tx, folder.id, OWNER)
     upload(tx, folder, "a.txt", "the ferry leaves at nine")  # by who read the folder before
     assert found(tx, "ferry", HERE) == []
 
 
-def test_an_export_gives_what_stands_in_files_of_one_person_alone() -> None:
-    tx = store()
+def test_an_export_gives_what_stands_in_files_of_one_person_alone(tx: Tx) -> None:
     folder = virtual(tx)
     for name, people in (("own.txt", (ANN,)), ("shared.txt", (ANN, BOB)), ("theirs.txt", (BOB,))):
         new = folders.from_content(name, b"the key is under the stone")
@@ -195,8 +185,7 @@ def test_an_export_gives_what_stands_in_files_of_one_person_alone() -> None:
     assert str(BOB) not in str(exported)
 
 
-def test_two_folders_cannot_have_one_name() -> None:
-    tx = store()
+def test_two_folders_cannot_have_one_name(tx: Tx) -> None:
     virtual(tx)
     with pytest.raises(Refused, match="already"):
         virtual(tx)

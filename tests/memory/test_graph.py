@@ -10,7 +10,7 @@ from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId
-from tests.memory.parts import ANN, GUILD, NOON, STAR, store
+from tests.memory.parts import ANN, GUILD, NOON, STAR
 
 LATER = NOON + timedelta(hours=1)
 HERE = Scope(GUILD)
@@ -36,8 +36,7 @@ def bakery(tx: Tx) -> None:
     kept(tx, "Rex hates thunder", ("Rex", "hates", "thunder"))
 
 
-def test_two_steps_are_gone_from_what_is_named_and_not_three() -> None:
-    tx = store()
+def test_two_steps_are_gone_from_what_is_named_and_not_three(tx: Tx) -> None:
     bakery(tx)
     assert found(tx, "who is at the blue bakery today?") == [("Ann works at Blue Bakery", 1), ("Ann has a dog Rex", 2)]
     assert found(tx, "REX") == [
@@ -50,31 +49,27 @@ def test_two_steps_are_gone_from_what_is_named_and_not_three() -> None:
 
 
 @pytest.mark.parametrize(("scope", "seen"), [(Scope(GUILD), False), (Scope(person_audience(ANN)), True)])
-def test_nothing_leads_through_what_the_hearers_may_not_know(scope: Scope, seen: bool) -> None:
-    tx = store()
+def test_nothing_leads_through_what_the_hearers_may_not_know(tx: Tx, scope: Scope, seen: bool) -> None:
     own = person_audience(ANN)
     kept(tx, "Ann works at the Blue Bakery", ("Ann", "works at", "Blue Bakery"), audience=own)
     kept(tx, "Ann has a dog, Rex", ("Ann", "has a dog", "Rex"), audience=own)
     assert bool(found(tx, "blue bakery", scope)) is seen
 
 
-def test_other_agents_know_nothing_of_it_and_neither_does_the_past() -> None:
-    tx = store()
+def test_other_agents_know_nothing_of_it_and_neither_does_the_past(tx: Tx) -> None:
     bakery(tx)
     assert graph.linked(tx, AgentId("agt_moon"), "Rex", Scope(GUILD), LATER) == []
     assert found(tx, "Rex", until=NOON - timedelta(seconds=1)) == []
 
 
-def test_who_belongs_to_everything_leads_nowhere() -> None:
-    tx = store()
+def test_who_belongs_to_everything_leads_nowhere(tx: Tx) -> None:
     kept(tx, "Ann and the tea", ("Ann", "likes", "tea"))
     for number in range(20):
         kept(tx, f"Ann and thing{number}", ("Ann", "owns", f"thing{number}"))
     assert {hops for _, hops in found(tx, "tea")} == {1}
 
 
-def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it() -> None:
-    tx = store()
+def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it(tx: Tx) -> None:
     entries = [kept(tx, f"Ann has pet{number}", ("Ann", "has", f"pet{number}")) for number in range(4)]
     tx.run("UPDATE archival_entries SET content = 'Ann has none' WHERE id = ?", (entries[0].id,))
     tx.run("UPDATE archival_entries SET audience = ? WHERE id = ?", (OWNER, entries[1].id))
@@ -98,14 +93,12 @@ def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it() -> 
         ("アンは青いパン屋で働く", ("アン", "赤いパン屋"), False),
     ],
 )
-def test_a_name_has_to_stand_in_the_entry(text: str, names: tuple[str, str], says: bool) -> None:
-    tx = store()
+def test_a_name_has_to_stand_in_the_entry(tx: Tx, text: str, names: tuple[str, str], says: bool) -> None:
     triple = Triple(Entity(names[0], Kind.PERSON), "works at", Entity(names[1], Kind.GROUP))
     assert graph.says(kept(tx, text), triple) is says
 
 
-def test_who_says_otherwise_of_the_same_is_found_among_the_same_ears() -> None:
-    tx = store()
+def test_who_says_otherwise_of_the_same_is_found_among_the_same_ears(tx: Tx) -> None:
     here = kept(tx, "Ann lives in Rome", ("Ann", "lives in", "Rome"))
     kept(tx, "Ann lives in Oslo", ("Ann", "lives in", "Oslo"), audience=OWNER)
     said = Triple(Entity("ann", Kind.PERSON), "lives in", Entity("Paris", Kind.PLACE))

@@ -7,9 +7,10 @@ import pytest
 from memory.knowledge import projects
 from memory.knowledge.items import By, Kind
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import MessageId
-from tests.memory.parts import ANN, BOB, GUILD, NOON, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, taken
 
 HERS = By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
 HERE = Scope(GUILD)
@@ -59,15 +60,13 @@ def test_what_of_a_review_is_not_kept_is_known(review: str, left: list[str]) -> 
     assert list(projects.read_review(review).left) == left
 
 
-def test_a_review_that_fails_gives_each_of_its_issues() -> None:
-    tx = store()
+def test_a_review_that_fails_gives_each_of_its_issues(tx: Tx) -> None:
     assert [each.text for each in projects.note_review(tx, HERS, FAIL)] == list(projects.read_review(FAIL).issues)
     with pytest.raises(Refused, match="no issue"):
         projects.note_review(tx, HERS, "VERDICT: PASS")
 
 
-def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time_on() -> None:
-    tx = store()
+def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time_on(tx: Tx) -> None:
     projects.note_review(tx, by(1), "No test for the empty list!")
     projects.note_review(tx, by(1), "no test for the EMPTY list")
     assert projects.learned(tx, HERE, NOON).issues == ()
@@ -80,15 +79,13 @@ def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time
     assert len(projects.learned(tx, HERE, NOON).issues) == 5
 
 
-def test_a_finished_project_is_one_record_with_its_summary() -> None:
-    tx = store()
+def test_a_finished_project_is_one_record_with_its_summary(tx: Tx) -> None:
     projects.finish(tx, HERS, "A game of  snake", "Three.js")
     (kept,) = projects.listing(tx, HERE)
     assert (kept.kind, kept.text, projects.tech_of(kept)) == (Kind.PROJECT, "A game of snake", "Three.js")
 
 
-def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown() -> None:
-    tx = store()
+def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown(tx: Tx) -> None:
     projects.prefer(tx, by(), "Three.js")
     projects.prefer(tx, by(minutes=1), "three.js")
     assert [each.text for each in projects.listing(tx, HERE)] == ["Three.js"]
@@ -99,8 +96,7 @@ def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown() -> 
     ]  # fmt: skip
 
 
-def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named() -> None:
-    tx = store()
+def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named(tx: Tx) -> None:
     with pytest.raises(Refused, match="no finished project"):
         projects.rate(tx, HERS, {"visual": 2})
     for number in range(5):
@@ -114,15 +110,13 @@ def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named()
 
 
 @pytest.mark.parametrize("ratings", [{}, {"visual": 0}, {"visual": 6}, {"speed": 3}])
-def test_a_rating_is_of_one_to_five_on_one_of_five_axes(ratings: dict[str, int]) -> None:
-    tx = store()
+def test_a_rating_is_of_one_to_five_on_one_of_five_axes(tx: Tx, ratings: dict[str, int]) -> None:
     projects.finish(tx, HERS, "A game of snake")
     with pytest.raises(Refused, match="rate with 1 to 5"):
         projects.rate(tx, HERS, ratings)
 
 
-def test_what_goes_for_room_is_the_least_found_and_oldest_never_the_newest() -> None:
-    tx = store()
+def test_what_goes_for_room_is_the_least_found_and_oldest_never_the_newest(tx: Tx) -> None:
     for number in range(20):
         projects.note_review(tx, by(minutes=number), f"Issue of the number {number}")
     projects.note_review(tx, by(minutes=30), "Issue of the number 0")
@@ -134,8 +128,7 @@ def test_what_goes_for_room_is_the_least_found_and_oldest_never_the_newest() -> 
     assert {"Issue of the number 0", "The newest issue of all", "What Bob's review found"} <= texts
 
 
-def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_prompts() -> None:
-    tx = store()
+def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_prompts(tx: Tx) -> None:
     own = person_audience(ANN)
     projects.prefer(tx, by(audience=own), "a secret wish")
     projects.prefer(tx, By(Scope(GUILD), Trust.STRANGER, NOON, person=BOB), "a stranger's wish")
@@ -156,8 +149,7 @@ def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_promp
         "DELETE FROM messages WHERE id = ?",
     ],
 )
-def test_what_was_learned_goes_with_the_words_it_came_of(how: str) -> None:
-    tx = store()
+def test_what_was_learned_goes_with_the_words_it_came_of(tx: Tx, how: str) -> None:
     message = taken(tx, 1, "three.js please").message
     assert message is not None
     projects.prefer(tx, by(int(message)), "three.js")

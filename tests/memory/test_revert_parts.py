@@ -244,28 +244,26 @@ def listed(tx: Tx) -> list[str]:
     return [line.partition(". ")[2] for line in row(tx).content.splitlines() if line[0].isdigit()]
 
 
-def test_an_item_that_others_set_since_is_theirs() -> None:
-    with blocks_store() as tx:
-        tasks(tx, "walk")
-        job = author(writer=JOB)
-        add_item(tx, job, "notes", "tasks", "swim")
-        add_item(tx, job, "notes", "tasks", "run")
-        set_item(tx, author(), "notes", "tasks", 2, "swim far")
-        set_item(tx, job, "notes", "tasks", 1, "walk slowly")
-        done = reverted(tx)
-        assert listed(tx) == ["walk", "swim far"]
-        assert (done.plan.gone, done.plan.lost) == (("tasks: swim",), ())
+def test_an_item_that_others_set_since_is_theirs(tx: Tx) -> None:
+    tasks(tx, "walk")
+    job = author(writer=JOB)
+    add_item(tx, job, "notes", "tasks", "swim")
+    add_item(tx, job, "notes", "tasks", "run")
+    set_item(tx, author(), "notes", "tasks", 2, "swim far")
+    set_item(tx, job, "notes", "tasks", 1, "walk slowly")
+    done = reverted(tx)
+    assert listed(tx) == ["walk", "swim far"]
+    assert (done.plan.gone, done.plan.lost) == (("tasks: swim",), ())
 
 
-def test_an_item_that_was_removed_comes_back_as_others_left_it() -> None:
-    with blocks_store() as tx:
-        tasks(tx, "walk", "swim", "run")
-        job = author(writer=JOB)
-        set_item(tx, job, "notes", "tasks", 2, "dive")
-        remove_item(tx, job, "notes", "tasks", 2)
-        assert listed(tx) == ["walk", "run"]
-        reverted(tx)
-        assert listed(tx) == ["walk", "swim", "run"]
+def test_an_item_that_was_removed_comes_back_as_others_left_it(tx: Tx) -> None:
+    tasks(tx, "walk", "swim", "run")
+    job = author(writer=JOB)
+    set_item(tx, job, "notes", "tasks", 2, "dive")
+    remove_item(tx, job, "notes", "tasks", 2)
+    assert listed(tx) == ["walk", "run"]
+    reverted(tx)
+    assert listed(tx) == ["walk", "swim", "run"]
 
 
 def test_an_item_does_not_come_back_where_others_changed_the_place_or_the_list_is_full() -> None:
@@ -286,60 +284,56 @@ def test_an_item_does_not_come_back_where_others_changed_the_place_or_the_list_i
         assert done.plan.lost == ("tasks: walk",)
 
 
-def test_what_is_required_stays_and_is_told() -> None:
-    with blocks_store() as tx:
-        tasks(tx)
-        add_item(tx, author(writer=JOB), "notes", "state.talks", 4)
-        add_item(tx, author(), "notes", "state.talks", 3)
-        with pytest.raises(BlockRefused, match=r"nothing can be undone: .*title is required and would be empty"):
-            reverted(tx, SYSTEM, 0)
-        assert "talks: 3" in reverted(tx).block.content
+def test_what_is_required_stays_and_is_told(tx: Tx) -> None:
+    tasks(tx)
+    add_item(tx, author(writer=JOB), "notes", "state.talks", 4)
+    add_item(tx, author(), "notes", "state.talks", 3)
+    with pytest.raises(BlockRefused, match=r"nothing can be undone: .*title is required and would be empty"):
+        reverted(tx, SYSTEM, 0)
+    assert "talks: 3" in reverted(tx).block.content
 
 
-def test_of_two_who_set_the_same_number_the_other_is_told_of() -> None:
-    with blocks_store() as tx:
-        tasks(tx)
-        set_field(tx, author(writer=JOB), "notes", "state.energy", 3)
-        set_field(tx, author(writer=JOB), "notes", "state.level", 9)
-        set_field(tx, author(), "notes", "state.energy", 8)
-        done = reverted(tx)
-        assert "energy: 8" in row(tx).content
-        assert "level: 1\n" in row(tx).content
-        assert done.plan.gone == ("state.energy: 3",)
+def test_of_two_who_set_the_same_number_the_other_is_told_of(tx: Tx) -> None:
+    tasks(tx)
+    set_field(tx, author(writer=JOB), "notes", "state.energy", 3)
+    set_field(tx, author(writer=JOB), "notes", "state.level", 9)
+    set_field(tx, author(), "notes", "state.energy", 8)
+    done = reverted(tx)
+    assert "energy: 8" in row(tx).content
+    assert "level: 1\n" in row(tx).content
+    assert done.plan.gone == ("state.energy: 3",)
 
 
-def test_an_older_change_is_undone_while_others_write_and_done_again() -> None:
-    with blocks_store() as tx:
-        tasks(tx)
-        edit = by_agent(tx, author(), "notes")
-        for mood in ("low", "high"):
-            set_field(tx, author(), "notes", "state.mood", mood)
-        add_item(tx, author(writer=PERSON), "notes", "tasks", "walk")
-        for mood in ("low", ""):
-            assert f"mood: {mood}".rstrip() + "\n" in undo(edit, AGENT).block.content
-        assert listed(tx) == ["walk"]
-        for mood in ("low", "high"):
-            assert f"mood: {mood}\n" in redo(edit, AGENT).block.content
+def test_an_older_change_is_undone_while_others_write_and_done_again(tx: Tx) -> None:
+    tasks(tx)
+    edit = by_agent(tx, author(), "notes")
+    for mood in ("low", "high"):
+        set_field(tx, author(), "notes", "state.mood", mood)
+    add_item(tx, author(writer=PERSON), "notes", "tasks", "walk")
+    for mood in ("low", ""):
+        assert f"mood: {mood}".rstrip() + "\n" in undo(edit, AGENT).block.content
+    assert listed(tx) == ["walk"]
+    for mood in ("low", "high"):
+        assert f"mood: {mood}\n" in redo(edit, AGENT).block.content
 
 
-def test_items_are_put_back_beside_what_others_put_there_meanwhile() -> None:
-    with blocks_store() as tx:
-        tasks(tx)
-        mine = by_agent(tx, author(), "notes")
-        add_item(tx, author(), "notes", "tasks", "walk")
-        undo(mine, AGENT)
-        add_item(tx, author(writer=PERSON), "notes", "tasks", "swim")
-        assert (redo(mine, AGENT).plan.lost, listed(tx)) == ((), ["walk", "swim"])
-        remove_item(tx, author(writer=PERSON), "notes", "tasks", 2)
-        add_item(tx, author(), "notes", "tasks", "run")
-        assert listed(tx) == ["walk", "run"]
-        undo(by_agent(tx, author(writer=PERSON), "notes"), PERSON)
-        assert listed(tx) == ["walk", "swim", "run"]
-        undo(mine, AGENT)
-        add_item(tx, author(writer=PERSON), "notes", "tasks", "read")
-        with pytest.raises(Refused, match="not brought back, since others changed what is there: “tasks: run”"):
-            redo(mine, AGENT)  # the list is full
-        assert listed(tx) == ["walk", "swim", "read"]
+def test_items_are_put_back_beside_what_others_put_there_meanwhile(tx: Tx) -> None:
+    tasks(tx)
+    mine = by_agent(tx, author(), "notes")
+    add_item(tx, author(), "notes", "tasks", "walk")
+    undo(mine, AGENT)
+    add_item(tx, author(writer=PERSON), "notes", "tasks", "swim")
+    assert (redo(mine, AGENT).plan.lost, listed(tx)) == ((), ["walk", "swim"])
+    remove_item(tx, author(writer=PERSON), "notes", "tasks", 2)
+    add_item(tx, author(), "notes", "tasks", "run")
+    assert listed(tx) == ["walk", "run"]
+    undo(by_agent(tx, author(writer=PERSON), "notes"), PERSON)
+    assert listed(tx) == ["walk", "swim", "run"]
+    undo(mine, AGENT)
+    add_item(tx, author(writer=PERSON), "notes", "tasks", "read")
+    with pytest.raises(Refused, match="not brought back, since others changed what is there: “tasks: run”"):
+        redo(mine, AGENT)  # the list is full
+    assert listed(tx) == ["walk", "swim", "read"]
 
 
 def test_an_undo_reaches_into_archives_for_what_it_brings_back() -> None:

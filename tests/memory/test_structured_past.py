@@ -124,17 +124,16 @@ def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, st
         kept.agrees()
 
 
-def test_a_long_structured_document_is_shortened_and_its_archives_are_read() -> None:
-    with blocks_store() as tx:
-        kept = Kept(tx, made(tx, new(schema=BOOK)).id)
-        for number in range(40):
-            add_item(tx, author(policy=SMALL), "notes", "state.talks", number)
-            kept.take(WRITERS[0])
-        assert archives_of(tx, kept.block)
-        document = load_block(tx, kept.block, None).document
-        assert document.base.version > 30
-        assert document.base.text == kept.texts[document.base.version]
-        kept.agrees()
+def test_a_long_structured_document_is_shortened_and_its_archives_are_read(tx: Tx) -> None:
+    kept = Kept(tx, made(tx, new(schema=BOOK)).id)
+    for number in range(40):
+        add_item(tx, author(policy=SMALL), "notes", "state.talks", number)
+        kept.take(WRITERS[0])
+    assert archives_of(tx, kept.block)
+    document = load_block(tx, kept.block, None).document
+    assert document.base.version > 30
+    assert document.base.text == kept.texts[document.base.version]
+    kept.agrees()
 
 
 @given(before=st.text("ab\n", max_size=30), after=st.text("ab\n", max_size=30))
@@ -205,47 +204,45 @@ def test_a_rollback_makes_the_row_read_as_it_did(edits: list[tuple[Any, Any, int
         kept.agrees()
 
 
-def test_where_the_beginning_is_lost_parts_go_back_as_far_as_the_document_knows() -> None:
-    with blocks_store() as tx:
-        kept = Kept(tx, made(tx, new(schema=BOOK)).id)
-        for number in range(40):
-            set_field(tx, author(policy=SMALL), "notes", "state.mood", f"mood {number}")
-            kept.take(WRITERS[0])
-        newest = max(kept.texts)
-        edit = by_agent(tx, author(policy=SMALL), "notes")
-        assert roll_back(edit, 5).block.content == kept.texts[5], "out of an archive"
-        tx.run("DELETE FROM memory_block_archives")
-        assert roll_back(edit, newest).block.content == kept.texts[newest]
-        with pytest.raises(Refused, match="there is no version 5: there are versions"):
-            roll_back(edit, 5)
-        assert verify_block(tx, kept.block) == []
+def test_where_the_beginning_is_lost_parts_go_back_as_far_as_the_document_knows(tx: Tx) -> None:
+    kept = Kept(tx, made(tx, new(schema=BOOK)).id)
+    for number in range(40):
+        set_field(tx, author(policy=SMALL), "notes", "state.mood", f"mood {number}")
+        kept.take(WRITERS[0])
+    newest = max(kept.texts)
+    edit = by_agent(tx, author(policy=SMALL), "notes")
+    assert roll_back(edit, 5).block.content == kept.texts[5], "out of an archive"
+    tx.run("DELETE FROM memory_block_archives")
+    assert roll_back(edit, newest).block.content == kept.texts[newest]
+    with pytest.raises(Refused, match="there is no version 5: there are versions"):
+        roll_back(edit, 5)
+    assert verify_block(tx, kept.block) == []
 
 
-def test_undo_and_redo_of_parts_keep_what_others_changed() -> None:
-    with blocks_store() as tx:
-        kept = Kept(tx, made(tx, new(schema=BOOK)).id)
-        mine = by_agent(tx, author(), "notes")
-        set_field(tx, author(), "notes", "state.mood", "low")
-        add_item(tx, author(), "notes", "tasks", {"title": "mop"})
-        both = row(tx).content
-        for wanted in ("1. title: mop\n", "mood: low"):
-            assert wanted in row(tx).content
-            done = undo(mine, WRITERS[0])
-            assert wanted not in done.block.content
-        assert row(tx).content == kept.texts[1]
-        with pytest.raises(Refused, match="nothing of yours is left to undo"):
-            undo(mine, WRITERS[0])
-        redo(mine, WRITERS[0])
-        assert redo(mine, WRITERS[0]).block.content == both
-        set_field(tx, author(writer=WRITERS[1]), "notes", "state.energy", 3)
-        assert "mop" not in undo(mine, WRITERS[0]).block.content
-        assert "mood: low\nenergy: 3\n" in row(tx).content
-        assert "mood: calm\nenergy: 3\n" in undo(mine, WRITERS[0]).block.content
-        assert "mood: low\nenergy: 3\n" in redo(mine, WRITERS[0]).block.content
-        set_field(tx, author(writer=WRITERS[1]), "notes", "state.mood", "high")
-        with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since"):
-            undo(mine, WRITERS[0])
-        assert verify_block(tx, kept.block) == []
+def test_undo_and_redo_of_parts_keep_what_others_changed(tx: Tx) -> None:
+    kept = Kept(tx, made(tx, new(schema=BOOK)).id)
+    mine = by_agent(tx, author(), "notes")
+    set_field(tx, author(), "notes", "state.mood", "low")
+    add_item(tx, author(), "notes", "tasks", {"title": "mop"})
+    both = row(tx).content
+    for wanted in ("1. title: mop\n", "mood: low"):
+        assert wanted in row(tx).content
+        done = undo(mine, WRITERS[0])
+        assert wanted not in done.block.content
+    assert row(tx).content == kept.texts[1]
+    with pytest.raises(Refused, match="nothing of yours is left to undo"):
+        undo(mine, WRITERS[0])
+    redo(mine, WRITERS[0])
+    assert redo(mine, WRITERS[0]).block.content == both
+    set_field(tx, author(writer=WRITERS[1]), "notes", "state.energy", 3)
+    assert "mop" not in undo(mine, WRITERS[0]).block.content
+    assert "mood: low\nenergy: 3\n" in row(tx).content
+    assert "mood: calm\nenergy: 3\n" in undo(mine, WRITERS[0]).block.content
+    assert "mood: low\nenergy: 3\n" in redo(mine, WRITERS[0]).block.content
+    set_field(tx, author(writer=WRITERS[1]), "notes", "state.mood", "high")
+    with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since"):
+        undo(mine, WRITERS[0])
+    assert verify_block(tx, kept.block) == []
 
 
 @pytest.mark.parametrize("way", ["undo", "rollback", "revert"])
@@ -311,13 +308,12 @@ def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
         assert row(tx).content == block.content
 
 
-def test_entries_of_a_log_do_not_come_back() -> None:
-    with blocks_store() as tx:
-        block = made(tx, new(schema=LOG))
-        add_item(tx, author(), "notes", "", "one")
-        with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
-            undo(by_agent(tx, author(), "notes"), WRITERS[0])
-        with pytest.raises(BlockRefused, match="nothing can be undone: the entries of a log cannot be changed"):
-            revert(by_agent(tx, author(writer=SYSTEM), "notes"), past(tx, block.id), WRITERS[0], 0)
-        assert "one" in row(tx).content
-        assert past(tx, block.id).version == 2
+def test_entries_of_a_log_do_not_come_back(tx: Tx) -> None:
+    block = made(tx, new(schema=LOG))
+    add_item(tx, author(), "notes", "", "one")
+    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
+        undo(by_agent(tx, author(), "notes"), WRITERS[0])
+    with pytest.raises(BlockRefused, match="nothing can be undone: the entries of a log cannot be changed"):
+        revert(by_agent(tx, author(writer=SYSTEM), "notes"), past(tx, block.id), WRITERS[0], 0)
+    assert "one" in row(tx).content
+    assert past(tx, block.id).version == 2

@@ -59,25 +59,24 @@ def of_hers(tx: Tx, **more: Any) -> Block:
     return made(tx, new(audience=DM, about=MIA, **more))
 
 
-def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_there_before() -> None:
-    with blocks_store() as tx:
-        place(tx, GUILD)
-        block = of_hers(tx, pinned=True)
-        append_block(tx, turn(tx, 1, MIA), "notes", "She likes tea. Her pin is 4711.\n")
-        replace_in_block(tx, turn(tx, 2, MIA), "notes", " Her pin is 4711.", "")
-        share_block(tx, block, BEA, Permission.APPEND, NOW)
-        found = widened(tx, find_block(tx, ADA, "notes", IN_DM), GUILD)
-        for scope in (IN_DM, Scope(GUILD)):
-            (seen,) = visible_blocks(tx, ADA, scope)
-            assert (seen.id, seen.content, seen.audience) == (found.id, "She likes tea.\n", GUILD)
-        assert (found.about, found.pinned, found.trust) == (MIA, True, Trust.APPROVED)
-        assert [(each.agent, each.given) for each in shares_of(tx, found)] == [("Bea", Permission.APPEND)]
-        past = past_of_block(tx, found.id)
-        assert (past.version, past.text_at(0), past.change(1).writer) == (1, "", f"person:{MIA}")
-        assert not visible_blocks(tx, ADA, Scope(ELSEWHERE))
-        assert tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH '4711'") == []
-        (event,) = tx.all("SELECT audience, words FROM activity_events WHERE words LIKE '%more people%'")
-        assert tuple(event) == (DM, "let more people know the block notes")
+def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_there_before(tx: Tx) -> None:
+    place(tx, GUILD)
+    block = of_hers(tx, pinned=True)
+    append_block(tx, turn(tx, 1, MIA), "notes", "She likes tea. Her pin is 4711.\n")
+    replace_in_block(tx, turn(tx, 2, MIA), "notes", " Her pin is 4711.", "")
+    share_block(tx, block, BEA, Permission.APPEND, NOW)
+    found = widened(tx, find_block(tx, ADA, "notes", IN_DM), GUILD)
+    for scope in (IN_DM, Scope(GUILD)):
+        (seen,) = visible_blocks(tx, ADA, scope)
+        assert (seen.id, seen.content, seen.audience) == (found.id, "She likes tea.\n", GUILD)
+    assert (found.about, found.pinned, found.trust) == (MIA, True, Trust.APPROVED)
+    assert [(each.agent, each.given) for each in shares_of(tx, found)] == [("Bea", Permission.APPEND)]
+    past = past_of_block(tx, found.id)
+    assert (past.version, past.text_at(0), past.change(1).writer) == (1, "", f"person:{MIA}")
+    assert not visible_blocks(tx, ADA, Scope(ELSEWHERE))
+    assert tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH '4711'") == []
+    (event,) = tx.all("SELECT audience, words FROM activity_events WHERE words LIKE '%more people%'")
+    assert tuple(event) == (DM, "let more people know the block notes")
 
 
 @pytest.mark.parametrize(
@@ -87,12 +86,11 @@ def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_
         (OWNERS, "may hold words of several people"),
     ],
 )
-def test_nobody_widens_anothers_words(who: Hand, words: str) -> None:
-    with blocks_store() as tx:
-        with pytest.raises(BlockRefused, match=words):
-            widened(tx, of_hers(tx), PUBLIC, who)
-        with pytest.raises(BlockRefused, match=words):
-            widened(tx, made(tx, new("hall", audience=GUILD)), PUBLIC, who)
+def test_nobody_widens_anothers_words(tx: Tx, who: Hand, words: str) -> None:
+    with pytest.raises(BlockRefused, match=words):
+        widened(tx, of_hers(tx), PUBLIC, who)
+    with pytest.raises(BlockRefused, match=words):
+        widened(tx, made(tx, new("hall", audience=GUILD)), PUBLIC, who)
 
 
 @pytest.mark.parametrize(
@@ -127,23 +125,21 @@ def test_a_block_that_somebody_else_had_a_hand_in_stays() -> None:
             widened(tx, block)
 
 
-def test_what_the_agent_had_before_it_is_not_carried_further() -> None:
-    with blocks_store() as tx:
-        place(tx, GUILD)
-        block = of_hers(tx)
-        append_block(tx, turn(tx, 1, MIA), "notes", "They all like tea.\n")
-        tx.insert("turn_uses", {"turn_id": 1, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
-        with pytest.raises(BlockRefused, match="had before it what only guild:discord:1 may know"):
-            widened(tx, block, PUBLIC)
-        assert widened(tx, block, GUILD).audience == GUILD
+def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
+    place(tx, GUILD)
+    block = of_hers(tx)
+    append_block(tx, turn(tx, 1, MIA), "notes", "They all like tea.\n")
+    tx.insert("turn_uses", {"turn_id": 1, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
+    with pytest.raises(BlockRefused, match="had before it what only guild:discord:1 may know"):
+        widened(tx, block, PUBLIC)
+    assert widened(tx, block, GUILD).audience == GUILD
 
 
-def test_the_owner_widens_what_only_the_owner_wrote() -> None:
-    with blocks_store() as tx:
-        place(tx, GUILD)
-        block = made(tx, new(audience=OWNER))
-        write(by_hand(tx, OWNERS, block), block, "House rules: shoes off.\n")
-        assert widened(tx, block, GUILD, OWNERS).content == "House rules: shoes off.\n"
+def test_the_owner_widens_what_only_the_owner_wrote(tx: Tx) -> None:
+    place(tx, GUILD)
+    block = made(tx, new(audience=OWNER))
+    write(by_hand(tx, OWNERS, block), block, "House rules: shoes off.\n")
+    assert widened(tx, block, GUILD, OWNERS).content == "House rules: shoes off.\n"
 
 
 def test_parts_are_taken_along() -> None:
@@ -164,16 +160,15 @@ def test_parts_are_taken_along() -> None:
             assert past_of_block(tx, found.id).version == 1
 
 
-def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_changes() -> None:
-    with blocks_store() as tx:
-        block = of_hers(tx)
-        append_block(tx, turn(tx, 1, MIA), "notes", "tea\n")
-        with pytest.raises(BlockRefused, match="is a log"):
-            widened(tx, block._replace(type=BlockType.LOG))
-        past = past_of_block(tx, block.id)
-        with pytest.raises(BlockRefused, match="no longer known who wrote all"):
-            widen_block(tx, HERS, block, replace(past, start=1, text="tea\n", steps=()), PUBLIC)
-        assert find_block(tx, ADA, "notes", IN_DM).content == "tea\n"
-        made(tx, new(audience=PUBLIC))
-        with pytest.raises(BlockExists):
-            widened(tx, block)
+def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_changes(tx: Tx) -> None:
+    block = of_hers(tx)
+    append_block(tx, turn(tx, 1, MIA), "notes", "tea\n")
+    with pytest.raises(BlockRefused, match="is a log"):
+        widened(tx, block._replace(type=BlockType.LOG))
+    past = past_of_block(tx, block.id)
+    with pytest.raises(BlockRefused, match="no longer known who wrote all"):
+        widen_block(tx, HERS, block, replace(past, start=1, text="tea\n", steps=()), PUBLIC)
+    assert find_block(tx, ADA, "notes", IN_DM).content == "tea\n"
+    made(tx, new(audience=PUBLIC))
+    with pytest.raises(BlockExists):
+        widened(tx, block)

@@ -48,31 +48,29 @@ def seen_by(tx: Tx, entry: Entry) -> list[Audience]:
 
 
 @pytest.mark.parametrize("content", ["She likes tea.", LONG.strip()])
-def test_a_person_lets_more_people_know_what_they_said_alone(content: str) -> None:
-    with blocks_store() as tx:
-        place(tx, GUILD)
-        entry = kept(tx, content, hers(1, message=MessageId(5)), label="tea", tags=("drinks",))
-        assert seen_by(tx, entry) == [DM]
-        require_widening_entry(tx, HERS, entry, GUILD)
-        assert seen_by(tx, entry) == [DM]
-        found = widened(tx, entry, GUILD)
-        assert seen_by(tx, entry) == [GUILD], "one scope of the tests' direct messages knows no server"
-        assert (found.id, found.content, found.people, found.messages) == (entry.id, content, (MIA,), (MessageId(5),))
-        passages = tx.all("SELECT audience FROM archival_entries WHERE parent_entry_id = ?", (entry.id,))
-        assert {row["audience"] for row in passages} == ({GUILD} if content != "She likes tea." else set())
-        (event,) = tx.all("SELECT audience, words FROM activity_events WHERE words LIKE '%more people%'")
-        assert tuple(event) == (DM, "let more people know the entry tea")
+def test_a_person_lets_more_people_know_what_they_said_alone(tx: Tx, content: str) -> None:
+    place(tx, GUILD)
+    entry = kept(tx, content, hers(1, message=MessageId(5)), label="tea", tags=("drinks",))
+    assert seen_by(tx, entry) == [DM]
+    require_widening_entry(tx, HERS, entry, GUILD)
+    assert seen_by(tx, entry) == [DM]
+    found = widened(tx, entry, GUILD)
+    assert seen_by(tx, entry) == [GUILD], "one scope of the tests' direct messages knows no server"
+    assert (found.id, found.content, found.people, found.messages) == (entry.id, content, (MIA,), (MessageId(5),))
+    passages = tx.all("SELECT audience FROM archival_entries WHERE parent_entry_id = ?", (entry.id,))
+    assert {row["audience"] for row in passages} == ({GUILD} if content != "She likes tea." else set())
+    (event,) = tx.all("SELECT audience, words FROM activity_events WHERE words LIKE '%more people%'")
+    assert tuple(event) == (DM, "let more people know the entry tea")
 
 
-def test_the_owner_widens_what_the_owner_stored_and_nobody_elses() -> None:
-    with blocks_store() as tx:
-        own = archival.insert(tx, ADA, NewEntry("Shoes off.", Origin(Scope(OWNER), Trust.OWNER, OWNERS.person)), NOW)
-        assert widened(tx, own, PUBLIC, OWNERS).audience == PUBLIC
-        with pytest.raises(Refused, match="may hold words of several people"):
-            widened(tx, kept(tx), PUBLIC, OWNERS)
-        anothers = replace(HERS, person=OTHER, known=(OTHER,), scope=Scope(DM))
-        with pytest.raises(Refused, match="may hold words of several people"):
-            widened(tx, kept(tx), PUBLIC, anothers)
+def test_the_owner_widens_what_the_owner_stored_and_nobody_elses(tx: Tx) -> None:
+    own = archival.insert(tx, ADA, NewEntry("Shoes off.", Origin(Scope(OWNER), Trust.OWNER, OWNERS.person)), NOW)
+    assert widened(tx, own, PUBLIC, OWNERS).audience == PUBLIC
+    with pytest.raises(Refused, match="may hold words of several people"):
+        widened(tx, kept(tx), PUBLIC, OWNERS)
+    anothers = replace(HERS, person=OTHER, known=(OTHER,), scope=Scope(DM))
+    with pytest.raises(Refused, match="may hold words of several people"):
+        widened(tx, kept(tx), PUBLIC, anothers)
 
 
 @pytest.mark.parametrize(
@@ -89,73 +87,67 @@ def test_only_where_they_are_themselves_and_people_are(to: Audience, words: str)
         widened(tx, kept(tx), to)
 
 
-def test_an_entry_that_somebody_else_had_a_hand_in_stays() -> None:
-    with blocks_store() as tx:
-        both = kept(tx, "They all like tea.")
-        archival.append(tx, ADA, both.id, "Even coffee.", hers(1, person=OTHER), NOW)
-        with pytest.raises(Refused, match="more than your words"):
-            widened(tx, both)
-        with pytest.raises(Refused, match="more than your words"):
-            widened(tx, kept(tx, "Somebody is sad.", hers(1, person=None)))
-        turn(tx, 2, OTHER)
-        with pytest.raises(Refused, match="conversations with others"):
-            widened(tx, kept(tx, "She swims.", hers(2)))
-        turn(tx, 3, MIA, GUILD)  # others spoke there
-        with pytest.raises(Refused, match="conversations with others"):
-            widened(tx, kept(tx, "She sings.", hers(3)))
-        with pytest.raises(Refused, match="conversations with others"):
-            widened(tx, kept(tx, "She sews.", hers(99)))  # nobody knows any more whose turn it was
+def test_an_entry_that_somebody_else_had_a_hand_in_stays(tx: Tx) -> None:
+    both = kept(tx, "They all like tea.")
+    archival.append(tx, ADA, both.id, "Even coffee.", hers(1, person=OTHER), NOW)
+    with pytest.raises(Refused, match="more than your words"):
+        widened(tx, both)
+    with pytest.raises(Refused, match="more than your words"):
+        widened(tx, kept(tx, "Somebody is sad.", hers(1, person=None)))
+    turn(tx, 2, OTHER)
+    with pytest.raises(Refused, match="conversations with others"):
+        widened(tx, kept(tx, "She swims.", hers(2)))
+    turn(tx, 3, MIA, GUILD)  # others spoke there
+    with pytest.raises(Refused, match="conversations with others"):
+        widened(tx, kept(tx, "She sings.", hers(3)))
+    with pytest.raises(Refused, match="conversations with others"):
+        widened(tx, kept(tx, "She sews.", hers(99)))  # nobody knows any more whose turn it was
 
 
-def test_what_upkeep_wrote_and_what_was_put_away_stays() -> None:
-    with blocks_store() as tx:
-        entry = kept(tx)
-        archival.retire(tx, [entry.id], None, NOW)
-        with pytest.raises(Refused, match="was retired"):
-            widened(tx, entry)
-        archival.restore(tx, [entry.id])
-        tx.insert("dream_runs", {"id": "run_1", "at": "2026-11-22T12:00:00.000Z", "outcome": "done"})
-        item = {"run_id": "run_1", "agent_id": ADA, "pass": "merge", "action": "made", "entry_id": entry.id}
-        tx.insert("dream_items", {**item, "after": "", "audience": DM, "trust": 2})
-        with pytest.raises(Refused, match="was made from other entries"):
-            widened(tx, entry)
+def test_what_upkeep_wrote_and_what_was_put_away_stays(tx: Tx) -> None:
+    entry = kept(tx)
+    archival.retire(tx, [entry.id], None, NOW)
+    with pytest.raises(Refused, match="was retired"):
+        widened(tx, entry)
+    archival.restore(tx, [entry.id])
+    tx.insert("dream_runs", {"id": "run_1", "at": "2026-11-22T12:00:00.000Z", "outcome": "done"})
+    item = {"run_id": "run_1", "agent_id": ADA, "pass": "merge", "action": "made", "entry_id": entry.id}
+    tx.insert("dream_items", {**item, "after": "", "audience": DM, "trust": 2})
+    with pytest.raises(Refused, match="was made from other entries"):
+        widened(tx, entry)
 
 
-def test_what_the_agent_had_before_it_is_not_carried_further() -> None:
-    with blocks_store() as tx:
-        place(tx, GUILD)
-        entry = kept(tx)
-        turn(tx, 2, MIA)
-        archival.append(tx, ADA, entry.id, "And coffee.", hers(2), LATER)
-        tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
-        with pytest.raises(Refused, match="had before it what only guild:discord:1 may know"):
-            widened(tx, entry, PUBLIC)
-        assert widened(tx, entry, GUILD).audience == GUILD
+def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
+    place(tx, GUILD)
+    entry = kept(tx)
+    turn(tx, 2, MIA)
+    archival.append(tx, ADA, entry.id, "And coffee.", hers(2), LATER)
+    tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
+    with pytest.raises(Refused, match="had before it what only guild:discord:1 may know"):
+        widened(tx, entry, PUBLIC)
+    assert widened(tx, entry, GUILD).audience == GUILD
 
 
-def test_turns_that_only_read_an_entry_later_do_not_keep_it_back() -> None:
-    with blocks_store() as tx:
-        entry = kept(tx)
-        turn(tx, 2, MIA)
-        tx.run("UPDATE turns SET started_at = '2026-11-22T13:00:00.000Z' WHERE id = 2")
-        for row in (entry.id, "ent_1"):
-            tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": row, "audience": GUILD})
-        assert widened(tx, entry).audience == PUBLIC
+def test_turns_that_only_read_an_entry_later_do_not_keep_it_back(tx: Tx) -> None:
+    entry = kept(tx)
+    turn(tx, 2, MIA)
+    tx.run("UPDATE turns SET started_at = '2026-11-22T13:00:00.000Z' WHERE id = 2")
+    for row in (entry.id, "ent_1"):
+        tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": row, "audience": GUILD})
+    assert widened(tx, entry).audience == PUBLIC
 
 
-def test_a_label_that_is_taken_there_is_refused_and_nothing_changes() -> None:
-    with blocks_store() as tx:
-        entry = kept(tx, label="tea")
-        archival.insert(tx, ADA, NewEntry("Tea is a plant.", Origin(Scope(PUBLIC), Trust.OWNER), label="tea"), NOW)
-        for act in (require_widening_entry, widen_entry):
-            with pytest.raises(Refused, match="there is already an entry 'tea'"):
-                act(tx, HERS, entry, PUBLIC)
-        assert archival.read(tx, ADA, entry.id, Scope(DM)).audience == DM
+def test_a_label_that_is_taken_there_is_refused_and_nothing_changes(tx: Tx) -> None:
+    entry = kept(tx, label="tea")
+    archival.insert(tx, ADA, NewEntry("Tea is a plant.", Origin(Scope(PUBLIC), Trust.OWNER), label="tea"), NOW)
+    for act in (require_widening_entry, widen_entry):
+        with pytest.raises(Refused, match="there is already an entry 'tea'"):
+            act(tx, HERS, entry, PUBLIC)
+    assert archival.read(tx, ADA, entry.id, Scope(DM)).audience == DM
 
 
-def test_it_goes_with_the_person_whose_words_it_holds() -> None:
-    with blocks_store() as tx:
-        entry = widened(tx, kept(tx))
-        assert stores.of("archival").count(tx, PersonId(MIA)) == 1
-        stores.of("archival").erase(tx, MIA)
-        assert seen_by(tx, entry) == []
+def test_it_goes_with_the_person_whose_words_it_holds(tx: Tx) -> None:
+    entry = widened(tx, kept(tx))
+    assert stores.of("archival").count(tx, PersonId(MIA)) == 1
+    stores.of("archival").erase(tx, MIA)
+    assert seen_by(tx, entry) == []

@@ -32,8 +32,7 @@ def read(tx: Tx, key: str, scope: Scope = BY.scope, minutes: float = 0) -> list[
 # -------------------------------------------------------------------------------------------------------- time
 
 
-def test_an_entry_is_there_for_five_minutes_unless_another_time_is_given() -> None:
-    tx = store()
+def test_an_entry_is_there_for_five_minutes_unless_another_time_is_given(tx: Tx) -> None:
     save(tx, BY, NewEntry("a", "short"))
     save(tx, BY, NewEntry("b", "long", timedelta(hours=4)))
     assert read(tx, f"{HERE}/a", minutes=4.99) == ["short"]
@@ -42,8 +41,7 @@ def test_an_entry_is_there_for_five_minutes_unless_another_time_is_given() -> No
     assert [each.key for each in listing(tx, HERE, BY.scope, NOON + 5 * MINUTE)] == [f"{HERE}/b"]
 
 
-def test_what_expired_is_swept_in_slices_and_nothing_else() -> None:
-    tx = store()
+def test_what_expired_is_swept_in_slices_and_nothing_else(tx: Tx) -> None:
     for number in range(7):
         save(tx, BY, NewEntry(f"old/{number}", "x"))
     save(tx, BY, NewEntry("new", "x", timedelta(hours=1)))
@@ -61,8 +59,7 @@ def test_a_time_that_makes_no_sense_is_refused(ttl: timedelta) -> None:
 # -------------------------------------------------------------------------------------------------------- room
 
 
-def test_the_fifty_first_entry_is_refused_with_what_to_do_and_overwriting_never_is() -> None:
-    tx = store()
+def test_the_fifty_first_entry_is_refused_with_what_to_do_and_overwriting_never_is(tx: Tx) -> None:
     for number in range(50):
         save(tx, BY, NewEntry(f"n{number}", "x"))
     with pytest.raises(Refused, match=r"full \(50 entries\), so nothing was saved: delete"):
@@ -75,8 +72,7 @@ def test_the_fifty_first_entry_is_refused_with_what_to_do_and_overwriting_never_
     save(tx, replace(BY, namespace="session/other"), NewEntry("a", "x"))  # each namespace has room of its own
 
 
-def test_nobody_can_tell_from_the_room_what_others_keep_in_the_same_namespace() -> None:
-    tx = store()
+def test_nobody_can_tell_from_the_room_what_others_keep_in_the_same_namespace(tx: Tx) -> None:
     alone = Scope(person_audience(ANN))
     for number in range(50):
         save(tx, by(alone), NewEntry(f"shared/all/n{number}", "x"))
@@ -88,16 +84,14 @@ def test_nobody_can_tell_from_the_room_what_others_keep_in_the_same_namespace() 
 # ---------------------------------------------------------------------------------------------------- namespaces
 
 
-def test_a_key_stands_in_the_own_namespace_and_is_never_doubled() -> None:
-    tx = store()
+def test_a_key_stands_in_the_own_namespace_and_is_never_doubled(tx: Tx) -> None:
     assert save(tx, BY, NewEntry("web/page", "x")).key == f"{HERE}/web/page"
     assert save(tx, BY, NewEntry(f"{HERE}/web/page", "y")).key == f"{HERE}/web/page"
     assert read(tx, f"{HERE}/web/page") == ["y"]
 
 
 @pytest.mark.parametrize("key", ["session/discord:11/a", "patrol/heartbeat/a", "subagent/1/a"])
-def test_only_the_own_namespace_and_shared_are_written(key: str) -> None:
-    tx = store()
+def test_only_the_own_namespace_and_shared_are_written(tx: Tx, key: str) -> None:
     with pytest.raises(Refused, match="you write only to session/discord:10 and shared/"):
         save(tx, BY, NewEntry(key, "x"))
     assert save(tx, BY, NewEntry("shared/move/list", "x")).namespace == "shared/move"
@@ -109,16 +103,14 @@ def test_what_is_no_key_is_refused(key: str) -> None:
         save(store(), BY, NewEntry(key, "x"))
 
 
-def test_whole_segments_count_under_a_path() -> None:
-    tx = store()
+def test_whole_segments_count_under_a_path(tx: Tx) -> None:
     for namespace in ("subagent/1", "subagent/10"):
         save(tx, by(BY.scope, namespace), NewEntry("result", namespace))
     assert [each.content for each in listing(tx, "subagent/1", BY.scope, NOON)] == ["subagent/1"]
     assert len(listing(tx, "subagent", BY.scope, NOON)) == 2
 
 
-def test_the_namespace_of_a_turn_is_its_conversation_or_its_patrol() -> None:
-    tx = store()
+def test_the_namespace_of_a_turn_is_its_conversation_or_its_patrol(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1))
     assert working.namespace_of(tx, turn) == HERE
     post = PlaceId("bluesky:at://did:plc:x/app.bsky.feed.post/3l")
@@ -142,8 +134,7 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_namespaces_are_crossed_within_the_audience_only(reader: str) -> None:
-    tx = store()
+def test_namespaces_are_crossed_within_the_audience_only(tx: Tx, reader: str) -> None:
     for number, audience in enumerate((GUILD, ABROAD, PUBLIC, OWNER, person_audience(ANN), person_audience(BOB))):
         save(tx, by(Scope(audience), f"session/{number}"), NewEntry("a", audience))
     scope, expected = READERS[reader]
@@ -153,16 +144,14 @@ def test_namespaces_are_crossed_within_the_audience_only(reader: str) -> None:
     assert read_one_by_one == set(expected)
 
 
-def test_the_same_key_of_two_audiences_is_two_entries_and_the_own_one_comes_first() -> None:
-    tx = store()
+def test_the_same_key_of_two_audiences_is_two_entries_and_the_own_one_comes_first(tx: Tx) -> None:
     save(tx, by(Scope(OWNER)), NewEntry("shared/x/a", "the owner's"))
     save(tx, BY, NewEntry("shared/x/a", "the guild's"))
     assert read(tx, "shared/x/a", Scope(OWNER)) == ["the owner's", "the guild's"]
     assert read(tx, "shared/x/a") == ["the guild's"]
 
 
-def test_what_others_can_see_is_deleted_only_where_they_may_know_of_it() -> None:
-    tx = store()
+def test_what_others_can_see_is_deleted_only_where_they_may_know_of_it(tx: Tx) -> None:
     save(tx, BY, NewEntry("a", "x"))
     with pytest.raises(Refused, match="others than those here know"):
         delete(tx, by(Scope(OWNER)), f"{HERE}/a")
@@ -175,8 +164,7 @@ def test_what_others_can_see_is_deleted_only_where_they_may_know_of_it() -> None
 # ------------------------------------------------------------------------------------------- with what it came from
 
 
-def test_it_goes_with_the_words_it_came_from() -> None:
-    tx = store()
+def test_it_goes_with_the_words_it_came_from(tx: Tx) -> None:
     row = taken(tx, 1, "my code is 1234")
     turn = begun(tx, row)
     made = By.in_turn(tx, turn, row.message, NOON)
@@ -186,8 +174,7 @@ def test_it_goes_with_the_words_it_came_from() -> None:
     assert [each.key for each in listing(tx, HERE, BY.scope, NOON)] == [f"{HERE}/other"]
 
 
-def test_a_turn_is_forgotten_alone() -> None:
-    tx = store()
+def test_a_turn_is_forgotten_alone(tx: Tx) -> None:
     save(tx, replace(BY, turn=TurnId(1)), NewEntry("a", "x"))
     save(tx, replace(BY, turn=TurnId(2)), NewEntry("b", "x"))
     working.forget_turn(tx, TurnId(1))
@@ -197,8 +184,7 @@ def test_a_turn_is_forgotten_alone() -> None:
 # ------------------------------------------------------------------------------------------------------- searching
 
 
-def test_search_ranks_by_key_category_tags_and_words() -> None:
-    tx = store()
+def test_search_ranks_by_key_category_tags_and_words(tx: Tx) -> None:
     save(tx, BY, NewEntry("emails/inbox", "three letters of the bank"))
     save(tx, BY, NewEntry("b", "the bank, the bank and once more the bank"))
     save(tx, BY, NewEntry("c", "nothing of it", category="travel/trains", tags=("Köln",)))
