@@ -20,7 +20,6 @@ from memory.blocks import (
     change_block,
     decide,
     delete_block,
-    edit_lines,
     find_block,
     load_block,
     pin_block,
@@ -193,20 +192,6 @@ def test_a_private_turn_moves_no_block_that_others_see(tx: Tx) -> None:
 
 
 # ---------------------------------------------------------------- lines
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "text", "after"),
-    [
-        (2, 2, "TWO", "one\nTWO\nthree"),
-        (1, 2, "", "three"),
-        (3, 3, "THREE\nfour\n", "one\ntwo\nTHREE\nfour\n"),
-        (1, 3, "all", "all"),
-    ],
-)
-def test_lines_are_replaced_by_their_numbers(tx: Tx, first: int, last: int, text: str, after: str) -> None:
-    made(tx, new(content="one\ntwo\nthree"))
-    assert edit_lines(tx, author(), "notes", first, last, text).content == after
 
 
 # ---------------------------------------------------------------- sharing

@@ -127,15 +127,6 @@ def test_the_way_by_words_leads_from_one_text_to_the_other(text: str, other: str
     assert text == other
 
 
-def test_what_was_brought_back_goes_with_who_brought_it_where_another_had_removed_it(tx: Tx) -> None:
-    block = made(tx, "About Ana.\n")
-    write_block(tx, author(), "notes", "Ana.\n")
-    roll_back(by_agent(tx, author(MIA), "notes"), 1)
-    assert content(tx) == "About Ana.\n"
-    revert(by_agent(tx, author(JOB), "notes"), past_of_block(tx, block.id), MIA, 0)
-    assert content(tx) == "Ana.\n"
-
-
 def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
     block = made(tx, "one\n")
     for word in ("two\n", "three\n"):
@@ -360,13 +351,6 @@ def test_what_others_wrote_does_not_run_into_the_line_before_what_goes(tx: Tx) -
     assert content(tx) == "Ana\nhas a cat\n"
 
 
-def test_a_line_that_was_broken_in_two_is_one_again(tx: Tx) -> None:
-    block = made(tx, "tea and cake\n")
-    replace_in_block(tx, author(JOB), "notes", " and ", "\n")
-    revert(by_hand(tx, hand(), block), past_of_block(tx, block.id), JOB, 1)
-    assert content(tx) == "tea and cake\n"
-
-
 def test_what_comes_back_stands_behind_what_others_wrote_before_its_replacement(tx: Tx) -> None:
     made(tx, "Ana likes tea.")
     replace_in_block(tx, author(JOB), "notes", "tea", "coffee")
@@ -460,11 +444,3 @@ def test_a_block_that_was_rewritten_as_a_whole_has_one_change_for_each(tx: Tx) -
     assert [past.text_at(version) for version in range(5)] == ["", *texts]
     assert "".join(piece.text for piece in blame(past)) == texts[3]
     assert verify_block(tx, block.id) == []
-
-
-def test_a_whole_text_written_over_a_rewritten_version_keeps_what_came_since(tx: Tx) -> None:
-    block, texts = rewritten(tx)
-    append_block(tx, author(JOB), "notes", "and more")
-    written = by_writing(tx, hand(), block, texts[3].replace("and a fourth", "and a fifth", 1), seen=4)
-    assert written.content.startswith("and a fifth and a fourth")
-    assert written.content.endswith("and more")

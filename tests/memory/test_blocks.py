@@ -207,12 +207,6 @@ def test_a_write_over_the_limit_is_refused_with_the_numbers_and_nothing_is_cut(t
     assert len(write_block(tx, author(), "persona", "x" * 1_000).content) == 1_000
 
 
-def test_a_replacement_that_finds_nothing_is_refused(tx: Tx) -> None:
-    made(tx, new(content="likes tea"))
-    with pytest.raises(Refused, match="'coffee' does not occur"):
-        replace_in_block(tx, author(), "notes", "coffee", "tea")
-
-
 def test_an_edit_that_changes_nothing_stores_nothing(tx: Tx) -> None:
     block = made(tx, new(content="same"))
     assert write_block(tx, author(now=NOW + timedelta(days=1)), "notes", "same") == block

@@ -1,7 +1,6 @@
 """The registry of constellations: which file is open when, and whose a place is."""
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -111,21 +110,6 @@ async def test_a_file_in_use_is_never_closed_however_many_are_open(homes: Conste
             await one.__aexit__(None, None, None)
         assert writers() == 2
         assert await held.read(lambda rows: len(rows.all("SELECT 1 FROM places"))) == 1
-
-
-async def test_a_file_that_is_wanted_at_once_by_many_is_opened_once(homes: Constellations) -> None:
-    (home,) = await made(homes, 1)
-    before = set(threading.enumerate())  # some may be of what was closed just now, about to end
-
-    async def use() -> object:
-        async with homes.use(home.id) as database:
-            await asyncio.sleep(0.01)
-            return database
-
-    found = await asyncio.gather(*(use() for _ in range(20)))
-    assert len(set(map(id, found))) == 1
-    assert writers() == 1
-    assert len(set(threading.enumerate()) - before) == 3, "one writes, two read"
 
 
 async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellations) -> None:

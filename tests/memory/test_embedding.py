@@ -206,11 +206,13 @@ async def test_the_model_is_let_go_when_nothing_is_embedded_and_loads_again() ->
 @installed
 async def test_a_text_has_the_same_vector_alone_and_among_others() -> None:
     texts = ["short", "a longer text about the garden and all that grows in it", "short " * 400, "", "東京で食べた"]
-    together = await ask(Choice("packaged"), *texts, *["another one"] * 20, seconds=30)
-    alone = [(await ask(Choice("packaged"), text, seconds=30))[0] for text in texts]
+    embedder = PackagedEmbedder()
+    together = await embedder.embed([*texts, *["another one"] * 20], 30)
+    alone = [(await embedder.embed([text], 30))[0] for text in texts]
     assert len(together) == 25
     for one, other in zip(alone, together, strict=False):
-        assert cosine(one, other) > 0.99
+        assert cosine(one.vector, other.vector) > 0.99
+    await embedder.aclose()
 
 
 @installed

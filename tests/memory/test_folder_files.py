@@ -40,12 +40,6 @@ def read(root: Path, path: str) -> str:
 # ---------------------------------------------------------------------------------------------------- confinement
 
 
-def test_files_inside_are_read(root: Path) -> None:
-    assert read(root, "plan.txt") == "first\nsecond\nthird\n"
-    assert read(root, "deep/more.md") == "# More\n"
-    assert [seen.name for seen in disk.walk(root)] == ["deep/more.md", "plan.txt"]
-
-
 @pytest.mark.parametrize(
     "path",
     [

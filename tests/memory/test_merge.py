@@ -26,7 +26,6 @@ from memory.blocks.store import CheckpointPolicy, Limits
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
-from memory.store.ids import TurnId
 from tests.memory.block_parts import ADA, IN_GUILD, MIA, author, made, new
 
 STATE = MapSchema(
@@ -169,23 +168,6 @@ def test_what_both_changed_since_is_not_guessed_at_but_shown(tx: Tx) -> None:
     with pytest.raises(BlockChanged, match="it changed since you read it, and nothing was done"):
         write_block(tx, agent, "page", "one\nmine, too\n")
     assert find_block(tx, ADA, "page", IN_GUILD).content == "one\ntheirs\nmine\n"
-
-
-def test_another_turn_of_the_same_agent_is_somebody_else(tx: Tx) -> None:
-    agent = book(tx)
-    other = author(turn=TurnId(9))
-    set_field(tx, other, "notes", "state.note", "Calm. Said elsewhere.")
-    set_field(tx, agent, "notes", "state.note", "Calm! ")
-    assert "Said elsewhere." in content(tx)
-
-
-def test_a_list_that_is_set_keeps_what_others_added_and_leaves_out_what_they_took(tx: Tx) -> None:
-    agent = book(tx)
-    set_field(tx, OWNER, "notes", "state.goals", ["run", "read", "sleep"])
-    agent = shown(tx)
-    set_field(tx, OWNER, "notes", "state.goals", ["walk", "run", "sleep", "swim"])
-    set_field(tx, agent, "notes", "state.goals", ["run", "read", "sleep", "sing"])
-    assert "goals:\n1. walk\n2. run\n3. sleep\n4. swim\n5. sing\n" in content(tx)
 
 
 def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_they_took(tx: Tx) -> None:

@@ -6,7 +6,7 @@ from memory.erasure import stores
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox
 from memory.queue.messages import Said
-from memory.queue.outbox import CardButtons, CardDetail, Detail, EditDetail, File, OutRow, Status, TextDetail
+from memory.queue.outbox import CardButtons, CardDetail, Detail, EditDetail, OutRow, Status, TextDetail
 from memory.store.database import Tx
 from memory.store.ids import OutboxId, RequestId
 from tests.memory.parts import ANN, GUILD, HALL, NOON, STAR, begun
@@ -101,13 +101,6 @@ def test_other_ends_are_none_of_them(tx: Tx) -> None:
     tx.run("UPDATE outbox SET kind = 'preview', status = 'failed' WHERE id = ?", (preview.id,))
     assert outbox.list_undelivered(tx, 10) == []
     assert [outbox.undelivered(tx, row.id) for row in (sent, waiting, taken, preview)] == [None] * 4
-
-
-def test_a_file_without_words_is_one(tx: Tx) -> None:
-    row = queued(tx, "a", "", detail=TextDetail(files=(File("answer.md", "words"),)))
-    given_up(tx, row, Status.UNKNOWN)
-    assert [each.row.id for each in outbox.list_undelivered(tx, 10)] == [row.id]
-    assert outbox.count_undelivered(tx) == {"failed": 0, "unknown": 1}
 
 
 def test_the_newest_come_first(tx: Tx) -> None:

@@ -104,30 +104,6 @@ def test_a_long_document_keeps_its_newest_changes_and_archives_the_others() -> N
         assert past(tx, block).text_at(5) == lines(5)
 
 
-@pytest.mark.parametrize("keep", [None, timedelta(hours=15)])
-def test_a_document_that_two_take_turns_at_is_cut_too(keep: timedelta | None) -> None:
-    """Loro cuts no history that two peers go on with: it would keep all of it, and each change would load slower."""
-    policy = replace(SMALL, limits=replace(SMALL.limits, changes=24, keep=keep))
-    lengths = list[int]()
-    with database() as tx:
-        block = create_block(tx, BLOCK_SPEC, SYSTEM, NOW)
-        for number in range(1, 161):
-            writer = job_writer("sleep") if number % 5 == 0 else agent_writer(ADA)
-            now = NOW + timedelta(hours=number) if keep else NOW
-            append_block(tx, author(writer, policy, now), "notes", f"{number}\n")
-            if number % 40 == 0:
-                document = load_block(tx, block.id, None).document
-                lengths.append(document.look(lambda loro: loro.len_changes))
-        assert max(lengths) <= 24 + 2 * policy.updates, "with what came since the newest checkpoint"
-        found = past(tx, block.id)
-        assert found.text_at(found.version) == lines(160)
-        writers = {step.change.writer for step in found.steps if step.change.seq % 5 == 0}
-        assert writers == {job_writer("sleep")}
-        assert verify_block(tx, block.id) == []
-        if keep is None:
-            assert found.text_at(3) == lines(3)
-
-
 def test_what_is_older_than_it_may_be_goes_for_good_and_that_is_said() -> None:
     policy = replace(SMALL, limits=replace(SMALL.limits, keep=timedelta(hours=15)))
     with database() as tx:

@@ -244,28 +244,6 @@ def listed(tx: Tx) -> list[str]:
     return [line.partition(". ")[2] for line in row(tx).content.splitlines() if line[0].isdigit()]
 
 
-def test_an_item_that_others_set_since_is_theirs(tx: Tx) -> None:
-    tasks(tx, "walk")
-    job = author(writer=JOB)
-    add_item(tx, job, "notes", "tasks", "swim")
-    add_item(tx, job, "notes", "tasks", "run")
-    set_item(tx, author(), "notes", "tasks", 2, "swim far")
-    set_item(tx, job, "notes", "tasks", 1, "walk slowly")
-    done = reverted(tx)
-    assert listed(tx) == ["walk", "swim far"]
-    assert (done.plan.gone, done.plan.lost) == (("tasks: swim",), ())
-
-
-def test_an_item_that_was_removed_comes_back_as_others_left_it(tx: Tx) -> None:
-    tasks(tx, "walk", "swim", "run")
-    job = author(writer=JOB)
-    set_item(tx, job, "notes", "tasks", 2, "dive")
-    remove_item(tx, job, "notes", "tasks", 2)
-    assert listed(tx) == ["walk", "run"]
-    reverted(tx)
-    assert listed(tx) == ["walk", "swim", "run"]
-
-
 def test_an_item_does_not_come_back_where_others_changed_the_place_or_the_list_is_full() -> None:
     with blocks_store() as tx:
         tasks(tx, "walk", "swim")
@@ -291,17 +269,6 @@ def test_what_is_required_stays_and_is_told(tx: Tx) -> None:
     with pytest.raises(BlockRefused, match=r"nothing can be undone: .*title is required and would be empty"):
         reverted(tx, SYSTEM, 0)
     assert "talks: 3" in reverted(tx).block.content
-
-
-def test_of_two_who_set_the_same_number_the_other_is_told_of(tx: Tx) -> None:
-    tasks(tx)
-    set_field(tx, author(writer=JOB), "notes", "state.energy", 3)
-    set_field(tx, author(writer=JOB), "notes", "state.level", 9)
-    set_field(tx, author(), "notes", "state.energy", 8)
-    done = reverted(tx)
-    assert "energy: 8" in row(tx).content
-    assert "level: 1\n" in row(tx).content
-    assert done.plan.gone == ("state.energy: 3",)
 
 
 def test_an_older_change_is_undone_while_others_write_and_done_again(tx: Tx) -> None:
@@ -334,19 +301,6 @@ def test_items_are_put_back_beside_what_others_put_there_meanwhile(tx: Tx) -> No
     with pytest.raises(Refused, match="not brought back, since others changed what is there: “tasks: run”"):
         redo(mine, AGENT)  # the list is full
     assert listed(tx) == ["walk", "swim", "read"]
-
-
-def test_an_undo_reaches_into_archives_for_what_it_brings_back() -> None:
-    policy = CheckpointPolicy(updates=4, keep=2, limits=Limits(8, 400_000, 3))
-    with blocks_store() as tx:
-        made(tx, new(schema=TASKS))
-        set_field(tx, author(policy=policy), "notes", "state.mood", "a mood of long ago")
-        for number in range(20):
-            add_item(tx, author(writer=PERSON, policy=policy), "notes", "state.talks", number + 1)
-        set_field(tx, author(policy=policy), "notes", "state.mood", "another")
-        add_item(tx, author(writer=PERSON, policy=policy), "notes", "state.talks", 1)
-        assert load_block(tx, row(tx).id, None).document.base.version > 5
-        assert "mood: a mood of long ago\n" in undo(by_agent(tx, author(), "notes"), AGENT).block.content
 
 
 @given(before=st.lists(st.sampled_from("abc"), max_size=8), after=st.lists(st.sampled_from("abc"), max_size=8))

@@ -16,7 +16,7 @@ from memory.blocks.document import SYSTEM, BlockDocument, agent_writer, job_writ
 from memory.blocks.history import Past, blame, past_of
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import by_agent, past_to_go_back, redo, revert, roll_back, undo
+from memory.blocks.revert import by_agent, past_to_go_back, revert, roll_back, undo
 from memory.blocks.rows import archives_of, load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
 from memory.blocks.store import CheckpointPolicy, Limits
@@ -124,18 +124,6 @@ def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, st
         kept.agrees()
 
 
-def test_a_long_structured_document_is_shortened_and_its_archives_are_read(tx: Tx) -> None:
-    kept = Kept(tx, made(tx, new(schema=BOOK)).id)
-    for number in range(40):
-        add_item(tx, author(policy=SMALL), "notes", "state.talks", number)
-        kept.take(WRITERS[0])
-    assert archives_of(tx, kept.block)
-    document = load_block(tx, kept.block, None).document
-    assert document.base.version > 30
-    assert document.base.text == kept.texts[document.base.version]
-    kept.agrees()
-
-
 @given(before=st.text("ab\n", max_size=30), after=st.text("ab\n", max_size=30))
 def test_a_difference_leads_from_one_text_to_the_other(before: str, after: str) -> None:
     change = Change(SYSTEM, None, 1, NOW)
@@ -216,32 +204,6 @@ def test_where_the_beginning_is_lost_parts_go_back_as_far_as_the_document_knows(
     assert roll_back(edit, newest).block.content == kept.texts[newest]
     with pytest.raises(Refused, match="there is no version 5: there are versions"):
         roll_back(edit, 5)
-    assert verify_block(tx, kept.block) == []
-
-
-def test_undo_and_redo_of_parts_keep_what_others_changed(tx: Tx) -> None:
-    kept = Kept(tx, made(tx, new(schema=BOOK)).id)
-    mine = by_agent(tx, author(), "notes")
-    set_field(tx, author(), "notes", "state.mood", "low")
-    add_item(tx, author(), "notes", "tasks", {"title": "mop"})
-    both = row(tx).content
-    for wanted in ("1. title: mop\n", "mood: low"):
-        assert wanted in row(tx).content
-        done = undo(mine, WRITERS[0])
-        assert wanted not in done.block.content
-    assert row(tx).content == kept.texts[1]
-    with pytest.raises(Refused, match="nothing of yours is left to undo"):
-        undo(mine, WRITERS[0])
-    redo(mine, WRITERS[0])
-    assert redo(mine, WRITERS[0]).block.content == both
-    set_field(tx, author(writer=WRITERS[1]), "notes", "state.energy", 3)
-    assert "mop" not in undo(mine, WRITERS[0]).block.content
-    assert "mood: low\nenergy: 3\n" in row(tx).content
-    assert "mood: calm\nenergy: 3\n" in undo(mine, WRITERS[0]).block.content
-    assert "mood: low\nenergy: 3\n" in redo(mine, WRITERS[0]).block.content
-    set_field(tx, author(writer=WRITERS[1]), "notes", "state.mood", "high")
-    with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since"):
-        undo(mine, WRITERS[0])
     assert verify_block(tx, kept.block) == []
 
 
