@@ -86,12 +86,14 @@ class Readback:
         self._settings = equipment.settings
         self._gate = asyncio.Semaphore(AT_ONCE)
         self._noted = asyncio.Event()
+        self._found = False
+        """Whether it is known where to read."""
 
     async def run(self) -> None:
         """Decide where to read, queue that, and let go of what was held, whatever happens.
 
         While the database refuses, what arrives stays held: let go, it would move the cursors that were not read yet.
-        One that is only slow is not waited for without end: what was found so far is read then.
+        One that is only slow is not waited for without end: what was found so far is read then, if anything was.
         """
         first: dict[int, Job] = {}
         hold, failures = self._queues.held, 0
@@ -103,10 +105,11 @@ class Readback:
                     break
                 except StoreError as why:
                     log.warning("readback_waits", reason=str(why))
-                except Exception:
+                except Exception as why:
                     failures += 1
                     log.exception("readback_undecided", failures=failures)
-                    if failures == MOST_UNDECIDED:  # then it is better to hear what is said than to hold it for ever
+                    stuck = isinstance(why, TimeoutError) and not self._found  # nothing could be stored either
+                    if failures >= MOST_UNDECIDED and not stuck:  # it is better to hear than to hold it for ever
                         break
                 await asyncio.sleep(AGAIN_SECONDS)
         finally:
@@ -122,6 +125,7 @@ class Readback:
         floor = discord.utils.time_snowflake(now - timedelta(days=self._settings.read_back_days))
         until = str(discord.utils.time_snowflake(now + CLOCK_MARGIN))
         seen = _numbers(await wiring.cursors())
+        self._found = True
         self._listener.heard_up_to(seen, self._begun)
         newest = max(seen.values(), default=self._begun)
         if newest is None:

@@ -192,6 +192,7 @@ class GatewayListener:
         self._began = began or 0
         for channel, message in seen.items():
             self._after.put(channel, max(message, self._after.get(channel) or 0))
+            self._off.put(channel, message)  # it may have been off until then
 
     def forget_given(self) -> None:
         """Give again what is heard again: some of it was not taken. What was, is known to the inbox."""

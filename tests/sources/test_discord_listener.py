@@ -257,6 +257,9 @@ async def test_what_is_said_while_a_channel_is_off_is_not_heard_later(server: Di
         await ana.say(general, "<@bot> well?")
         await ana.say(general, "<@bot> and that?", reply_to=secret)
         assert [one.text for one in await running.ear.wait(6)][3:] == ["the shed", "well?", "and that?"]
+    async with connected(server, running.ear, modes=modes, earlier_lines=10):
+        await ana.say(general, "<@bot> and now?", reply_to=secret)
+        assert [one.text for one in await running.ear.wait(7)][6:] == ["and now?"]
 
 
 async def test_of_earlier_lines_that_cannot_be_had_the_agents_are_told(server: DiscordServer) -> None:
