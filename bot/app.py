@@ -20,10 +20,9 @@ from bot.interfaces.web.server import WebParts, WebServer
 from bot.interfaces.web.talk import Talk
 from bot.runtime.supervision import Supervisor, Work, failure_words
 from bot.services.composition import ServedConstellations, Services
-from bot.services.restart import Restart
-from bot.services.served_registry import ServedRegistry
-from bot.services.sharing import open_shared
-from bot.services.web_requests import OnceRequests
+from bot.services.halt import Restart
+from bot.services.sharing import ServedRegistry, open_shared
+from bot.services.web_access import OnceRequests
 from memory import agents
 from memory.store.clock import Clock, utc_now
 from memory.store.database import Database

@@ -155,7 +155,7 @@ def _declared() -> Iterator[tuple[str, str, str]]:
     for name, told in manifest["by_hand"].items():
         yield "bot/interfaces/cli/long_running.py", told["help"], f"carina {name}"
     for heading in sorted({name.replace("_", " ") for row in _subclasses(Row) for name in row.model_fields}):
-        yield "bot/services/tables.py", heading, "Heading of a table"
+        yield "bot/services/results.py", heading, "Heading of a table"
     for classes in (LOCAL, services()):
         for declared in operations_of(classes).values():
             if declared.offered:

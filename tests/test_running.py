@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from bot.interfaces.cli.service_files import Program, service_file
+from bot.interfaces.cli.service import Program, service_file
 from memory.store.sqlite import connect
 from tests.bot.terminals import carina
 
@@ -121,11 +121,11 @@ def test_the_files_of_other_systems_can_be_read_by_them() -> None:
 
 def test_an_upgrade_says_what_it_would_do_and_does_it(tmp_path: Path) -> None:
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    done = carina(tmp_path, "upgrade", "--check")
+    done = carina(tmp_path, "db", "migrate", "--check")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "global.db: up to date")
     with closing(connect(tmp_path / "data" / "global.db")) as raw:
         raw.execute("PRAGMA user_version=0")
-    pending = carina(tmp_path, "upgrade", "--check").stdout
+    pending = carina(tmp_path, "db", "migrate", "--check").stdout
     assert re.search(
         r"^global\.db: \d+ migrations from version 0; [\d.]+ MB are backed up first$", pending, re.MULTILINE
     )

@@ -214,7 +214,7 @@ COMPOSITION = (
     "bot/app.py",
     "bot/interfaces/frontends.py",
     "bot/interfaces/cli/serve.py",
-    "bot/interfaces/cli/dispatch.py",
+    "bot/interfaces/cli/here.py",
     "bot/services/",
     "bot/runtime/",
 )

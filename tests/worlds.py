@@ -24,7 +24,7 @@ from bot.agents.deps import Understood
 from bot.agents.mcp import NoServers, Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search_results import Where
-from bot.config.dreams import Dreams as DreamSettings
+from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
 from bot.services.accounts import Accounts, SayCode

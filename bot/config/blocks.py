@@ -6,8 +6,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic import model_validator as validate_model
 
-from bot.config.table import Section
-from bot.config.values import BlockType, Label, Name, Permission, TemplateName
+from bot.config.values import BlockType, Label, Name, Permission, Section, TemplateName
 from memory.blocks.configured import TEMPLATES, beginning
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
 from memory.store.errors import StoreError

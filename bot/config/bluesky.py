@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bot.config.table import Section, pattern
+from bot.config.values import Section, pattern
 
 _DID = r"did:[a-z]+:[A-Za-z0-9._:%-]{1,200}"
 

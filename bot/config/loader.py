@@ -16,11 +16,9 @@ from bot.agents.groups.settings import Member
 from bot.config.approvals import approval_problems
 from bot.config.bluesky import check_handle
 from bot.config.dotenv import misspelled, read_dotenv
-from bot.config.folders import folder_problem, located
 from bot.config.groups import default_problems, example_groups, group_problems
 from bot.config.mcp import agent_problems, server_problems, variables
-from bot.config.problems import environment_problem, file_problems, nearest, shown
-from bot.config.table import Section
+from bot.config.problems import environment_problem, file_problems, folder_problem, located, nearest, shown
 from bot.config.tables import (
     Agent,
     FileSettings,
@@ -32,6 +30,7 @@ from bot.config.values import (
     OFFLINE,
     DiscordId,
     ModelName,
+    Section,
     Token,
     check_embedding,
     check_url,

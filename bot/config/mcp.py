@@ -11,8 +11,7 @@ from pydantic import model_validator as validate_model
 
 from bot.agents.permissions.policy import Asks
 from bot.config.problems import nearest
-from bot.config.table import Section, pattern
-from bot.config.values import Seconds, check_url
+from bot.config.values import Seconds, Section, check_url, pattern
 
 PREFIX = "mcp:"
 

@@ -2,8 +2,10 @@
 
 import difflib
 import json
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -124,3 +126,34 @@ def _inner(model: type[BaseModel], key: str) -> type[BaseModel] | None:
     field = model.model_fields.get(key)
     candidates = (field.annotation, *get_args(field.annotation)) if field else ()
     return next((each for each in candidates if isinstance(each, type) and issubclass(each, BaseModel)), None)
+
+
+def located(text: str, cwd: Path) -> Path:
+    """A path from where the program was started. Raises ValueError for the home of somebody who is not there."""
+    try:
+        return cwd / Path(text).expanduser()
+    except RuntimeError:
+        raise ValueError("a path; what begins with ~ names no user of this machine") from None
+
+
+def folder_problem(folder: Path) -> str:
+    """Why this folder cannot be used or made; empty when it can, as far as one can tell without trying."""
+    try:
+        standing = next(path for path in (folder, *folder.parents) if _stands(path))
+        named = "it" if standing == folder else str(standing)
+        if not standing.is_dir():
+            return f"{named} is not a folder"
+        if not os.access(standing, os.R_OK | os.W_OK | os.X_OK):
+            return f"{named} cannot be written by you"
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return ""
+
+
+def _stands(path: Path) -> bool:
+    """Whether there is anything of that name, be it a link that leads nowhere. Raises OSError for what is no name."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

@@ -17,20 +17,21 @@ from bot.agents.rules import ToolRule
 from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySettings
 from bot.config.budgets import Budgets
-from bot.config.dreams import Dreams
 from bot.config.mcp import McpServer, ServerName, is_foreign
-from bot.config.patrols import Patrol
-from bot.config.table import Section
 from bot.config.values import (
     OFFLINE,
     DiscordId,
+    FileName,
+    Label,
     Mode,
     ModelName,
     Name,
     OptionalId,
     PlaceName,
     Seconds,
+    Section,
     ToolName,
+    check_cron,
     check_listen,
     check_merge,
     check_model,
@@ -43,6 +44,41 @@ from bot.upkeep.compaction_strategies import RecursiveSummarization, Strategy
 from memory.blocks import store
 from memory.blocks.store import CheckpointPolicy
 from scheduler.zones import local_zone
+
+
+class Patrol(Section):
+    """What an agent goes through by itself at its times: a text, or a file that the owner writes."""
+
+    name: Label = "heartbeat"
+    cron: Annotated[str, AfterValidator(check_cron)] = "*/30 * * * *"
+    task: str = Field(default="", max_length=8_000)
+    file: FileName = ""
+
+    @validate_model(mode="after")
+    def _one_checklist(self) -> "Patrol":
+        if bool(self.task.strip()) == bool(self.file):
+            raise ValueError("a checklist: either its text as task, or the name of its file in patrols/ as file")
+        return self
+
+
+def _check_own_model(text: str) -> str:
+    return check_model(text) if text else text
+
+
+class Dreams(Section):
+    """Whether and how often; `model` empty: the cheaper model of the budgets, else the agent's own."""
+
+    enabled: bool = True
+    hours: float = Field(default=12, ge=1, le=24 * 7)
+    idle_minutes: float = Field(default=5, ge=0, le=24 * 60)
+    model: Annotated[str, AfterValidator(_check_own_model)] = ""
+    tokens_per_run: int = Field(default=60_000, ge=0, le=10_000_000)
+    preferences: bool = True
+    graph: bool = True
+    contradictions: bool = True
+    sessions: bool = True
+    expand: bool = True
+
 
 TOOLS = (
     "bluesky",

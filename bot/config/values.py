@@ -6,13 +6,30 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from bot.config.table import pattern
 from memory.search.embedding import EXPECTED, is_choice
 from memory.store.errors import StoreError
 from scheduler import triggers
 from scheduler.zones import zone_of
+
+
+class Section(BaseModel):
+    """One table of the file: frozen, and unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+def pattern(regex: str, expected: str) -> AfterValidator:
+    """Takes a text that matches as a whole; else the error says what is expected."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(regex, text):
+            return text
+        raise ValueError(expected)
+
+    return AfterValidator(check)
+
 
 OFFLINE = "offline"
 KEY_OF_PROVIDER = {

@@ -23,6 +23,7 @@ from bot.runtime.router import Router
 from bot.services.caller import owner_at_terminal
 from bot.services.composition import ServedConstellations, Services
 from bot.services.constellations import named
+from bot.services.transactions import reads
 from memory import groups
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox, turns
@@ -61,7 +62,7 @@ class Chat:
     """Chat sessions with one constellation, which stays open meanwhile."""
 
     def __init__(self, services: Services, router: Router) -> None:
-        self._runtime, self._database = services.runtime, services.database
+        self._runtime, self.database = services.runtime, services.database
         self._router = router
         self._source, self._endpoint = services.terminal
         self._events = services.events
@@ -93,14 +94,11 @@ class Chat:
                     continue
                 yield shown
 
-    async def _answered(self, turn: TurnId) -> list[str]:
+    @reads
+    def _answered(self, rows: Rows, turn: TurnId) -> list[str]:
         """External ids of what a turn answered; of the row that no turn was made of, where it has that row's id."""
-
-        def read(rows: Rows) -> list[str]:
-            alone = inbox.get(rows, InboxId(turn))
-            return [each.external_id for each in (*inbox.of_turn(rows, turn), *([alone] if alone else ()))]
-
-        return await self._database.read(read)
+        alone = inbox.get(rows, InboxId(turn))
+        return [each.external_id for each in (*inbox.of_turn(rows, turn), *([alone] if alone else ()))]
 
     async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
         """Say something and give what answers it, as `chat` does, then {"kind": "Idle"}.
@@ -143,27 +141,26 @@ class Chat:
                 await changed.wait()
             yield {"kind": "Idle"}
 
-    async def _row(self, source: str, external_id: str) -> InRow | None:
-        return await self._database.read(lambda rows: inbox.by_external(rows, source, external_id))
+    @reads
+    def _row(self, rows: Rows, source: str, external_id: str) -> InRow | None:
+        return inbox.by_external(rows, source, external_id)
 
-    async def _is_for(self, shown: dict[str, Any], source: str, waited: str) -> bool:
+    @reads
+    def _is_for(self, rows: Rows, shown: dict[str, Any], source: str, waited: str) -> bool:
         """Whether what is shown answers this, or nothing that another command asked for itself alone."""
-
-        def answered(rows: Rows) -> set[tuple[str, str]]:
-            row = outbox.get(rows, row_of(shown["id"]))  # it has its external id only after this
-            claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
-            return {(each.source, each.external_id) for each in claimed}
-
-        found = await self._database.read(answered)
+        row = outbox.get(rows, row_of(shown["id"]))  # it has its external id only after this
+        claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
+        found = {(each.source, each.external_id) for each in claimed}
         return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
 
-    async def _answers_to(self, row: InRow) -> list[dict[str, Any]]:
+    @reads
+    def _answers_to(self, rows: Rows, row: InRow) -> list[dict[str, Any]]:
         """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(
                 _("I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error)
             )
-        said = await self._database.read(lambda rows: said_because(rows, row))
+        said = said_because(rows, row)
         return [to_data(shown_as(to_delivery(each))) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
     async def say(self, text: str, external_id: str) -> dict[str, Any]:
@@ -222,7 +219,7 @@ class Chat:
                 abandon(tx, broker, turn, clock())
             return ended
 
-        ended = await self._database.write(_STOP, work, durable=True)
+        ended = await self.database.write(_STOP, work, durable=True)
         self._runtime.moved(ended)
         return {"stopped": len(ended)}
 
@@ -235,17 +232,19 @@ class Chat:
         """Ask a group, as `GroupRequests` does."""
         return await self._requests.ask(group, text, seconds)
 
-    async def _typed(self, limit: int) -> list[dict[str, Any]]:
+    @reads
+    def _typed(self, rows: Rows, limit: int) -> list[dict[str, Any]]:
         """From the database, so that what is forgotten or erased is in no other file."""
         if limit <= 0:
             return []
-        found = await self._database.read(lambda rows: messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit))
+        found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit)
         return [{"kind": "Typed", "text": row.text} for row in found if row.text and row.role == "user"][-limit:]
 
-    async def _history(self, limit: int) -> list[dict[str, Any]]:
+    @reads
+    def _history(self, rows: Rows, limit: int) -> list[dict[str, Any]]:
         if limit <= 0:
             return []
-        found = await self._database.read(lambda rows: messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit))
+        found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit)
         spoken = [row for row in found if row.text and row.role in ("user", "assistant")]
         return [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken[-2 * limit :]]
 

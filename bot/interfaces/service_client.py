@@ -4,12 +4,13 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from bot.errors import UserError
 from bot.interfaces import control
+from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _, error_text
 
@@ -89,3 +90,15 @@ def holder_of(folder: DataFolder) -> Holder | None:
     """Who uses the data folder; None when nobody does. Makes nothing."""
     process = folder.holder() if folder.path.is_dir() else None
     return None if process is None else Holder(folder, process)
+
+
+@contextmanager
+def held(folder: DataFolder, then: str) -> Iterator[None]:
+    """Hold a data folder. Raises FolderLocked, which says who uses it and what to do `then`."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(folder.lock())
+        except FolderLocked as error:
+            who = holder_of(folder) or _("Another process was using the data folder a moment ago")
+            raise FolderLocked(f"{who}. {then}") from error
+        yield

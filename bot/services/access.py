@@ -22,15 +22,15 @@ from bot.agents.permissions.policy import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.parameters import Arguments, Param, Role
-from bot.services.registry import Options, Suggestions, operation, suggestions
+from bot.services.registry import Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Markdown, Notice, Row
+from bot.services.transactions import reads
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
 from memory.people.audience import OWNER, person_audience
 from memory.queue import outbox
 from memory.store.clock import Clock, to_text
-from memory.store.database import Database, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
@@ -125,22 +125,13 @@ class OneDecision(Arguments):
 class WaitingRow(Row):
     """A stranger who was told a code, which comes from them alone."""
 
-    person: str
+    person: PersonId
     name: str
     until: datetime
-
-    def line(self, ink: Ink) -> str:
-        return _(
-            "{person} as {name}, until {until}",
-            person=ink.person(self.person),
-            name=ink.text(self.name),
-            until=ink.time(self.until),
-        )
+    phrase = gettext_noop("{person} as {name}, until {until}")
 
 
 class Waiting(Listing[WaitingRow]):
-    """Those who wait."""
-
     def lines(self, ink: Ink) -> list[str]:
         full = [
             _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=access.MOST_OPEN)
@@ -184,7 +175,7 @@ class Access:
         configured: Mapping[str, Rule],
         notices: Notices,
     ) -> None:
-        self._database = database
+        self.database = database
         self._people, self._private = terms.people, terms.private
         self._clock = clock
         self._resume = resume
@@ -198,7 +189,7 @@ class Access:
 
     async def load(self) -> None:
         """Read what was decided before, or what an erasure left of it."""
-        found = await self._database.read(access.ruled)
+        found = await self.database.read(access.ruled)
         self.rules.clear()
         self.rules |= {each.subject: each.rule for each in found}
 
@@ -229,7 +220,7 @@ class Access:
                 self._show_owner(tx, knocking, now)
             return found
 
-        knock = await self._database.write(_KNOCK, work)
+        knock = await self.database.write(_KNOCK, work)
         if len(self._told) >= _REMEMBERED:
             self._told.clear()
         self._told[stranger.id] = now + access.CODE_LIFE
@@ -267,14 +258,12 @@ class Access:
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE, Options(file_name="waiting.md"))
     async def list_waiting(self, _caller: Caller) -> Waiting:
-        """Without the codes."""
         waiting = await self._waiting()
         rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
         return Waiting(rows=rows, empty=_("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, _CHANGES)
     async def approve(self, caller: Caller, arguments: ApproveCode) -> Notice:
-        """Let in whoever was given that code, and tell them."""
         now, wanted = self._clock(), read_code(arguments.code)
 
         def work(tx: Tx) -> PairingRequest | None:
@@ -285,7 +274,7 @@ class Access:
                 self._close_card(tx, found.person, _("✅ {person} may talk to me."), now)
             return found
 
-        found = await self._database.write(_REDEEM, work, durable=True)
+        found = await self.database.write(_REDEEM, work, durable=True)
         if found is None:
             raise UserError(
                 _(
@@ -302,13 +291,11 @@ class Access:
 
     @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
     async def let_in(self, caller: Caller, arguments: OnePerson) -> Notice:
-        """By the button of the card; also when the code is over."""
         await self._decide(caller, arguments.person, Rule.ALLOW, _LET_IN, _("✅ {person} may talk to me."))
         return Notice(text=_("{person} is now allowed and has been told."), people={"person": arguments.person})
 
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
     async def block(self, caller: Caller, arguments: OnePerson) -> Notice:
-        """They are told, and nothing more afterwards."""
         await self._decide(caller, arguments.person, Rule.DENY, _NOT_LET_IN, _("⛔ {person} is blocked."))
         undo = caller.command("people forget")
         text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
@@ -316,7 +303,6 @@ class Access:
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, arguments: OnePerson) -> Notice:
-        """They are told nothing, and can ask again after a day."""
         await self._decide(caller, arguments.person, None, "", _("The request of {person} is ignored."))
         text = _("I say nothing to {person}. They can ask again tomorrow.")
         return Notice(text=text, people={"person": arguments.person})
@@ -335,22 +321,21 @@ class Access:
                 _say(tx, f"paired/{person}/{to_text(now)}", self._private(person), person, _(told), now)
             self._close_card(tx, person, shown, now)
 
-        await self._database.write(_DECIDE, work, durable=True)
+        await self.database.write(_DECIDE, work, durable=True)
         if rule is not None:
             self._hold(person, rule, caller.approver)
         self._resume()
 
     @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, _CHANGES)
     async def revoke(self, caller: Caller, arguments: OnePerson) -> Notice:
-        """The same as forgetting what was decided about them."""
         return await self._forget(caller, arguments.person)
 
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE, _LISTS)
-    async def list_people(self, _caller: Caller) -> Listing[RuleRow]:
-        """What holds, by command and by configuration."""
+    @reads
+    def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
         ruled = [
             RuleRow(subject=each.subject, rule=each.rule, via=each.via, by=each.by, at=each.at)
-            for each in await self._database.read(access.ruled)
+            for each in access.ruled(rows)
         ]
         given = [
             RuleRow(subject=subject, rule=rule, via="configuration")
@@ -360,7 +345,6 @@ class Access:
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, _CHANGES)
     async def allow(self, caller: Caller, arguments: Whom) -> Notice:
-        """A denial of the configuration wins."""
         subject = arguments.subject
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
@@ -374,7 +358,6 @@ class Access:
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, _CHANGES)
     async def deny(self, caller: Caller, arguments: Whom) -> Notice:
-        """Everybody but the owner."""
         if arguments.subject in self._people.owner:
             raise UserError(_("That is the owner, who cannot be blocked."))
         done = _("{who} is blocked: I neither read nor answer what they say")
@@ -382,18 +365,17 @@ class Access:
 
     @operation("people.forget", "Undo an allow or block", Action.PEOPLE, _CHANGES)
     async def forget(self, caller: Caller, arguments: OneDecision) -> Notice:
-        """And an open code of theirs."""
         return await self._forget(caller, arguments.who)
 
     @suggestions("decided")
     async def suggest(self, _caller: Caller) -> Suggestions:
-        """Of whom something was decided, and who waits."""
         lines: dict[str, str] = {each: f"{each} ({rule})" for each, rule in self.rules.items()}
         return (lines | {each.person: f"{each.name} ({each.person}) waits" for each in await self._waiting()}).items()
 
-    async def _waiting(self) -> list[PairingRequest]:
+    @reads
+    def _waiting(self, rows: Rows) -> list[PairingRequest]:
         now = self._clock()
-        return await self._database.read(lambda rows: access.waiting(rows, now))
+        return access.waiting(rows, now)
 
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Notice:
         now = self._clock()
@@ -403,7 +385,7 @@ class Access:
             access.set_rule(tx, subject, rule, caller.person, now)
             self._close_card(tx, subject, shown, now)
 
-        await self._database.write(_RULE, work, durable=True)
+        await self.database.write(_RULE, work, durable=True)
         self._hold(subject, rule, caller.approver)
         self._resume()
         text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
@@ -421,7 +403,7 @@ class Access:
                 self._close_card(tx, subject, _("The request of {person} is ignored."), now)
             return ruled, waited
 
-        ruled, waited = await self._database.write(_WITHDRAW, work, durable=True)
+        ruled, waited = await self.database.write(_WITHDRAW, work, durable=True)
         self.rules.pop(subject, None)
         self._resume()
         if not ruled and not waited:

@@ -18,8 +18,7 @@ from bot.errors import UserError
 from bot.runtime.intake import AudienceResolver
 from bot.services.access import new_code, read_code, shown_code
 from bot.services.caller import Caller
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
+from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Listing, Notice, Row, relative
 from memory.erasure.person import is_to_part, part
 from memory.people import identities
@@ -49,8 +48,6 @@ class SayCode(Arguments):
 
 
 class AccountRow(Row):
-    """An account of the caller."""
-
     account: str
 
     def line(self, ink: Ink) -> str:
@@ -58,8 +55,6 @@ class AccountRow(Row):
 
 
 class AccountList(Listing[AccountRow]):
-    """All of them, the one that asks first."""
-
     def lines(self, ink: Ink) -> list[str]:
         first, *others = (row.line(ink) for row in self.rows)
         if not others:
@@ -94,7 +89,6 @@ class Accounts:
 
     @operation("link.start", "Get a code to enter with your other account", Action.LINK, _CHANGES)
     async def start(self, caller: Caller) -> Notice:
-        """Tell somebody a code to say from their other account."""
         now, code = self.clock(), new_code()
 
         def work(tx: Tx) -> bool:
@@ -113,7 +107,6 @@ class Accounts:
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, _CHANGES)
     async def say(self, caller: Caller, arguments: SayCode) -> Notice:
-        """The code of another account, or the second one from there."""
         now = self.clock()
         self._require_patience(caller.person, now)
 
@@ -152,12 +145,10 @@ class Accounts:
 
     @operation("link.list", "List your linked accounts", Action.LINK)
     async def list_accounts(self, caller: Caller) -> AccountList:
-        """The one that asks first."""
         return AccountList(rows=tuple(AccountRow(account=each) for each in self.people.selves(caller.person)), empty="")
 
     @operation("link.remove", "Unlink this account", Action.LINK, _CHANGES)
     async def remove(self, caller: Caller) -> Notice:
-        """Take the account that asks out of its person's others."""
         person = caller.person
         others = [each for each in self.people.links.get(person, ()) if each != person]
         if not others:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,26 +11,23 @@ from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.calendar import Plan
 from bot.agents.agenda.reminders import DayPart, Wanted
-from bot.agents.permissions.policy import Action, People
-from bot.services.caller import Caller, Via
+from bot.agents.permissions.policy import Action
+from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.named import row_number
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row
+from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.reminders import Listed, Reminder
 from memory.people import quiet_hours
 from memory.people.quiet_hours import Times
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import ReminderId
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
-
-T = TypeVar("T")
 
 _CHANGE = commit_point("agenda.change")
 _YEAR = 366  # days of events that are suggested
@@ -50,9 +47,7 @@ class SetReminder(Arguments):
         str, Field(max_length=200),
         Param('When, such as "in 20 minutes" or "every monday at 8"', positional=True),
     ] = ""  # fmt: skip
-    where: Annotated[Literal["privately", "here"], Param("Where to remind you", via=frozenset({Via.DISCORD}))] = (
-        "privately"
-    )
+    where: Annotated[Literal["privately", "here"], Param("Where to remind you", via=DISCORD_ONLY)] = "privately"
 
 
 class OneReminder(Arguments):
@@ -94,8 +89,6 @@ class SetClocks(Arguments):
 
 
 class ReminderSet(Result):
-    """A reminder was set."""
-
     id: str
     text: str
     when: str
@@ -138,14 +131,12 @@ class EventRow(Row):
 
 
 class EventAdded(Result):
-    """An event was written down."""
-
     event: EventRow
     phrase = gettext_noop("Added: {event}")
 
 
 @dataclass(frozen=True)
-class Agenda:
+class Agenda(MemoryService, Announcing):
     """The agendas of one constellation. `zone` is that of people who named none.
 
     `changed` is called when something is due at another time than before, `queued` when something is to be said.
@@ -156,38 +147,35 @@ class Agenda:
         "events": "Manage your calendar",
     }
 
-    database: Database
-    people: People
-    clock: Clock
     zone: str
     changed: Callable[[], None]
     queued: Callable[[], None]
 
+    def announce(self) -> None:
+        self.changed()
+        self.queued()
+
     # ------------------------------------------------------------------ reminders
 
     @operation("remind.me", "Set a reminder", Action.AGENDA, _KEEPS)
-    async def remind(self, caller: Caller, arguments: SetReminder) -> ReminderSet:
-        """Keep a reminder that is said to its person alone, or where they ask for it."""
+    @writes(_CHANGE, durable=True)
+    def remind(self, tx: Tx, caller: Caller, arguments: SetReminder) -> ReminderSet:
         at = caller.here if arguments.where == "here" and caller.here is not None else caller.alone
         text, when = arguments.text, arguments.when
         if not when.strip():
-            zone = await self.database.read(lambda rows: self._zone(rows, caller))
-            text, when = reminding.parted(text, self.clock(), zone)
+            text, when = reminding.parted(text, self.clock(), self._zone(tx, caller))
         wanted = Wanted(text, when, caller.person, at.place, at.scope, caller.trust)
-        selves = self.people.selves(caller.person)
-        planned = await self._change(lambda tx: reminding.plan(tx, wanted, selves, self.zone, self.clock()))
-        self.changed()
+        planned = reminding.plan(tx, wanted, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
         once = None if reminding.repetition(kept.trigger) else planned.at
         return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note, once=once)
 
     @operation("remind.list", "List your open reminders", Action.AGENDA)
-    async def reminders(self, caller: Caller) -> Listing[ReminderRow]:
-        """As far as they may be spoken of where they are asked for."""
-
-        def read(rows: Rows) -> tuple[ReminderRow, ...]:
-            zone = self._zone(rows, caller)
-            return tuple(
+    @reads
+    def reminders(self, rows: Rows, caller: Caller) -> Listing[ReminderRow]:
+        zone = self._zone(rows, caller)
+        return Listing(
+            rows=tuple(
                 ReminderRow(
                     id=str(each.reminder.id),
                     text=each.reminder.text,
@@ -198,114 +186,92 @@ class Agenda:
                     paused=each.paused,
                 )
                 for each in self._reminders(rows, caller)
-            )
-
-        return Listing(rows=await self.database.read(read), empty=_("You have no reminders that I can show here."))
+            ),
+            empty=_("You have no reminders that I can show here."),
+        )
 
     @operation("remind.done", "Mark a reminder as done", Action.AGENDA, _CHANGES)
-    async def finish(self, caller: Caller, arguments: OneReminder) -> Sentence:
-        """It is not said again."""
-
-        def work(tx: Tx) -> str:
-            found = self._reminder(tx, caller, arguments.reminder)
-            reminding.finish(tx, found, self.clock())
-            return _("Done: {text}", text=found.text)
-
-        return await self._pressed(work)
+    @writes(_CHANGE, durable=True)
+    def finish(self, tx: Tx, caller: Caller, arguments: OneReminder) -> str:
+        found = self._reminder(tx, caller, arguments.reminder)
+        reminding.finish(tx, found, self.clock())
+        return _("Done: {text}", text=found.text)
 
     @operation("remind.snooze", "Snooze a reminder", Action.AGENDA, _CHANGES)
-    async def snooze(self, caller: Caller, arguments: SnoozeReminder) -> Sentence:
-        """It is said again later."""
-
-        def work(tx: Tx) -> str:
-            found, zone, now = self._reminder(tx, caller, arguments.reminder), self._zone(tx, caller), self.clock()
-            part = arguments.until
-            after = timedelta(minutes=arguments.minutes) if part is None else reminding.until_part(part, zone, now)
-            at = reminding.snooze(tx, found, after, now)
-            return _("I will remind you again at {moment}: {text}", moment=moment_text(at), text=found.text)
-
-        return await self._pressed(work)
+    @writes(_CHANGE, durable=True)
+    def snooze(self, tx: Tx, caller: Caller, arguments: SnoozeReminder) -> str:
+        found, zone, now = self._reminder(tx, caller, arguments.reminder), self._zone(tx, caller), self.clock()
+        part = arguments.until
+        after = timedelta(minutes=arguments.minutes) if part is None else reminding.until_part(part, zone, now)
+        at = reminding.snooze(tx, found, after, now)
+        return _("I will remind you again at {moment}: {text}", moment=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, _CHANGES)
-    async def cancel(self, caller: Caller, arguments: OneReminder) -> Sentence:
-        """It is not said any more."""
-
-        def work(tx: Tx) -> str:
-            found = self._reminder(tx, caller, arguments.reminder)
-            reminding.cancel(tx, found, self.clock())
-            return _("Canceled: {text}", text=found.text)
-
-        return await self._pressed(work)
+    @writes(_CHANGE, durable=True)
+    def cancel(self, tx: Tx, caller: Caller, arguments: OneReminder) -> str:
+        found = self._reminder(tx, caller, arguments.reminder)
+        reminding.cancel(tx, found, self.clock())
+        return _("Canceled: {text}", text=found.text)
 
     @suggestions("reminders")
-    async def suggest_reminders(self, caller: Caller) -> Suggestions:
-        """The caller's open reminders."""
-        found = await self.database.read(lambda rows: self._reminders(rows, caller))
+    @reads
+    def suggest_reminders(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = self._reminders(rows, caller)
         return [(str(each.reminder.id), each.reminder.text) for each in found]
 
     # ------------------------------------------------------------------ events
 
     @operation("events.add", "Add an event", Action.AGENDA, _KEEPS)
-    async def add_event(self, caller: Caller, arguments: AddEvent) -> EventAdded:
-        """Write an event down; its person is reminded before it."""
+    @writes(_CHANGE, durable=True)
+    def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> EventAdded:
         alone, selves = caller.alone, self.people.selves(caller.person)
         wanted = Wanted(arguments.title, arguments.when, caller.person, alone.place, alone.scope, caller.trust)
         given = Plan(wanted, arguments.ends, arguments.minutes)
-        kept = await self._change(lambda tx: calendar.plan(tx, given, selves, self.zone, self.clock()))
-        self.changed()
+        kept = calendar.plan(tx, given, selves, self.zone, self.clock())
         return EventAdded(event=_event(kept.starts_at, kept, kept.zone))
 
     @operation("events.list", "List upcoming events", Action.AGENDA, Options(file_name="events.md"))
-    async def list_events(self, caller: Caller, arguments: ListEvents) -> Listing[EventRow]:
-        """The next first, as far as they may be spoken of where they are asked for."""
-
-        def read(rows: Rows) -> tuple[EventRow, ...]:
-            coming = calendar.coming(self._events(rows, caller), self.clock(), arguments.days)
-            return tuple(_event(at, each, self._zone(rows, caller)) for at, each in coming)
-
+    @reads
+    def list_events(self, rows: Rows, caller: Caller, arguments: ListEvents) -> Listing[EventRow]:
+        coming = calendar.coming(self._events(rows, caller), self.clock(), arguments.days)
         return Listing(
-            rows=await self.database.read(read), empty=_("You have no upcoming events that I can show here.")
+            rows=tuple(_event(at, each, self._zone(rows, caller)) for at, each in coming),
+            empty=_("You have no upcoming events that I can show here."),
         )
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, _CHANGES)
-    async def cancel_event(self, caller: Caller, arguments: OneEvent) -> Sentence:
-        """It does not happen."""
-
-        def work(tx: Tx) -> str:
-            event = calendar.meant(self._events(tx, caller), arguments.event)
-            appointments.cancel(tx, event, self.clock())
-            return _("Canceled: {title}", title=event.title)
-
-        words = await self._change(work)
-        self.changed()
-        return Sentence(text=words)
+    @writes(_CHANGE, durable=True)
+    def cancel_event(self, tx: Tx, caller: Caller, arguments: OneEvent) -> str:
+        event = calendar.meant(self._events(tx, caller), arguments.event)
+        appointments.cancel(tx, event, self.clock())
+        return _("Canceled: {title}", title=event.title)
 
     @suggestions("events")
-    async def suggest_events(self, caller: Caller) -> Suggestions:
-        """What comes within a year."""
-        found = await self.database.read(lambda rows: calendar.coming(self._events(rows, caller), self.clock(), _YEAR))
+    @reads
+    def suggest_events(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = calendar.coming(self._events(rows, caller), self.clock(), _YEAR)
         return [(str(each.id), each.title) for _at, each in found]
 
     # ------------------------------------------------------------------ clocks
 
     @operation("quiet", "Show or set your time zone and quiet hours", Action.AGENDA, _KEEPS)
-    async def quiet(self, caller: Caller, arguments: SetClocks) -> Sentence:
-        """No reminder disturbs anybody in their quiet hours."""
-        zone, begin, end = arguments.zone, arguments.begin, arguments.end
-        if zone is None and begin is None and end is None:
-            return Sentence(text=await self.database.read(lambda rows: self._clocks(rows, caller)))
+    async def quiet(self, caller: Caller, arguments: SetClocks) -> str:
+        return await (self._seen(caller) if arguments == SetClocks() else self._set(caller, arguments))
+
+    @writes(_CHANGE, durable=True)
+    def _set(self, tx: Tx, caller: Caller, arguments: SetClocks) -> str:
         selves = self.people.selves(caller.person)
+        before = quiet_hours.of(tx, selves)
+        quiet = quiet_hours.changed(before, arguments.begin, arguments.end)
+        kept = before.zone if arguments.zone is None else arguments.zone
+        zone_of(kept or "UTC")
+        quiet_hours.put(tx, selves, Times(kept, *quiet), self.clock())
+        note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
+        return self._clocks(tx, caller) + (note if kept != before.zone else "")
 
-        def work(tx: Tx) -> str:
-            before = quiet_hours.of(tx, selves)
-            quiet = quiet_hours.changed(before, begin, end)
-            kept = before.zone if zone is None else zone
-            zone_of(kept or "UTC")
-            quiet_hours.put(tx, selves, Times(kept, *quiet), self.clock())
-            note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
-            return self._clocks(tx, caller) + (note if kept != before.zone else "")
-
-        return Sentence(text=await self._change(work))
+    @reads
+    def _seen(self, rows: Rows, caller: Caller) -> str:
+        return self._clocks(rows, caller)
 
     # ------------------------------------------------------------------ inside
 
@@ -337,17 +303,8 @@ class Agenda:
             raise Refused(_("You have no such reminder."))
         return found
 
-    async def _pressed(self, work: Callable[[Tx], str]) -> Sentence:
-        words = await self._change(work)
-        self.changed()
-        self.queued()
-        return Sentence(text=words)
-
     def _zone(self, rows: Rows, caller: Caller) -> str:
         return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
-
-    async def _change(self, work: Callable[[Tx], T]) -> T:
-        return await self.database.write(_CHANGE, work, durable=True)
 
 
 def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:

@@ -3,32 +3,26 @@
 import json
 import os
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from bot.config.agent_files import read_exchange
-from bot.errors import CallError, ConfigError, UserError
-from bot.services.caller import Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options
+from bot.errors import CallError, UserError
+from bot.services.caller import TERMINAL_ONLY
+from bot.services.registry import Arguments, Options, Param
 from bot.services.results import Ink, Lines, Result, Row
-from texts import _, error_text, gettext_noop
+from texts import _, gettext_noop
 
 _SHOWN = 60  # characters of a value; `--json` has all of it
-HERE = frozenset({Via.TERMINAL})
-CHANGES = Options(via=HERE, changes=True)
+CHANGES = Options(via=TERMINAL_ONLY, changes=True)
 
 Name = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 Settings = Annotated[
-    tuple[str, ...], Param("Setting to change, named as in carina.toml", flag="--set", metavar="KEY=VALUE", via=HERE)
-]
-File = Annotated[
-    str | None,
-    Param("TOML file to read instead; use - for standard input", flag="--from", content=True, metavar="FILE"),
+    tuple[str, ...],
+    Param("Setting to change, named as in carina.toml", flag="--set", metavar="KEY=VALUE", via=TERMINAL_ONLY),
 ]
 
 
@@ -40,13 +34,11 @@ class ImportTables(Arguments):
 class ExportTables(Arguments):
     names: Annotated[tuple[str, ...], Param("What to export (default: all)", metavar="NAME...", positional=True)] = ()
     output: Annotated[
-        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=HERE)
+        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=TERMINAL_ONLY)
     ] = None
 
 
 class Changed(Row):
-    """What was done with an agent or a group."""
-
     kind: str
     name: str
     did: str
@@ -63,27 +55,15 @@ def changed(kind: str, name: str, did: str) -> Changes:
     return Lines(rows=(Changed(kind=kind, name=name, did=did),), empty="")
 
 
-@contextmanager
-def explained() -> Iterator[None]:
-    """A table that cannot be is told to whoever wrote it."""
-    try:
-        yield
-    except ConfigError as error:
-        raise UserError(error_text(error)) from error
-
-
 def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
-    """The tables of one kind in a file. Raises UserError."""
-    with explained():
-        found: Sequence[Any] = getattr(read_exchange(toml, _("the file")), kind)
+    """The tables of one kind in a file. Raises UserError or ConfigError."""
+    found: Sequence[Any] = getattr(read_exchange(toml, _("the file")), kind)
     if not found:
         raise UserError(_("There is no [[{kind}]] in the file.", kind=kind))
     return found
 
 
 class Exported(Result):
-    """Tables that `import` takes."""
-
     kind: str
     tables: tuple[dict[str, Any], ...]
     toml: str
@@ -99,8 +79,7 @@ class Exported(Result):
     def document(self) -> str:
         return self.toml
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del ink, width
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
         return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")
 
     def written(self, path: Path | None) -> "Exported":
@@ -135,12 +114,6 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
         except (tomllib.TOMLDecodeError, KeyError):
             found[key.strip()] = value
     return found
-
-
-def require_alone(*others: object) -> None:
-    """Raise CallError where other settings are given beside a file."""
-    if any(others):
-        raise CallError(_("--from: give it alone, without other settings"))
 
 
 def beside(name: str, own: Mapping[str, Any], table: Mapping[str, Any] | None) -> str:

@@ -6,10 +6,10 @@ takes a file's word for an agent that exists. A change holds from the agent's ne
 answers; its memory stays. A hibernated one is asked nothing until it is woken, and ends what it is at.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
 
@@ -31,22 +31,19 @@ from bot.services.agent_tables import (
     Difference,
     Exported,
     ExportTables,
-    File,
     ImportTables,
     Settings,
     beside,
     changed,
-    explained,
     read_settings,
     read_tables,
-    require_alone,
 )
-from bot.services.approvals import Approvals
+from bot.services.approvals import Approvals, UsesApprovals
 from bot.services.caller import Caller
 from bot.services.named import find_agent
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
+from bot.services.transactions import reads, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
 from memory.queue import inbox, turns
@@ -54,8 +51,6 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from texts import _, gettext_noop, ngettext
-
-T = TypeVar("T")
 
 _SAVE = commit_point("staff.save")
 _ARCHIVE = commit_point("staff.archive")
@@ -105,7 +100,6 @@ class CreateAgent(Arguments):
     name: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="AGENT", positional=True)] = ""
     settings: Settings = ()
     prompt: _Prompt = None
-    file: File = None
 
 
 class EditAgent(OneAgent):
@@ -158,8 +152,7 @@ class WholeAgent(Result):
     def document(self) -> str:
         return self.toml
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del ink, width
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
         groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))
         head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}; {self.file}"]
         if "tools" not in self.settings:
@@ -169,7 +162,7 @@ class WholeAgent(Result):
 
 
 @dataclass(frozen=True)
-class Agents:
+class Agents(UsesApprovals):
     """The agents of one constellation. `moved` tells running turns to look again, `resume` whatever waits."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
@@ -181,26 +174,25 @@ class Agents:
     resume: Callable[[], None]
 
     @operation("agent.list", "List the agents", Action.HELP, Options(file_name="agents.md"))
-    async def list_agents(self, caller: Caller) -> Listing[AgentRow]:
-        """Every agent; those in charge see the archived ones too, and how each stands to the file."""
+    @reads
+    def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
-        found = await self._read(agents.every_agent if whole else agents.agents)
-        rows = (
+        listed = (
             AgentRow.from_record(
                 agent,
                 agent=agent.name,
                 model=(agent.model or self.config.model.default) if whole else "",
                 file=self._beside_file(agent) if whole else "",
             )
-            for agent in found
+            for agent in (agents.every_agent if whole else agents.agents)(rows)
         )
-        return Listing(rows=tuple(rows), empty=_("All agents are archived."))
+        return Listing(rows=tuple(listed), empty=_("All agents are archived."))
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(file_name="agent.toml"))
-    async def show(self, caller: Caller, arguments: OneAgent) -> WholeAgent:
-        """With its table, where the caller may take it away."""
-        agent = await self._read(lambda rows: find_agent(rows, arguments.agent))
-        member_of = await self._read(lambda rows: [each.name for each in agents.groups_of(rows, agent.id)])
+    @reads
+    def show(self, rows: Rows, caller: Caller, arguments: OneAgent) -> WholeAgent:
+        agent = find_agent(rows, arguments.agent)
+        member_of = [each.name for each in agents.groups_of(rows, agent.id)]
         section = agent_section(agent) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
         return WholeAgent.from_record(
             agent,
@@ -213,49 +205,39 @@ class Agents:
             toml=write_exchange([section]) if section else "",
         )
 
-    @operation("agent.create", "Create an agent, or several from a file", Action.AGENTS, CHANGES)
+    @operation("agent.create", "Create an agent", Action.AGENTS, CHANGES)
     async def create(self, _caller: Caller, arguments: CreateAgent) -> Changes:
-        """Of a table's keys."""
         given = _given(arguments.settings, arguments.prompt)
-        if arguments.file is not None:
-            require_alone(arguments.name, given)
-            return await self.save(read_tables(arguments.file, "agents"), replacing=False)
         if not arguments.name or not given:
-            raise CallError(_("agent create: give a name and settings, such as --set description=…, or --from FILE"))
-        return await self.save([_section({"name": arguments.name, **given})], replacing=False)
+            raise CallError(_("agent create: give a name and settings, such as --set description=…"))
+        return await self.save([read_agent({"name": arguments.name, **given})], replacing=False)
 
     @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES)
     async def edit(self, _caller: Caller, arguments: EditAgent) -> Changes:
-        """They hold from its next turn on, whatever the file says."""
         changes = {**_given(arguments.settings, arguments.prompt), **dict.fromkeys(arguments.unset)}
         if not changes:
             raise CallError(_("agent edit: say what to change, such as --set model=offline"))
         if "name" in changes:
             raise UserError(_("An agent keeps its name: the file, groups and memory know it by that."))
-        agent = await self._read(lambda rows: find_agent(rows, arguments.agent))
+        agent = await self.database.read(lambda rows: find_agent(rows, arguments.agent))
         merged = {**agent_section(agent), **changes}
-        return await self.save([_section({key: value for key, value in merged.items() if value is not None})])
+        return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
 
     @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
-        """Of those that are there the settings are changed only with `replace`."""
         return await self.save(read_tables(arguments.file, "agents"), replacing=arguments.replace)
 
     @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(file_name="agents.toml"))
-    async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
-        """These, or all that are not archived, as TOML."""
+    @reads
+    def export(self, rows: Rows, _caller: Caller, arguments: ExportTables) -> Exported:
         names = arguments.names
-        read = await self._read(
-            lambda rows: [find_agent(rows, name) for name in names] if names else agents.agents(rows)
-        )
+        read = [find_agent(rows, name) for name in names] if names else agents.agents(rows)
         sections = tuple(agent_section(agent) for agent in read)
         exported = Exported(kind="agent", tables=sections, toml=write_exchange(sections), file="")
         return exported.written(arguments.output)
 
     @operation("agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES)
     async def archive(self, _caller: Caller, arguments: OneAgent) -> Changes:
-        """Give up what it was at."""
-
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
             agent, now = find_agent(tx, arguments.agent), self.approvals.clock()
             if agent.status == "archived":
@@ -269,93 +251,73 @@ class Agents:
                 self.approvals.broker.withdraw(tx, turn, now)
             return agent, ended
 
-        agent, ended = await self.approvals.database.write(_ARCHIVE, work, durable=True)
+        agent, ended = await self.database.write(_ARCHIVE, work, durable=True)
         self.moved(ended)
         stopped = ngettext("{count} answer was stopped", "{count} answers were stopped", len(ended))
         return changed("agent", agent.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES)
     async def restore(self, caller: Caller, arguments: OneAgent) -> Changes:
-        """Let it answer again."""
-
-        def work(tx: Tx) -> Agent:
-            agent = find_agent(tx, arguments.agent)
-            _require_status(agent, "archived", caller)
-            agents.set_status(tx, agent.id, "active", now := self.approvals.clock())
-            inbox.agents_changed(tx)
-            self._plan(tx, now)
-            return agent
-
-        agent = await self.approvals.database.write(_ARCHIVE, work, durable=True)
+        known = await self._let(caller, arguments.agent, "archived", "active")
         self.resume()
-        return changed("agent", agent.name, _("restored"))
+        return changed("agent", known, _("restored"))
 
     @operation(
         "agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP,
         Options(changes=True),
     )  # fmt: skip
     async def hibernate(self, caller: Caller, arguments: ActiveAgent) -> Changes:
-        """It is asked nothing more until it is woken."""
         known = await self._let(caller, arguments.agent, "active", "hibernated")
         did = _("hibernated; it finishes its current answers and gets no more until you wake it")
         return changed("agent", known, did)
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Options(changes=True))
     async def wake(self, caller: Caller, arguments: HibernatedAgent) -> Changes:
-        """Let it be asked again."""
         known = await self._let(caller, arguments.agent, "hibernated", "active")
         self.resume()
         return changed("agent", known, _("awake"))
 
     @suggestions("every agent")
     async def suggest(self, _caller: Caller) -> Suggestions:
-        """Their names, which are nobody's words."""
         return await self._names()
 
     @suggestions("active agents")
     async def suggest_active(self, _caller: Caller) -> Suggestions:
-        """Those that can be put to sleep."""
         return await self._names("active")
 
     @suggestions("hibernated agents")
     async def suggest_hibernated(self, _caller: Caller) -> Suggestions:
-        """Those that can be woken."""
         return await self._names("hibernated")
 
-    async def differences(self, tables: Sequence[Section]) -> list[Difference]:
+    @reads
+    def differences(self, rows: Rows, tables: Sequence[Section]) -> list[Difference]:
         """How the agents of these tables stand in the database."""
-        known = {each.name: agent_section(each) for each in await self._read(agents.every_agent)}
+        known = {each.name: agent_section(each) for each in agents.every_agent(rows)}
         found: list[Difference] = []
         for table in tables:
             usual = agent_section(agent_row(table, show_name=False))
             found += Difference.between("agent", table.name, known.get(table.name), usual)
         return found
 
-    async def _names(self, status: str = "") -> list[tuple[str, str]]:
-        every = await self._read(agents.every_agent)
-        return [(agent.name, agent.name) for agent in every if status in ("", agent.status)]
+    @reads
+    def _names(self, rows: Rows, status: str = "") -> list[str]:
+        every = agents.every_agent(rows)
+        return [agent.name for agent in every if status in ("", agent.status)]
 
-    async def _let(self, caller: Caller, name: str, of: Status, to: Status) -> str:
+    @writes(_SLEEP, durable=True)
+    def _let(self, tx: Tx, caller: Caller, name: str, of: Status, to: Status) -> str:
         """Let an agent of one status have another; gives its name. Raises UserError for one that has a third."""
+        agent, now = find_agent(tx, name), self.approvals.clock()
+        _require_status(agent, of, caller)
+        agents.set_status(tx, agent.id, to, now)
+        inbox.agents_changed(tx)
+        self._plan(tx, now)
+        return agent.name
 
-        def work(tx: Tx) -> str:
-            agent, now = find_agent(tx, name), self.approvals.clock()
-            _require_status(agent, of, caller)
-            agents.set_status(tx, agent.id, to, now)
-            inbox.agents_changed(tx)
-            self._plan(tx, now)
-            return agent.name
-
-        return await self.approvals.database.write(_SLEEP, work, durable=True)
-
-    async def save(self, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
-        """Create or change agents as these tables say, all of them or none. Raises UserError."""
-
-        def work(tx: Tx) -> Changes:
-            return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
-
-        with explained():
-            return await self.approvals.database.write(_SAVE, work, durable=True)
+    @writes(_SAVE, durable=True)
+    def save(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
+        """Create or change agents as these tables say, all of them or none. Raises UserError or ConfigError."""
+        return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
 
     def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
         """Create or change agents as these tables say. Raises UserError or ConfigError."""
@@ -392,9 +354,6 @@ class Agents:
         usual = None if table is None else agent_section(agent_row(table, show_name=False))
         return beside(self.config.file.name, agent_section(agent), usual)
 
-    async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.approvals.database.read(read)
-
 
 def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
     """Keys of a table. Raises CallError."""
@@ -404,8 +363,3 @@ def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
     if "system_prompt" in given:
         raise CallError(_("--prompt-file: system_prompt is given too; give one of them"))
     return {**given, "system_prompt": prompt}
-
-
-def _section(settings: Mapping[str, Any]) -> Section:
-    with explained():
-        return read_agent(settings)

@@ -12,6 +12,7 @@ from bot.agents.permissions.policy import Approver, People
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.named import LARGEST, row_number
+from bot.services.transactions import reads
 from bot.storage_retry import until_stored
 from memory import requests
 from memory.people.audience import OWNER, Scope
@@ -118,30 +119,28 @@ class Approvals:
         self.resume()
         return ruling
 
-    async def details(self, request: int, who: Approver) -> tuple[str, str]:
+    @reads
+    def details(self, rows: Rows, request: int, who: Approver) -> tuple[str, str]:
         """A request with all its arguments, and how it stands: for those who are asked. Raises UserError."""
+        found = requests.get(rows, RequestId(min(request, LARGEST)))
+        if found is None or not requests.may_answer(found, who.identities):
+            raise UserError(_("There is no such request for you to answer."))
+        decision = self.broker.decision(rows, found, place_source(who.person))
+        stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
+        private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
+        withheld = _("(hidden, because they come from somebody's direct messages)")
+        shown = withheld if private else cards.exactly(found.arguments)
+        return _(
+            "`{tool}`\n{reason}\n{stands}",
+            tool=found.tool,
+            reason=found.reason,
+            stands=stands,
+        ), shown
 
-        def read(rows: Rows) -> tuple[str, str]:
-            found = requests.get(rows, RequestId(min(request, LARGEST)))
-            if found is None or not requests.may_answer(found, who.identities):
-                raise UserError(_("There is no such request for you to answer."))
-            decision = self.broker.decision(rows, found, place_source(who.person))
-            stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
-            private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
-            withheld = _("(hidden, because they come from somebody's direct messages)")
-            shown = withheld if private else cards.exactly(found.arguments)
-            return _(
-                "`{tool}`\n{reason}\n{stands}",
-                tool=found.tool,
-                reason=found.reason,
-                stands=stands,
-            ), shown
-
-        return await self.database.read(read)
-
-    async def waiting(self, who: Approver) -> list[Request]:
+    @reads
+    def waiting(self, rows: Rows, who: Approver) -> list[Request]:
         """The open requests that ask this person, newest first."""
-        found = await self.database.read(lambda rows: requests.of_status(rows, _OPEN, 1000))
+        found = requests.of_status(rows, _OPEN, 1000)
         return [each for each in found if requests.may_answer(each, who.identities)]
 
     async def expire(self) -> None:
@@ -157,3 +156,13 @@ class Approvals:
         while True:
             await until_stored("expiry of requests", self.expire)
             await asyncio.sleep(_LOOK_SECONDS)
+
+
+class UsesApprovals:
+    """A service of the constellation whose requests it knows."""
+
+    approvals: Approvals
+
+    @property
+    def database(self) -> Database:
+        return self.approvals.database

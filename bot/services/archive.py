@@ -11,16 +11,15 @@ from pydantic import Field
 from bot.agents.context.prompt import readers, render_block
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, MemoryRights, People
+from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.block_names import named_audience, where
 from bot.services.block_results import Widened
 from bot.services.caller import Caller
 from bot.services.named import find_agent
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, Sentence, forgotten
-from bot.services.tables import record_lines, rows_text
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, forgotten, record_lines, rows_text
+from bot.services.transactions import MemoryService, reads, writes
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import Block
@@ -30,8 +29,7 @@ from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.people.audience import Audience, Scope
 from memory.queue import turns
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, EntryId, PersonId
@@ -87,8 +85,6 @@ class WidenEntry(Arguments):
 
 
 class EntryRow(Row):
-    """An entry as it is shown."""
-
     id: str
     agent: str
     label: str
@@ -122,13 +118,10 @@ class EntryRow(Row):
         return f"{ink.text(f'{self.name}: {text}' if self.name else text)}{ink.number(self.id)}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
-        shown = super().cells(ink)
-        return {name: self.name if name == "label" else shown[name] for name in shown if name != "whole"}
+        return {**super().cells(ink), "label": self.name}
 
 
 class Entries(Listing[EntryRow]):
-    """Entries, cut to a line each on a terminal."""
-
     empty: str = Field(default=gettext_noop("There are no entries that you can see here."), exclude=True)
 
     def terminal(self, ink: Ink, width: int | None) -> str:
@@ -138,8 +131,6 @@ class Entries(Listing[EntryRow]):
 
 
 class WholeEntry(Result):
-    """One entry: what is known of it, and its whole text."""
-
     row: EntryRow
 
     def lines(self, ink: Ink) -> list[str]:
@@ -150,14 +141,11 @@ class WholeEntry(Result):
     def data(self) -> Any:
         return self.row.model_dump(mode="json")
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del width
+    def terminal(self, ink: Ink, _width: int | None) -> str:
         return "\n".join([*record_lines({**self.row.cells(ink), "text": ""}), "", self.row.text])
 
 
 class Added(Result):
-    """The entry that holds what was added."""
-
     row: EntryRow
     already: bool
     """Its words were known."""
@@ -178,8 +166,6 @@ class Added(Result):
 
 
 class WidenedEntry(Widened):
-    """Which entry was, or would be, made known to whom."""
-
     entry: str
 
 
@@ -211,8 +197,6 @@ class SeenBlock(Row):
 
 
 class Context(Listing[SeenBlock]):
-    """What agents see in a place."""
-
     empty: str = Field(default=gettext_noop("There are no blocks here."), exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
@@ -221,46 +205,30 @@ class Context(Listing[SeenBlock]):
         more = [_("- about {total} tokens in total, before the conversation", total=f"{total:,}")] if self.rows else []
         return [*lines, *more]
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del width
-        return "\n".join(self.lines(ink))
+    terminal = Result.terminal
 
 
 @dataclass(frozen=True)
-class Archive:
-    """The long-term entries of one constellation."""
-
+class Archive(MemoryService):
     titles: ClassVar = {"archival": "Manage long-term memory entries"}
-
-    database: Database
-    people: People
-    clock: Clock
 
     @operation(
         "archival.list", "List the newest entries you can see here", Action.READ_MEMORY,
         Options(file_name="archival.md"),
     )  # fmt: skip
-    async def list_entries(self, caller: Caller, arguments: ListEntries) -> Entries:
-        """Of an agent, or of all, archived ones too."""
-
-        def read(rows: Rows) -> tuple[EntryRow, ...]:
-            named = agents_called(rows, arguments.agent)
-            found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=arguments.limit)]
-            found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
-            names = {agent.id: agent.name for agent in named}
-            return tuple(EntryRow.of(entry, names) for entry in found[: arguments.limit])
-
-        return Entries(rows=await self._read(read))
+    @reads
+    def list_entries(self, rows: Rows, caller: Caller, arguments: ListEntries) -> Entries:
+        named = agents_called(rows, arguments.agent)
+        found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=arguments.limit)]
+        found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
+        names = {agent.id: agent.name for agent in named}
+        return Entries(rows=tuple(EntryRow.of(entry, names) for entry in found[: arguments.limit]))
 
     @operation("archival.show", "Show one entry in full", Action.READ_MEMORY, Options(file_name="entry.md"))
-    async def show_entry(self, caller: Caller, arguments: OneEntry) -> WholeEntry:
-        """By its label or id."""
-
-        def read(rows: Rows) -> EntryRow:
-            entry = _entry(rows, arguments.agent, arguments.entry, caller.scope)
-            return EntryRow.of(entry, {agent.id: agent.name for agent in agents.every_agent(rows)})
-
-        return WholeEntry(row=await self._read(read))
+    @reads
+    def show_entry(self, rows: Rows, caller: Caller, arguments: OneEntry) -> WholeEntry:
+        entry = _entry(rows, arguments.agent, arguments.entry, caller.scope)
+        return WholeEntry(row=EntryRow.of(entry, {agent.id: agent.name for agent in agents.every_agent(rows)}))
 
     @operation(
         "archival.add",
@@ -268,37 +236,30 @@ class Archive:
         Action.KEEP,
         Options(changes=True, keeps=True),
     )
-    async def add_entry(self, caller: Caller, arguments: AddEntry) -> Added:
-        """Keep an entry as words of the caller."""
+    @writes(_ADD)
+    def add_entry(self, tx: Tx, caller: Caller, arguments: AddEntry) -> Added:
         origin = Origin(caller.scope, caller.trust, caller.person)
         entry = NewEntry(arguments.text, origin, arguments.label or None, arguments.category, arguments.tag)
         now = self.clock()
-
-        def work(tx: Tx) -> Added:
-            keeper = _keeper(tx, arguments.agent, caller.person)
-            try:
-                kept = archival.insert(tx, keeper.id, entry, now)
-            except Refused as error:
-                raise Refused(_("This cannot be stored: {error}.", error=error)) from error
-            row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
-            return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
-
-        return await self.database.write(_ADD, work)
+        keeper = _keeper(tx, arguments.agent, caller.person)
+        try:
+            kept = archival.insert(tx, keeper.id, entry, now)
+        except Refused as error:
+            raise Refused(_("This cannot be stored: {error}.", error=error)) from error
+        row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
+        return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
 
     @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, _CHANGES)
-    async def delete_entry(self, caller: Caller, arguments: OneEntry) -> Sentence:
+    @writes(_DELETE)
+    def delete_entry(self, tx: Tx, caller: Caller, arguments: OneEntry) -> str:
         """The words it came from are forgotten as far as they are the caller's."""
         now = self.clock()
-
-        def work(tx: Tx) -> str:
-            entry = _entry(tx, arguments.agent, arguments.entry, caller.scope)
-            held = MemoryRights(entry.people, entry.audience, (Change.FORGET,))
-            if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
-                raise Refused(refused)
-            asking = next((one for one in entry.people if one in self.people.selves(caller.person)), caller.person)
-            return forgotten(forget_entry(tx, entry, asking, now))
-
-        return Sentence(text=await self.database.write(_DELETE, work))
+        entry = _entry(tx, arguments.agent, arguments.entry, caller.scope)
+        held = MemoryRights(entry.people, entry.audience, (Change.FORGET,))
+        if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
+            raise Refused(refused)
+        asking = next((one for one in entry.people if one in self.people.selves(caller.person)), caller.person)
+        return forgotten(forget_entry(tx, entry, asking, now))
 
     @operation(
         "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
@@ -343,22 +304,19 @@ class Archive:
         "context", "Show what memory agents see when they answer here", Action.READ_MEMORY,
         Options(file_name="context.md"),
     )  # fmt: skip
-    async def show_context(self, caller: Caller) -> Context:
-        """Of the place of the call."""
+    @reads
+    def show_context(self, rows: Rows, caller: Caller) -> Context:
         scope = caller.scope if caller.here is None else caller.here.scope
-
-        def read(rows: Rows) -> tuple[SeenBlock, ...]:
-            return tuple(
+        return Context(
+            rows=tuple(
                 SeenBlock.of(agent, block)
                 for agent in agents.agents(rows)
                 for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
             )
-
-        return Context(rows=await self._read(read))
+        )
 
     @suggestions("entries")
     async def suggest(self, caller: Caller) -> Suggestions:
-        """The newest that the caller may know."""
         found = await self.list_entries(caller, ListEntries(limit=_SUGGESTED))
         return [(row.id, ": ".join(filter(None, (row.name, one_line(row.text, _SHOWN))))) for row in found.rows]
 

@@ -4,21 +4,22 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import structlog
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Entry, Ink, Listing, Row
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Entry, Ink, Lines, Listing, Row
 from memory.store import backups
 from memory.store.backups import Backup
 from memory.store.clock import Clock, from_text
+from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.errors import StoreError
+from memory.store.sqlite import Connection
 from scheduler.jobs import Firing, Kinds, Working
 from texts import _, error_text, ngettext
 
@@ -31,13 +32,11 @@ _log = structlog.get_logger("bot.services.backups")
 class CreateBackup(Arguments):
     to: Annotated[
         Path | None,
-        Param("Folder for a copy, ideally on another disk", metavar="PATH", via=frozenset({Via.TERMINAL})),
+        Param("Folder for a copy, ideally on another disk", metavar="PATH", via=TERMINAL_ONLY),
     ] = None
 
 
 class BackupRow(Row):
-    """A backup as it is shown."""
-
     name: str
     made: datetime | None
     files: int = 0
@@ -87,7 +86,6 @@ class Backups:
         "backup.create", "Create and verify a backup now", Action.BACKUP, Options(changes=True, seconds=_SECONDS)
     )
     async def create(self, _caller: Caller, arguments: CreateBackup) -> Entry[BackupRow]:
-        """Also while the service runs."""
         row = BackupRow.of(made := await self._make())
         if arguments.to is not None:
             try:
@@ -101,7 +99,6 @@ class Backups:
 
     @operation("backup.list", "List the backups, newest first", Action.BACKUP, Options(file_name="backups.md"))
     async def list_backups(self, _caller: Caller) -> Listing[BackupRow]:
-        """Those that are there, newest first, then those that are damaged."""
         found = await asyncio.to_thread(backups.listing, self.folder)
         damaged = await asyncio.to_thread(backups.damaged, self.folder)
         broken = (BackupRow(name=name, made=None, reason=words) for name, words in damaged.items())
@@ -119,3 +116,51 @@ class Backups:
             _log.warning("backup_damaged", name=name, reason=words)
         _log.info("backed_up", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))
         return made
+
+
+class VacuumedFile(Row):
+    file: str
+    bytes_before: int
+    bytes_after: int
+
+    def line(self, ink: Ink) -> str:
+        freed = self.bytes_before - self.bytes_after
+        return ink.text(
+            f"{self.file}: {_size(self.bytes_after)}, {f'{_size(freed)} freed' if freed > 0 else 'nothing to free'}"
+        )
+
+
+@dataclass(frozen=True)
+class Databases:
+    titles: ClassVar = {"db": "Check, migrate and compact the database files"}
+
+    constellations: Constellations
+
+    @operation(
+        "db.vacuum", "Free unused disk space in the database files", Action.EXAMINE,
+        Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS),
+    )  # fmt: skip
+    async def vacuum(self, _caller: Caller) -> Lines[VacuumedFile]:
+        registry, done = self.constellations.registry, []
+        for constellation in self.constellations.all():
+            async with self.constellations.use(constellation.id) as database:
+                file = database.path.relative_to(registry.path.parent)
+                done.append(VacuumedFile(file=str(file), **await database.maintain(_vacuum)))
+        done.append(VacuumedFile(file=registry.path.name, **await registry.maintain(_vacuum)))
+        return Lines(rows=tuple(done), empty="")
+
+
+def _vacuum(raw: Connection) -> dict[str, Any]:
+    before = _pages(raw)
+    raw.execute("VACUUM")
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return {"bytes_before": before, "bytes_after": _pages(raw)}
+
+
+def _pages(raw: Connection) -> int:
+    count, size = raw.execute("PRAGMA page_count").fetchone(), raw.execute("PRAGMA page_size").fetchone()
+    return int(count[0]) * int(size[0]) if count and size else 0
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1_000_000 else f"{count / 1e3:,.0f} kB"

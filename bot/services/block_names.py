@@ -1,8 +1,6 @@
 """How people call blocks, writers and moments, and finding what they mean."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -11,7 +9,6 @@ from bot.errors import UserError
 from memory import agents, blocks
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.document import UnsoundBlob
 from memory.blocks.history import Past
 from memory.blocks.revert import past_of_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
@@ -111,20 +108,6 @@ def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
     """The block of that name with its past. Raises UserError, BlockCorrupt."""
     named = find_named(rows, scope, name)
     return named, past_of_block(rows, named.block.id)
-
-
-@contextmanager
-def damage_told() -> Iterator[None]:
-    """What a stored piece that cannot be read is told with: what mends it."""
-    try:
-        yield
-    except UnsoundBlob as error:
-        words = _(
-            "The block is damaged ({error}). At a terminal, `carina memory verify --repair` rebuilds it from what is "
-            "sound, and keeps its text.",
-            error=error,
-        )
-        raise UserError(words) from error
 
 
 def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:

@@ -26,8 +26,6 @@ Names = Mapping[Writer, str]
 
 
 class BlockRow(Row):
-    """A block as it is listed."""
-
     block: str
     id: str
     agent: str
@@ -49,8 +47,6 @@ class BlockRow(Row):
 
 
 class BlockList(Listing[BlockRow]):
-    """Blocks that the caller may see."""
-
     empty: str = Field(default=gettext_noop("There are no blocks that you can see here."), exclude=True)
 
 
@@ -85,13 +81,11 @@ class ShownBlock(Result):
         more = {"version": self.version, "newest": self.newest, "text": self.text, "size": len(self.text)}
         return {**self.row.model_dump(mode="json"), **more, "profile": self.profile}
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
         """The text alone, so that it can go into a file and come back."""
-        del ink, width
         return self.text.rstrip("\n")
 
-    def aside(self, ink: Ink) -> str:
-        del ink
+    def aside(self, _ink: Ink) -> str:
         empty = "" if self.text.strip() else _(", empty")
         version = _("({block}, version {version}{empty})", block=self.row.block, version=self.version, empty=empty)
         return f"{self.profile}\n{version}" if self.profile else version
@@ -106,9 +100,7 @@ class Writable(Result):
     text: str
     mark: str
     limit: int
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(self.text)]
+    phrase = "{text}"
 
 
 class ChangeRow(Row):
@@ -209,8 +201,6 @@ class PartRow(Row):
 
 
 class Blame(Result):
-    """Who wrote which part of a block as it stands."""
-
     block: str
     versions: str
     parts: tuple[PartRow, ...]
@@ -238,8 +228,6 @@ class Edited(Result):
 
 
 class WentBack(Result):
-    """What was undone in a block, and what could not be."""
-
     block: str
     version: int
     text: str
@@ -295,13 +283,10 @@ class ShareRow(Row):
     def of(cls, share: Share) -> "ShareRow":
         return cls(agent=share.agent, permission=str(share.given), effective=str(share.access), why=share.why)
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.agent} ({self.permission})")
+    phrase = "{agent} ({permission})"
 
 
 class Shares(Result):
-    """With whom a block is shared."""
-
     block: str
     agent: str
     shares: tuple[ShareRow, ...]
@@ -316,8 +301,6 @@ class Shares(Result):
 
 
 class Widened(Result):
-    """Which text was, or would be, made known to whom."""
-
     before: str
     after: str
     audience: str
@@ -340,8 +323,6 @@ class Widened(Result):
 
 
 class WidenedBlock(Widened):
-    """The same of a block."""
-
     block: str
 
 

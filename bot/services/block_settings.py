@@ -1,6 +1,7 @@
 """Blocks as wholes: made, renamed, described, resized, retyped, deleted and brought back by owner and admins."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -8,25 +9,151 @@ from pydantic import Field
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
-from bot.services.block_names import Named, find_named
-from bot.services.block_sharing import OneBlock
+from bot.services.block_names import Named, find_named, named_audience, named_past, where
+from bot.services.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.caller import Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Sentence
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.transactions import MemoryService, reads, writes
 from memory import activity
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
 from memory.blocks.document import person_writer
-from memory.blocks.lifecycle import deleted_blocks, remove_block, require_allowed_label, set_block_settings
-from memory.people.audience import Trust, may_write_down
-from memory.store.clock import Clock
-from memory.store.database import Database, Tx
+from memory.blocks.history import Past
+from memory.blocks.lifecycle import (
+    deleted_blocks,
+    remove_block,
+    require_allowed_label,
+    set_block_settings,
+    share_block,
+    shares_of,
+    unshare_block,
+)
+from memory.blocks.revert import Hand
+from memory.blocks.rows import version_of
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.people.audience import Audience, Trust, may_write_down
+from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
+from memory.store.ids import BlockId
+from memory.wider_audience import require_widening, widen_block
 from texts import _
 
+_SHARE = commit_point("memory.share")
+_WIDEN = commit_point("memory.widen")
+_CHANGES = Options(changes=True, file_name="memory.md")
+
+_Name = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
+]
+
+
+class OneBlock(Arguments):
+    label: _Name
+
+
+class ShareBlock(OneBlock):
+    agent: Annotated[
+        str,
+        Field(max_length=64),
+        Param("Agent to share with (default: show who has it)", suggests="agents", positional=True),
+    ] = ""
+    at: Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")] = "read_only"
+
+
+class UnshareBlock(OneBlock):
+    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="sharers")]
+
+
+class WidenBlock(OneBlock):
+    to: Annotated[
+        str,
+        Field(min_length=1, max_length=100),
+        Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True),
+    ] = "public"
+
+
+@dataclass(frozen=True)
+class BlockSharing(MemoryService):
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+
+    @operation("memory.share", "Share a block with another agent", Action.SHARE, _CHANGES)
+    async def share(self, caller: Caller, arguments: ShareBlock) -> Shares:
+        return await (self._share(caller, arguments) if arguments.agent else self._shares(caller, arguments.label))
+
+    @reads
+    def _shares(self, rows: Rows, caller: Caller, label: str) -> Shares:
+        return _shared(rows, find_named(rows, caller.scope, label))
+
+    @writes(_SHARE)
+    def _share(self, tx: Tx, caller: Caller, arguments: ShareBlock) -> Shares:
+        named, agent = find_named(tx, caller.scope, arguments.label), find_living(tx, arguments.agent)
+        share_block(tx, named.block, agent.name, Permission(arguments.at), self.clock())
+        return _shared(tx, named)
+
+    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, _CHANGES)
+    @writes(_SHARE)
+    def unshare(self, tx: Tx, caller: Caller, arguments: UnshareBlock) -> Shares:
+        named = find_named(tx, caller.scope, arguments.label)
+        unshare_block(tx, named.block, arguments.agent)
+        return _shared(tx, named)
+
+    @operation(
+        "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
+        Options(changes=True, asks=True, file_name="memory.md"),
+    )  # fmt: skip
+    async def widen(self, caller: Caller, arguments: WidenBlock) -> WidenedBlock:
+        """As it stands; the caller sees first what would be told."""
+        audience, hand = named_audience(arguments.to), hand_of(self.people, caller, self.clock(), self.checkpoints)
+
+        def look(rows: Rows) -> tuple[BlockId, Past, WidenedBlock]:
+            named, past = named_past(rows, caller.scope, arguments.label)
+            require_widening(rows, hand, named.block, past, audience)
+            return named.block.id, past, _widened(rows, named, audience, caller)
+
+        looked_at, known, found = await self.database.read(look)
+        caller.confirm(found.question)
+
+        def work(tx: Tx) -> WidenedBlock:
+            named = find_named(tx, caller.scope, arguments.label)
+            if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
+                raise UserError(_("The block changed in the meantime. Look at it again, then repeat the command."))
+            told = _widened(tx, named, audience, caller)
+            widen_block(tx, hand, named.block, known, audience)
+            return told
+
+        return await self.database.write(_WIDEN, work)
+
+    @suggestions("sharers", within="label")
+    async def suggest_sharers(self, caller: Caller, label: str) -> Suggestions:
+        found = await self._shares(caller, label)
+        return [each.agent for each in found.shares]
+
+
+def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
+    """Under whose rights a caller changes blocks by hand."""
+    owner = policy.may(people, caller.approver, Action.EDIT_ANY)
+    known = people.owner if caller.person in people.owner else (caller.person,)
+    return Hand(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
+
+
+def _shared(rows: Rows, named: Named) -> Shares:
+    shares = tuple(ShareRow.of(each) for each in shares_of(rows, named.block))
+    return Shares(block=named.name, agent=named.agent, shares=shares)
+
+
+def _widened(rows: Rows, named: Named, to: Audience, caller: Caller) -> WidenedBlock:
+    return WidenedBlock(
+        named=_("Block {block}", block=named.name),
+        block=named.name,
+        before=where(rows, named.block.audience, caller.scope),
+        after=where(rows, to, caller.scope),
+        audience=str(to),
+        text=named.block.content,
+    )
+
+
 _ADMINISTER = commit_point("memory.administer")
-_CHANGES = Options(changes=True, keeps=True, file_name="memory.md")
+_KEEPS = Options(changes=True, keeps=True, file_name="memory.md")
 
 _Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
 _Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
@@ -62,82 +189,59 @@ class RestoreBlock(Arguments):
 
 
 @dataclass(frozen=True)
-class BlockSettings:
-    """Of the blocks of one constellation."""
-
+class BlockSettings(MemoryService):
     titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
-    database: Database
-    people: People
-    clock: Clock
+    @operation("memory.create", "Create a memory block", Action.BLOCKS, _KEEPS)
+    @writes(_ADMINISTER)
+    def create(self, tx: Tx, caller: Caller, arguments: CreateBlock) -> str:
+        owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
+        new = NewBlock(
+            owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
+            arguments.permission, arguments.limit, pinned=kind is BlockType.WORKING,
+        )  # fmt: skip
+        require_allowed_label(arguments.label)
+        self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
+        self._note(tx, caller, arguments.label, "created")
+        return _("Created block {block}.", block=arguments.label)
 
-    @operation("memory.create", "Create a memory block", Action.BLOCKS, _CHANGES)
-    async def create(self, caller: Caller, arguments: CreateBlock) -> Sentence:
-        """Whoever reads the answer can read the block."""
-
-        def work(tx: Tx) -> None:
-            owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
-            new = NewBlock(
-                owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
-                arguments.permission, arguments.limit, pinned=kind is BlockType.WORKING,
-            )  # fmt: skip
-            require_allowed_label(arguments.label)
-            self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
-            self._note(tx, caller, arguments.label, "created")
-
-        await self.database.write(_ADMINISTER, work)
-        return Sentence(text=_("Created block {block}.", block=arguments.label))
-
-    @operation("memory.change", "Rename, describe, resize or retype a block", Action.BLOCKS, _CHANGES)
-    async def change(self, caller: Caller, arguments: ChangeBlock) -> Sentence:
-        """What it says stays."""
+    @operation("memory.change", "Rename, describe, resize or retype a block", Action.BLOCKS, _KEEPS)
+    @writes(_ADMINISTER)
+    def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)
         new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind)
         if new == NewSettings():
             raise UserError(_("Nothing to change was given."))
-
-        def work(tx: Tx) -> str:
-            block = find_named(tx, caller.scope, arguments.label).block
-            for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
-                self._require_theirs(caller, block._replace(type=each))
-            self._note(tx, caller, block.label, "changed")
-            return set_block_settings(tx, block, new, self.clock()).label
-
-        label = await self.database.write(_ADMINISTER, work)
-        return Sentence(text=_("Changed block {block}.", block=label))
+        block = find_named(tx, caller.scope, arguments.label).block
+        for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
+            self._require_theirs(caller, block._replace(type=each))
+        self._note(tx, caller, block.label, "changed")
+        label = set_block_settings(tx, block, new, self.clock()).label
+        return _("Changed block {block}.", block=label)
 
     @operation(
         "memory.delete", "Delete a memory block", Action.BLOCKS,
         Options(changes=True, confirm="Delete block {label}?", file_name="memory.md"),
     )  # fmt: skip
-    async def delete(self, caller: Caller, arguments: OneBlock) -> Sentence:
-        """It can be brought back."""
-
-        def work(tx: Tx) -> Named:
-            named = find_named(tx, caller.scope, arguments.label)
-            self._require_theirs(caller, named.block)
-            remove_block(tx, named.block, self.clock())
-            self._note(tx, caller, named.block.label, "deleted")
-            return named
-
-        named = await self.database.write(_ADMINISTER, work)
+    @writes(_ADMINISTER)
+    def delete(self, tx: Tx, caller: Caller, arguments: OneBlock) -> str:
+        named = find_named(tx, caller.scope, arguments.label)
+        self._require_theirs(caller, named.block)
+        remove_block(tx, named.block, self.clock())
+        self._note(tx, caller, named.block.label, "deleted")
         label, command = named.block.label, caller.command("memory restore")
-        return Sentence(text=_("Deleted block {block}. {command} brings it back.", block=label, command=command))
+        return _("Deleted block {block}. {command} brings it back.", block=label, command=command)
 
-    @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, _CHANGES)
-    async def restore(self, caller: Caller, arguments: RestoreBlock) -> Sentence:
-        """The one of that name that was deleted last."""
-
-        def work(tx: Tx) -> None:
-            found = deleted_blocks(tx, caller.scope, arguments.label)
-            if not found:
-                raise UserError(_("There is no deleted block {block} here.", block=repr(arguments.label)))
-            owner, audience = found[0]
-            self._require_theirs(caller, restore_block(tx, owner, arguments.label, audience, self.clock()))
-            self._note(tx, caller, arguments.label, "restored")
-
-        await self.database.write(_ADMINISTER, work)
-        return Sentence(text=_("Block {block} is back.", block=arguments.label))
+    @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, _KEEPS)
+    @writes(_ADMINISTER)
+    def restore(self, tx: Tx, caller: Caller, arguments: RestoreBlock) -> str:
+        found = deleted_blocks(tx, caller.scope, arguments.label)
+        if not found:
+            raise UserError(_("There is no deleted block {block} here.", block=repr(arguments.label)))
+        owner, audience = found[0]
+        self._require_theirs(caller, restore_block(tx, owner, arguments.label, audience, self.clock()))
+        self._note(tx, caller, arguments.label, "restored")
+        return _("Block {block} is back.", block=arguments.label)
 
     def _require_theirs(self, caller: Caller, block: Block) -> None:
         """What others read elsewhere, and what is before a model's eyes at every turn, is the owner's to settle."""

@@ -5,18 +5,17 @@ Blocks go by names that people understand: the label, and where there are severa
 """
 
 import functools
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.block_names import (
     Named,
     block_name,
-    damage_told,
     find_named,
     named_blocks,
     named_past,
@@ -40,12 +39,12 @@ from bot.services.block_results import (
     Writable,
     state_of,
 )
-from bot.services.block_sharing import OneBlock, hand_of
-from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
+from bot.services.block_settings import OneBlock, hand_of
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing
-from memory.blocks import Block, Operation, manual_edits, revert
+from bot.services.transactions import MemoryService, reads, writes
+from memory.blocks import Operation, manual_edits, revert
 from memory.blocks.changes import Writer, person_writer, played
 from memory.blocks.edits import addition, end_of
 from memory.blocks.history import Past, blame
@@ -54,19 +53,15 @@ from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Done, Edit, Hand, past_of_block
 from memory.blocks.rows import version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
 from memory.store.faults import commit_point
 from memory.store.ids import BlockId
 from texts import _, error_text, ngettext
 
-T = TypeVar("T")
-
 _CHANGE = commit_point("memory.change")
 _REPAIR = commit_point("memory.repair")
 
-_TERMINAL = frozenset({Via.TERMINAL})
 _FORM = Options(changes=True, keeps=True, offered=False)
 _LOOKS = Options(file_name="memory.md")
 _CHANGES = Options(changes=True, file_name="memory.md")
@@ -84,7 +79,9 @@ class ShowBlock(Arguments):
 
 class BlockHistory(OneBlock):
     before: Annotated[int | None, Param("Show only changes before this one")] = None
-    limit: Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=_TERMINAL)] = 15
+    limit: Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)] = (
+        15
+    )
 
 
 class CompareBlock(OneBlock):
@@ -94,15 +91,15 @@ class CompareBlock(OneBlock):
 
 class EditBlock(OneBlock):
     field: _FieldName = ""
-    text: Annotated[str | None, Param("The new text", piped=True, via=_TERMINAL)] = None
+    text: Annotated[str | None, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
     seen: Annotated[
         int | None,
-        Param("Version you edited; later changes by others are kept", via=_TERMINAL),
+        Param("Version you edited; later changes by others are kept", via=TERMINAL_ONLY),
     ] = None
     only_at: Annotated[
         str,
         Field(max_length=60),
-        Param("Change nothing unless this is still its state: ID.VERSION, as `--json` gives them", via=_TERMINAL),
+        Param("Change nothing unless this is still its state: ID.VERSION, as `--json` gives them", via=TERMINAL_ONLY),
     ] = ""
 
 
@@ -150,81 +147,66 @@ class VerifyBlocks(Arguments):
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """The blocks of one constellation."""
+class Written:
+    """A new text of a block or of a field of it, for whoever saw a version or the mark of one."""
 
+    text: str
+    field: str = ""
+    mark: str = ""
+    seen: int | None = None
+
+
+@dataclass(frozen=True)
+class Blocks(MemoryService):
     titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
-    database: Database
-    people: People
-    clock: Clock
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     # ------------------------------------------------------------------ looking
 
     @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY, _LOOKS)
-    async def list_blocks(self, caller: Caller) -> BlockList:
-        """By the names that the other operations take."""
-
-        def read(rows: Rows) -> BlockList:
-            return BlockList(rows=tuple(_row(rows, each, caller) for each in named_blocks(rows, caller.scope)))
-
-        return await self._read(read)
+    @reads
+    def list_blocks(self, rows: Rows, caller: Caller) -> BlockList:
+        return _listed(rows, caller)
 
     @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY, _LOOKS)
-    async def show_block(self, caller: Caller, arguments: ShowBlock) -> BlockList | ShownBlock:
-        """As it is or as it was."""
+    @reads
+    def show_block(self, rows: Rows, caller: Caller, arguments: ShowBlock) -> BlockList | ShownBlock:
         if not arguments.label:
-            return await self.list_blocks(caller)
-
-        def read(rows: Rows) -> ShownBlock:
-            named = find_named(rows, caller.scope, arguments.label)
-            block, now = named.block, version_of(rows, named.block.id)
-            version = now if arguments.version is None else arguments.version
-            text = block.content if version == now else past_of_block(rows, block.id).text_at(version)
-            row = _row(rows, named, caller)
-            return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
-
-        return await self._read(read)
+            return _listed(rows, caller)
+        named = find_named(rows, caller.scope, arguments.label)
+        block, now = named.block, version_of(rows, named.block.id)
+        version = now if arguments.version is None else arguments.version
+        text = block.content if version == now else past_of_block(rows, block.id).text_at(version)
+        row = _row(rows, named, caller)
+        return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
 
     @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY, _LOOKS)
-    async def show_history(self, caller: Caller, arguments: BlockHistory) -> History:
-        """The newest changes, newest first, or those before one."""
+    @reads
+    def show_history(self, rows: Rows, caller: Caller, arguments: BlockHistory) -> History:
         before, limit = arguments.before, arguments.limit
-
-        def read(rows: Rows) -> History:
-            named, past, names = self._past(rows, caller, arguments.label)
-            steps = [step for step in past.steps if before is None or step.change.seq < before]
-            text, changes = played(past.text, steps[:-limit]), list[ChangeRow]()
-            for step in steps[-limit:]:
-                changes.append(ChangeRow.of_step(step, text, names))
-                text = played(text, [step])
-            return History(block=named.name, versions=past.range, changes=tuple(changes[::-1]))
-
-        return await self._read(read)
+        named, past, names = self._past(rows, caller, arguments.label)
+        steps = [step for step in past.steps if before is None or step.change.seq < before]
+        text, changes = played(past.text, steps[:-limit]), list[ChangeRow]()
+        for step in steps[-limit:]:
+            changes.append(ChangeRow.of_step(step, text, names))
+            text = played(text, [step])
+        return History(block=named.name, versions=past.range, changes=tuple(changes[::-1]))
 
     @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY, _LOOKS)
-    async def compare(self, caller: Caller, arguments: CompareBlock) -> Diff:
-        """As lines for a person, and as parts for a program."""
-
-        def read(rows: Rows) -> Diff:
-            named, past = named_past(rows, caller.scope, arguments.label)
-            older, newer = arguments.older, past.version if arguments.newer is None else arguments.newer
-            before, after = past.text_at(older), past.text_at(newer)
-            return Diff(block=named.name, older=older, newer=newer, before=before, after=after)
-
-        return await self._read(read)
+    @reads
+    def compare(self, rows: Rows, caller: Caller, arguments: CompareBlock) -> Diff:
+        named, past = named_past(rows, caller.scope, arguments.label)
+        older, newer = arguments.older, past.version if arguments.newer is None else arguments.newer
+        before, after = past.text_at(older), past.text_at(newer)
+        return Diff(block=named.name, older=older, newer=newer, before=before, after=after)
 
     @operation("memory.blame", "Show who wrote which part of a block, and when", Action.READ_MEMORY, _LOOKS)
-    async def show_blame(self, caller: Caller, arguments: OneBlock) -> Blame:
-        """Of the block as it stands."""
-
-        def read(rows: Rows) -> Blame:
-            named, past, names = self._past(rows, caller, arguments.label)
-            parts = tuple(PartRow.of(piece, names) for piece in blame(past))
-            return Blame(block=named.name, versions=past.range, parts=parts)
-
-        return await self._read(read)
+    @reads
+    def show_blame(self, rows: Rows, caller: Caller, arguments: OneBlock) -> Blame:
+        named, past, names = self._past(rows, caller, arguments.label)
+        parts = tuple(PartRow.of(piece, names) for piece in blame(past))
+        return Blame(block=named.name, versions=past.range, parts=parts)
 
     # ------------------------------------------------------------------ writing
 
@@ -232,104 +214,75 @@ class Blocks:
         "memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN,
         Options(changes=True, keeps=True, file_name="memory.md"),
     )  # fmt: skip
-    async def edit(self, caller: Caller, arguments: EditBlock) -> Edited:
+    @writes(_CHANGE)
+    def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> Edited:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
-        text, field, seen = arguments.text, arguments.field, arguments.seen
-        if text is None:
+        if arguments.text is None:
             raise UserError(_("The new text is missing. An empty text empties the block."))
-
-        def unchanged(block: Block) -> str:
-            if arguments.only_at not in ("", state_of(block.id, block.version)):
-                raise BlockChanged(_("Block {block} was changed since, so it stays as it is.", block=block.label))
-            return field
-
-        return await self._edited(caller, arguments.label, text, seen, unchanged)
+        named = find_named(tx, caller.scope, arguments.label)
+        if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
+            raise BlockChanged(_("Block {block} was changed since, so it stays as it is.", block=named.block.label))
+        return self._edited(tx, caller, named, Written(arguments.text, arguments.field, seen=arguments.seen))
 
     @operation(
         "memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN,
         Options(changes=True, keeps=True, file_name="memory.md"),
     )  # fmt: skip
-    async def append(self, caller: Caller, arguments: AppendToBlock) -> Edited:
-        """What stands there stays."""
-
-        def work(tx: Tx) -> Edited:
-            named = find_named(tx, caller.scope, arguments.label)
-            path = arguments.field or end_of(named.block)
-            added = addition(named.block, path, f"{arguments.text}\n", person_writer(caller.person), self.clock())
-            edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
-            block = edit(lambda document: document.change(added))
-            return Edited(block=named.name, field=path, version=block.version, merged=False, text=block.content)
-
-        with damage_told():
-            return await self.database.write(_CHANGE, work)
+    @writes(_CHANGE)
+    def append(self, tx: Tx, caller: Caller, arguments: AppendToBlock) -> Edited:
+        named = find_named(tx, caller.scope, arguments.label)
+        path = arguments.field or end_of(named.block)
+        added = addition(named.block, path, f"{arguments.text}\n", person_writer(caller.person), self.clock())
+        edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
+        block = edit(lambda document: document.change(added))
+        return Edited(block=named.name, field=path, version=block.version, merged=False, text=block.content)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
-    async def open_form(self, caller: Caller, arguments: OpenForm) -> Writable:
-        """What it opens with. Raises what keeps the caller from writing it."""
+    @reads
+    def open_form(self, rows: Rows, caller: Caller, arguments: OpenForm) -> Writable:
         field = arguments.field
-
-        def read(rows: Rows) -> Writable:
-            block = find_named(rows, caller.scope, arguments.label).block
-            revert.require_hand(self._hand(caller), block)
-            return Writable(
-                id=block.id,
-                field=field_mark(field) if field else "",
-                version=version_of(rows, block.id),
-                text=(text := manual_edits.text_of(rows, block, field)),
-                mark=field_mark(text),
-                limit=block.char_limit,
-            )
-
-        return await self._read(read)
+        block = find_named(rows, caller.scope, arguments.label).block
+        revert.require_hand(self._hand(caller), block)
+        return Writable(
+            id=block.id,
+            field=field_mark(field) if field else "",
+            version=version_of(rows, block.id),
+            text=(text := manual_edits.text_of(rows, block, field)),
+            mark=field_mark(text),
+            limit=block.char_limit,
+        )
 
     @operation("memory.write", "Store a form with a block", Action.EDIT_OWN, _FORM)
-    async def write_block(self, caller: Caller, arguments: WriteBlock) -> Edited:
-        """What came after the form was opened stays."""
-        return await self._edited(caller, arguments.label, arguments.text, arguments.seen, lambda _block: "")
+    @writes(_CHANGE)
+    def write_block(self, tx: Tx, caller: Caller, arguments: WriteBlock) -> Edited:
+        named = find_named(tx, caller.scope, arguments.label)
+        return self._edited(tx, caller, named, Written(arguments.text, seen=arguments.seen))
 
     @operation("memory.write-field", "Store a form with a field of a block", Action.EDIT_OWN, _FORM)
-    async def write_field(self, caller: Caller, arguments: WriteField) -> Edited:
-        """A field that was changed since stays as it is."""
+    @writes(_CHANGE)
+    def write_field(self, tx: Tx, caller: Caller, arguments: WriteField) -> Edited:
+        named = find_named(tx, caller.scope, arguments.label)
+        there = manual_edits.fields_by_hand(named.block)
+        found = next((each for each in there if field_mark(each) == arguments.field), None)
+        if found is None:
+            raise UserError(_("The block no longer has this field, so nothing was changed."))
+        return self._edited(tx, caller, named, Written(arguments.text, found, arguments.mark))
 
-        def named(block: Block) -> str:
-            there = manual_edits.fields_by_hand(block)
-            found = next((each for each in there if field_mark(each) == arguments.field), None)
-            if found is None:
-                raise UserError(_("The block no longer has this field, so nothing was changed."))
-            return found
-
-        return await self._edited(caller, arguments.label, arguments.text, None, named, arguments.mark)
-
-    async def _edited(
-        self,
-        caller: Caller,
-        label: str,
-        text: str,
-        seen: int | None,
-        field_of: Callable[[Block], str],
-        mark: str = "",
-    ) -> Edited:
-        def change(tx: Tx, named: Named, edit: Edit) -> Edited:
-            field = field_of(named.block)
-            block = manual_edits.write(edit, named.block, text, field, mark, seen)
-            merged = manual_edits.kept_more(tx, block, field, text)
-            return Edited(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
-
-        return await self._change(caller, label, change)
+    def _edited(self, tx: Tx, caller: Caller, named: Named, new: Written) -> Edited:
+        edit = revert.by_hand(tx, self._hand(caller), named.block)
+        block = manual_edits.write(edit, named.block, new.text, new.field, new.mark, new.seen)
+        merged = manual_edits.kept_more(tx, block, new.field, new.text)
+        return Edited(block=named.name, field=new.field, version=block.version, merged=merged, text=block.content)
 
     # ------------------------------------------------------------------ going back
 
     @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, _CHANGES)
     async def roll_back(self, caller: Caller, arguments: RollBackBlock) -> WentBack:
-        """What came after it stays in the history."""
-        version = arguments.version
-        return await self._gone_back(
-            caller, arguments.label, lambda edit, known: revert.roll_back(edit, version, known), version
-        )
+        to = arguments.version
+        return await self._gone_back(caller, arguments.label, lambda edit, known: revert.roll_back(edit, to, known), to)
 
     @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, _CHANGES)
     async def undo(self, caller: Caller, arguments: UndoChange) -> WentBack:
-        """What others wrote stays."""
         writer = person_writer(caller.person)
         step = revert.redo if arguments.redo else revert.undo
         return await self._gone_back(caller, arguments.label, lambda edit, known: step(edit, writer, known))
@@ -340,56 +293,54 @@ class Blocks:
 
         A long past takes its time: it is replayed by a reader, and only what changed meanwhile makes the writer do it.
         """
-        name, whose, since = arguments.label, arguments.writer, arguments.since
+        replayed, known = await self._replayed(caller, arguments)
 
-        def replay(rows: Rows) -> tuple[BlockId, Past]:
-            named, past = named_past(rows, caller.scope, name)
-            return named.block.id, past.replayed()
-
-        replayed, known = await self._read(replay)
-
-        def change(tx: Tx, named: Named, edit: Edit) -> Done:
-            block = named.block.id
+        def act(tx: Tx, block: BlockId, edit: Edit) -> Done:
             same = block == replayed and version_of(tx, block) == known.version
             past = known if same else past_of_block(tx, block)
             names = writer_names(tx, past, caller.scope, caller.approver, self.people)
-            writer = writer_called(names, past, whose, self.people)
-            return revert.revert(edit, past, writer, version_before(past, since, self.clock()), names[writer])
+            writer = writer_called(names, past, arguments.writer, self.people)
+            since = version_before(past, arguments.since, self.clock())
+            return revert.revert(edit, past, writer, since, names[writer])
 
-        return await self._done(caller, name, change)
+        return await self._done(caller, arguments.label, act)
+
+    @reads
+    def _replayed(self, rows: Rows, caller: Caller, arguments: OneBlock) -> tuple[BlockId, Past]:
+        named, past = named_past(rows, caller.scope, arguments.label)
+        return named.block.id, past.replayed()
 
     async def _gone_back(
         self, caller: Caller, name: str, act: Callable[[Edit, Past | None], Done], version: int | None = None
     ) -> WentBack:
         """Go back in a block whose past a reader replays first; only what changed meanwhile makes the writer do it."""
+        replayed, known = await self._past_to_go_back(caller, name, version)
+        return await self._done(caller, name, lambda _tx, block, edit: act(edit, known if block == replayed else None))
 
-        def replay(rows: Rows) -> tuple[BlockId, Past]:
-            block = find_named(rows, caller.scope, name).block.id
-            return block, revert.past_to_go_back(rows, block, version)
+    @reads
+    def _past_to_go_back(
+        self, rows: Rows, caller: Caller, name: str, version: int | None
+    ) -> tuple[BlockId, Past | None]:
+        block = find_named(rows, caller.scope, name).block.id
+        return block, revert.past_to_go_back(rows, block, version)
 
-        replayed, known = await self._read(replay)
-        return await self._done(
-            caller, name, lambda _tx, named, edit: act(edit, known if named.block.id == replayed else None)
-        )
-
-    async def _done(self, caller: Caller, name: str, act: Callable[[Tx, Named, Edit], Done]) -> WentBack:
-        def change(tx: Tx, named: Named, edit: Edit) -> WentBack:
-            done = act(tx, named, edit)
-            return WentBack.of(named.name, version_of(tx, named.block.id), done)
-
-        return await self._change(caller, name, change)
+    @writes(_CHANGE)
+    def _done(self, tx: Tx, caller: Caller, name: str, act: Callable[[Tx, BlockId, Edit], Done]) -> WentBack:
+        named = find_named(tx, caller.scope, name)
+        done = act(tx, named.block.id, revert.by_hand(tx, self._hand(caller), named.block))
+        return WentBack.of(named.name, version_of(tx, named.block.id), done)
 
     # ------------------------------------------------------------------ maintenance
 
     @operation(
         "memory.verify", "Check all blocks for damage", Action.EDIT_ANY,
-        Options(changes=True, via=_TERMINAL),
+        Options(changes=True, via=TERMINAL_ONLY),
     )  # fmt: skip
     async def verify(self, _caller: Caller, arguments: VerifyBlocks) -> AsyncIterator[Listing[CheckRow]]:
         """Raises UserError where something stays damaged, after what was found."""
         rows = list[CheckRow]()
-        for identifier, name in await self._read(_every_block):
-            problems = await self._read(functools.partial(_problems, identifier))
+        for identifier, name in await self.database.read(_every_block):
+            problems = await self.database.read(functools.partial(_problems, identifier))
             repaired: Sequence[str] = ()
             if problems and arguments.repair:
                 repaired = await self._repair(identifier)
@@ -411,26 +362,20 @@ class Blocks:
     # ------------------------------------------------------------------ suggestions
 
     @suggestions("blocks")
-    async def suggest(self, caller: Caller) -> Suggestions:
-        """The blocks that the caller may see."""
-        return await self._read(lambda rows: _pairs(each.name for each in named_blocks(rows, caller.scope)))
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        return [each.name for each in named_blocks(rows, caller.scope)]
 
     @suggestions("fields", within="label")
-    async def suggest_fields(self, caller: Caller, label: str) -> Suggestions:
-        """The fields of a block that a person may write; none of one that is a text."""
-        return await self._read(
-            lambda rows: _pairs(manual_edits.fields_by_hand(find_named(rows, caller.scope, label).block))
-        )
+    @reads
+    def suggest_fields(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
+        return manual_edits.fields_by_hand(find_named(rows, caller.scope, label).block)
 
     @suggestions("writers", within="label")
-    async def suggest_writers(self, caller: Caller, label: str) -> Suggestions:
-        """Who wrote in a block, in the order in which they first did."""
-
-        def read(rows: Rows) -> Suggestions:
-            _named, past, names = self._past(rows, caller, label)
-            return {step.change.writer: names[step.change.writer] for step in past.steps}.items()
-
-        return await self._read(read)
+    @reads
+    def suggest_writers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
+        _named, past, names = self._past(rows, caller, label)
+        return {step.change.writer: names[step.change.writer] for step in past.steps}.items()
 
     # ------------------------------------------------------------------ the store
 
@@ -439,20 +384,12 @@ class Blocks:
         named, past = named_past(rows, caller.scope, label)
         return named, past, writer_names(rows, past, caller.scope, caller.approver, self.people)
 
-    async def _change(self, caller: Caller, name: str, change: Callable[[Tx, Named, Edit], T]) -> T:
-        def work(tx: Tx) -> T:
-            named = find_named(tx, caller.scope, name)
-            return change(tx, named, revert.by_hand(tx, self._hand(caller), named.block))
-
-        with damage_told():
-            return await self.database.write(_CHANGE, work)
-
     def _hand(self, caller: Caller) -> Hand:
         return hand_of(self.people, caller, self.clock(), self.checkpoints)
 
-    async def _read(self, read: Callable[[Rows], T]) -> T:
-        with damage_told():
-            return await self.database.read(read)
+
+def _listed(rows: Rows, caller: Caller) -> BlockList:
+    return BlockList(rows=tuple(_row(rows, each, caller) for each in named_blocks(rows, caller.scope)))
 
 
 def _row(rows: Rows, named: Named, caller: Caller) -> BlockRow:
@@ -460,10 +397,6 @@ def _row(rows: Rows, named: Named, caller: Caller) -> BlockRow:
     names = {"block": named.name, "agent": named.agent, "readers": where(rows, block.audience, caller.scope)}
     sizes = {"size": len(block.content), "limit": block.char_limit}
     return BlockRow.from_record(block, **names, **sizes, changed_at=block.updated_at)
-
-
-def _pairs(names: Iterable[str]) -> Suggestions:
-    return [(name, name) for name in names]
 
 
 def _problems(block: BlockId, rows: Rows) -> list[str]:

@@ -14,14 +14,13 @@ from bot.errors import UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.named import find_agent
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, Sentence
-from bot.services.tables import rows_text
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, rows_text
+from bot.services.transactions import reads
 from memory import budgets, usage
 from memory.budgets import Limit
 from memory.store.clock import Clock
-from memory.store.database import Database, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.usage import Bill, By
 from texts import _, gettext_noop, ngettext, ngettext_noop
@@ -108,8 +107,6 @@ class BudgetRow(Row):
 
 
 class BillRow(Row):
-    """What somebody or something cost."""
-
     of: str
     calls: int
     input_tokens: int
@@ -183,7 +180,6 @@ class Spending:
 
     @operation("cost", "Show what models cost", Action.COST, Options(file_name="cost.md"))
     async def cost(self, caller: Caller, arguments: ShowCost) -> Cost:
-        """Calls, tokens, and money where the price is known; and what limits it."""
         since = self.clock() - timedelta(days=arguments.days)
         found: list[Bill] = await self.database.read(lambda rows: usage.bills(rows, since, arguments.by))
         bills = tuple(BillRow(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)}) for bill in found)
@@ -191,12 +187,10 @@ class Spending:
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
     async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:
-        """Those of the configuration and those that were set by command."""
         return await self._listed(caller)
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, _DECIDES)
-    async def set_budget(self, caller: Caller, arguments: SetBudget) -> Sentence:
-        """It wins over the configuration."""
+    async def set_budget(self, caller: Caller, arguments: SetBudget) -> str:
         limit = _checked(arguments)
         now = self.clock()
 
@@ -208,35 +202,33 @@ class Spending:
 
         await self.database.write(_DECIDE, work, durable=True)
         self.kept.decided[limit.subject, limit.period] = limit
-        return Sentence(text=_("From now on: {limit}.", limit=_whole(limit)))
+        return _("From now on: {limit}.", limit=_whole(limit))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, _DECIDES)
-    async def clear_budget(self, _caller: Caller, arguments: ClearBudget) -> Sentence:
-        """What the configuration says holds again."""
+    async def clear_budget(self, _caller: Caller, arguments: ClearBudget) -> str:
         named, period = _subject(arguments.of), arguments.period
         done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
         if not done:
             raise UserError(_("No command set a budget of {named} per {period}.", named=named, period=_(period)))
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
-            return Sentence(text=_("Removed. There is no such budget now."))
-        return Sentence(text=_("Removed. The one in the configuration applies: {limit}.", limit=_whole(left)))
+            return _("Removed. There is no such budget now.")
+        return _("Removed. The one in the configuration applies: {limit}.", limit=_whole(left))
 
     @suggestions("spending")
     async def suggest(self, _caller: Caller) -> Suggestions:
-        """What a budget can be of."""
         there = [each.limit.subject for each in await self._states()]
-        return [(each, each) for each in dict.fromkeys((*_GENERAL, *there))]
+        return dict.fromkeys((*_GENERAL, *there))
 
     @suggestions("budgets set by command")
     async def suggest_set(self, _caller: Caller) -> Suggestions:
-        """Budgets that can be cleared."""
         found = [each.limit for each in await self._states() if each.by_command]
         return [(each.subject, _whole(each)) for each in found]
 
-    async def _states(self) -> list[BudgetState]:
+    @reads
+    def _states(self, rows: Rows) -> list[BudgetState]:
         now = self.clock()
-        return await self.database.read(lambda rows: self.kept.states(rows, now))
+        return self.kept.states(rows, now)
 
     async def _listed(self, caller: Caller) -> Listing[BudgetRow]:
         found = tuple(map(BudgetRow.from_state, await self._states()))

@@ -13,8 +13,6 @@ from texts import gettext_noop
 
 
 class Via(StrEnum):
-    """The interface through which somebody calls."""
-
     TERMINAL = "terminal"
     DISCORD = "discord"
     WEB = "web"

@@ -37,32 +37,26 @@ from bot.secrets import Redactor
 from bot.services.access import Access, configured_rules
 from bot.services.agents import Agents
 from bot.services.approvals import Approvals
+from bot.services.backups import Databases
 from bot.services.budgets import configured_budgets, open_spending
-from bot.services.build import build_registry
-from bot.services.chat import Talking
+from bot.services.build import build_registry, open_backups, open_patrols, open_reminders, open_schedule
 from bot.services.configuration import ConfigurationFile
 from bot.services.constellations import ConstellationCommands
 from bot.services.data_sources import open_data_sources
-from bot.services.databases import Databases
-from bot.services.doctor import Doctor
 from bot.services.folders import Folders
-from bot.services.front_ends import FrontEnds, FrontEndStates
-from bot.services.gaps import Gaps
+from bot.services.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
 from bot.services.groups import Groups
-from bot.services.halt import Halt
+from bot.services.halt import Halt, Restart
 from bot.services.imports import Imports
 from bot.services.inbox import Inbox
 from bot.services.jobs import Schedule
-from bot.services.maintenance import open_backups, open_patrols, open_reminders, open_schedule
 from bot.services.outbox import Outbox
-from bot.services.people import Community, Running
 from bot.services.permits import Permits
 from bot.services.places import AccountSettings, Places, open_places
-from bot.services.privacy import Choices
+from bot.services.privacy import Choices, Community, Running
 from bot.services.registry import Registry
-from bot.services.restart import Restart
 from bot.services.search import Search
-from bot.services.status import Status, StatusSources
+from bot.services.status import Doctor, Status, StatusSources
 from bot.services.upkeep import open_upkeep
 from bot.services.web_access import WebAccess
 from bot.upkeep import expansion
@@ -89,8 +83,6 @@ _MEANING_SECONDS = 3.0  # for a question of a command: it may have to load the m
 
 @dataclass(frozen=True)
 class Shared:
-    """What all constellations of a process share."""
-
     config: Config
     clock: Clock
     folder: DataFolder
@@ -122,8 +114,6 @@ class Shared:
 
 @dataclass(frozen=True)
 class Services:
-    """What can be asked and answered in one open constellation."""
-
     runtime: ConstellationRuntime
     events: Broadcast
     terminal: tuple[TerminalSource, TerminalEndpoint]
@@ -228,8 +218,6 @@ class ServedConstellations:
 
 @dataclass
 class _Maker:
-    """Makes the parts of one constellation."""
-
     served: ServedConstellations
     constellation: Constellation
     database: Database
@@ -393,8 +381,6 @@ class _Endpoints(Mapping[str, Endpoint]):
 
 @dataclass(frozen=True)
 class _Answers:
-    """What answers in a constellation."""
-
     runtime: ConstellationRuntime
     turn_deps: TurnDeps
     routing: RoutingTable

@@ -3,19 +3,23 @@
 A start creates what the database does not know and leaves the rest, so a table that was changed later is applied here.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, SecretStr
 
 from bot.agents.permissions.policy import Action
+from bot.config import Config
 from bot.config.agent_files import Exchange, read_exchange
 from bot.errors import UserError
-from bot.services.agent_tables import CHANGES, HERE, Changed, Changes, Difference, explained
+from bot.services.agent_tables import CHANGES, Changed, Changes, Difference
 from bot.services.agents import Agents
-from bot.services.caller import Caller
+from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.groups import Groups
 from bot.services.registry import Options, operation
-from bot.services.results import Lines
+from bot.services.results import Lines, Listing, Row
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from texts import _, gettext_noop
@@ -34,7 +38,7 @@ class ConfigurationFile:
     groups: Groups
 
     @operation("config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS,
-               Options(via=HERE))  # fmt: skip
+               Options(via=TERMINAL_ONLY))  # fmt: skip
     async def diff(self, _caller: Caller) -> Lines[Difference]:
         """Agents and groups that are not in the file are left out: it says nothing of them."""
         same = gettext_noop("Agents and groups are as in {file}.")
@@ -54,8 +58,7 @@ class ConfigurationFile:
 
         done: tuple[Changed, ...] = ()
         if differing:
-            with explained():
-                done = await self.agents.approvals.database.write(_APPLY, work, durable=True)
+            done = await self.agents.approvals.database.write(_APPLY, work, durable=True)
             await self.groups.place(groups)
         empty = _("Nothing to apply: agents and groups are as in {file}.", file=self.path.name)
         return Lines(rows=done, empty=empty)
@@ -66,8 +69,74 @@ class ConfigurationFile:
     def _read(self) -> Exchange:
         """Raises UserError for a file that is there and cannot be used."""
         try:
-            with explained():
-                text = self.path.read_text("utf-8") if self.path.exists() else ""
-                return read_exchange(text, self.path.name, needed=False)
+            text = self.path.read_text("utf-8") if self.path.exists() else ""
+            return read_exchange(text, self.path.name, needed=False)
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(_("{path} cannot be read: {error}.", path=self.path, error=error)) from error
+
+
+_LONG = 200
+_ELSEWHERE = frozenset({"agents", "groups", "mcp"})
+"""Sections that have pages and commands of their own."""
+
+
+class SettingRow(Row):
+    name: str
+    value: str
+    origin: str
+    """"environment", "file" or "default"."""
+    secret: bool = False
+    phrase = "{name} = {value} ({origin})"
+
+
+@dataclass(frozen=True)
+class Settings:
+    config: Config
+
+    @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, Options(via=TERMINAL_ONLY))
+    async def show(self, _caller: Caller) -> Listing[SettingRow]:
+        return Listing(rows=tuple(_rows(self.config)), empty=_("Nothing is configured."))
+
+
+def _rows(config: Config) -> Iterator[SettingRow]:
+    for name in ("home", "file"):
+        yield SettingRow(name=f"files.{name}", value=str(getattr(config, name)), origin="environment or default")
+    for name in type(config).model_fields:
+        held = getattr(config, name, None)
+        if isinstance(held, BaseModel) and name not in _ELSEWHERE:
+            yield from _section(name, held)
+    for name in ("discord_token", "discord_client_secret", "bluesky_password", "embedding_key"):
+        yield _secret(f"secrets.{name}", getattr(config, name))
+    for provider, key in config.keys.items():
+        yield _secret(f"secrets.{provider}_key", key)
+
+
+def _section(name: str, held: BaseModel) -> Iterator[SettingRow]:
+    for field in type(held).model_fields:
+        value = getattr(held, field)
+        if isinstance(value, BaseModel):
+            yield from _section(f"{name}.{field}", value)
+        elif isinstance(value, SecretStr):
+            yield _secret(f"{name}.{field}", value)
+        else:
+            origin = "file or environment" if field in held.model_fields_set else "default"
+            yield SettingRow(name=f"{name}.{field}", value=_words(value), origin=origin)
+
+
+def _secret(name: str, value: SecretStr | None) -> SettingRow:
+    return SettingRow(name=name, value=_("set") if value else _("not set"), origin="environment or .env", secret=True)
+
+
+def _words(value: Any) -> str:
+    match value:
+        case bool():
+            return _("yes") if value else _("no")
+        case None | "":
+            return _("not set")
+        case Mapping():
+            text = ", ".join(f"{key}: {_words(each)}" for key, each in value.items())
+        case tuple() | frozenset() | list():
+            text = ", ".join(map(_words, value))
+        case _:
+            text = str(value)
+    return text[:_LONG] or _("none")

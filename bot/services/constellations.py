@@ -17,10 +17,8 @@ from bot.errors import UserError
 from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import NO_CONSTELLATION, find
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Notice, Result, Row, Sentence
-from bot.services.tables import record_lines
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Notice, Result, Row, record_lines
 from memory import agents
 from memory.queue import inbox
 from memory.store.clock import Clock
@@ -75,8 +73,6 @@ class OnePlace(Arguments):
 
 
 class ConstellationRow(Row):
-    """A constellation of the data folder."""
-
     constellation: str
     id: str
     state: str
@@ -91,8 +87,6 @@ class ConstellationRow(Row):
 
 
 class ConstellationStatus(Result):
-    """How much is in a constellation."""
-
     constellation: str
     id: str
     state: str
@@ -124,12 +118,10 @@ class ConstellationCommands:
 
     @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, _LOOKS)
     async def list_all(self, _caller: Caller) -> Listing[ConstellationRow]:
-        """Every one of the data folder."""
         return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
 
     @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, _CHANGES)
-    async def create(self, _caller: Caller, arguments: NewConstellation) -> Sentence:
-        """With the agents and groups of the configuration. Raises UserError for a name that cannot be, or is there."""
+    async def create(self, _caller: Caller, arguments: NewConstellation) -> str:
         name = arguments.name
         if wrong := problem_with(Section, name=name):
             raise UserError(_("This name cannot be used: {why}.", why=wrong))
@@ -142,17 +134,15 @@ class ConstellationCommands:
         async with self.registry.use(made.id) as database:
             await seeded_routing(self.config, database, self.clock)
         _log.info("constellation_created", constellation=made.name)
-        text = _(
+        return _(
             "{name} is created, with the agents and groups of the configuration. No place belongs to it yet: "
             "`carina constellation assign PLACE {shown}` assigns one.",
             name=made.name,
             shown=shlex.quote(made.name),
         )
-        return Sentence(text=text)
 
     @operation("constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, _LOOKS)
     async def status(self, _caller: Caller, arguments: MaybeConstellation) -> ConstellationStatus:
-        """Without a name of the configured one. Raises UserError."""
         found = self._find(arguments.name) if arguments.name else self.registry.of(self.configured)
 
         def read(rows: Rows) -> dict[str, Any]:
@@ -173,8 +163,7 @@ class ConstellationCommands:
         "constellation.delete", "Delete a constellation; its files are kept aside", Action.CONSTELLATIONS,
         Options(via=TERMINAL_ONLY, changes=True, asks=True),
     )  # fmt: skip
-    async def delete(self, caller: Caller, arguments: OneConstellation) -> Sentence:
-        """Move its files away, and let its places belong to the configured one. Raises UserError."""
+    async def delete(self, caller: Caller, arguments: OneConstellation) -> str:
         found = self._find(arguments.name)
         if found.id == self.configured:
             raise UserError(_("{name} is the configured constellation, which cannot be deleted.", name=found.name))
@@ -198,11 +187,10 @@ class ConstellationCommands:
             *([ngettext(one, more, count, name=self._name())] if count else []),
             _("Its files are kept in {folder}. Delete that folder to remove them.", folder=kept),
         ]
-        return Sentence(text=" ".join(said))
+        return " ".join(said)
 
     @operation("constellation.assign", "Let a place belong to a constellation", Action.CONSTELLATIONS, _CHANGES)
     async def assign(self, caller: Caller, arguments: AssignPlace) -> Notice:
-        """From the next message on. Raises UserError."""
         found, place = self._find(arguments.name), _place(arguments.place)
         await self.registry.bind(place, found.id, caller.person, before=self.configured)
         _log.info("place_assigned", place=place, constellation=found.name, by=caller.person)
@@ -211,7 +199,6 @@ class ConstellationCommands:
 
     @operation("constellation.unassign", "Let a place belong to the configured one", Action.CONSTELLATIONS, _CHANGES)
     async def unassign(self, caller: Caller, arguments: OnePlace) -> Notice:
-        """Again. Raises UserError."""
         place = _place(arguments.place)
         if not await self.registry.unbind(place, self.configured):
             raise UserError(_("{place} is assigned to no constellation.", place=place))
@@ -220,13 +207,11 @@ class ConstellationCommands:
 
     @suggestions("constellations")
     async def suggest(self, _caller: Caller) -> Suggestions:
-        """By name."""
-        return [(each.name, each.name) for each in self.registry.all()]
+        return [each.name for each in self.registry.all()]
 
     @suggestions("assigned")
     async def suggest_places(self, _caller: Caller) -> Suggestions:
-        """Those that were assigned."""
-        return [(each.place, each.place) for each in self.registry.assigned()]
+        return [each.place for each in self.registry.assigned()]
 
     def _name(self) -> str:
         return self.registry.of(self.configured).name

@@ -13,9 +13,10 @@ from bot.errors import UserError
 from bot.models.base import Request
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
+from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options as Options
 from bot.services.results import Ink, Result, Row
+from bot.services.transactions import reads
 from memory.agents import Agent
 from memory.people.audience import Scope
 from memory.queue import inbox, messages, turns
@@ -49,13 +50,8 @@ class Section(Row):
 
     phrase = gettext_noop("{name}: about {tokens} tokens")
 
-    def line(self, ink: Ink) -> str:
-        return self.told(ink)
-
 
 class Preview(Result):
-    """All of it: by size, and in words."""
-
     agent: str
     place: str
     said: str
@@ -69,8 +65,6 @@ class Preview(Result):
 
 @dataclass(frozen=True)
 class ContextPreview:
-    """Of one constellation."""
-
     database: Database
     clock: Clock
 
@@ -78,14 +72,15 @@ class ContextPreview:
         "agent.preview", "Show what an agent would be shown in a place", Action.EXAMINE,
         Options(via=TERMINAL_ONLY, file_name="context.md"),
     )  # fmt: skip
-    async def preview(self, caller: Caller, arguments: PreviewContext) -> Preview:
+    @reads
+    def preview(self, rows: Rows, caller: Caller, arguments: PreviewContext) -> Preview:
         """If the newest message there came now. Tools are not counted."""
-        return await self.database.read(lambda rows: self._preview(rows, caller, arguments))
+        return self._preview(rows, caller, arguments)
 
     @suggestions("places heard")
-    async def suggest(self, caller: Caller) -> Suggestions:
-        """Those that the caller may know, the one heard of last first."""
-        found = await self.database.read(lambda rows: inbox.known_places(rows, caller.scope))
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = inbox.known_places(rows, caller.scope)
         return [(each.id, f"{each.name or each.id}") for each in found]
 
     def _preview(self, rows: Rows, caller: Caller, arguments: PreviewContext) -> Preview:

@@ -4,39 +4,35 @@ People in charge assign, hand over and note as agents do with `coord`, and chang
 they write is known to those who hear the place where they call, and at the terminal to the audience they name.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from bot.agents.context.situation import ago, event_line, handoff_line
 from bot.agents.permissions.policy import Action
-from bot.errors import UserError
+from bot.services.block_names import named_audience
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Ink, Listing, Result, Row
 from bot.services.task_lists import TaskRow, tree_lines
+from bot.services.transactions import reads, writes
 from memory import activity, coordination, presence
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agenda import tasks
 from memory.agents import Agent
 from memory.knowledge.items import By
-from memory.people.audience import Scope, parse_audience
+from memory.people.audience import Scope
 from memory.search.hybrid import search
 from memory.search.query import MAX_HITS, Query
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from sources.text import one_line
-from texts import _, error_sentence, error_text, gettext_noop
-
-T = TypeVar("T")
+from texts import _, gettext_noop
 
 _ARRANGE = commit_point("coordination.arrange")
 
@@ -82,8 +78,6 @@ class AddNote(Arguments):
 
 
 class EventRow(Row):
-    """Something that happened."""
-
     at: datetime
     kind: str
     agent: str
@@ -113,8 +107,6 @@ class EventRow(Row):
 
 
 class Present(Row):
-    """An agent that is here."""
-
     name: str
     description: str
     last_active: str
@@ -127,13 +119,9 @@ class Present(Row):
 
 
 class Arranged(Row):
-    """A task, a handoff or a note."""
-
     id: str
     text: str
-
-    def line(self, ink: Ink) -> str:
-        return self.told(ink, "{text}")
+    phrase = "{text}"
 
 
 class Noted(Arranged):
@@ -142,8 +130,6 @@ class Noted(Arranged):
 
 
 class Coordinated(Result):
-    """How things stand among agents."""
-
     agents: tuple[Present, ...]
     tasks: tuple[TaskRow, ...]
     handoffs: tuple[Arranged, ...]
@@ -163,8 +149,6 @@ class Coordinated(Result):
 
 
 class Assigned(Result):
-    """A task that was given to somebody."""
-
     id: str
     to: str
     phrase = gettext_noop("Assigned to {to}.{id}")
@@ -172,115 +156,78 @@ class Assigned(Result):
 
 @dataclass(frozen=True)
 class Coordination:
-    """The coordination of one constellation."""
-
     titles: ClassVar = {"coord": "Manage the tasks, handoffs and notes that agents share"}
 
     database: Database
     clock: Clock
 
     @operation("activity", "List what agents did recently", Action.READ_MEMORY, Options(file_name="activity.md"))
-    async def list_activity(self, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
-        """As far as the caller may know it, newest first."""
+    @reads
+    def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
         since = self.clock() - timedelta(hours=arguments.hours)
-
-        def read(rows: Rows) -> tuple[EventRow, ...]:
-            named = _agent(rows, arguments.agent)
-            wanted = Wanted(since, arguments.kind, None if named is None else named.id)
-            if arguments.text.strip():
-                query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
-                found = search(rows, query, caller.scope).hits
-                wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
-            events = activity.recent(rows, wanted, caller.scope, arguments.limit)
-            words = activity.calls(rows, events, caller.scope)
-            return tuple(EventRow.of(each, words.get(each.id, ("", ""))) for each in events)
-
         empty = _("Nothing that you can see here happened in that time.")
-        return Listing(rows=await self._read(read), empty=empty)
+        named = _agent(rows, arguments.agent)
+        wanted = Wanted(since, arguments.kind, None if named is None else named.id)
+        if arguments.text.strip():
+            query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
+            found = search(rows, query, caller.scope).hits
+            wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
+        events = activity.recent(rows, wanted, caller.scope, arguments.limit)
+        words = activity.calls(rows, events, caller.scope)
+        return Listing(rows=tuple(EventRow.of(each, words.get(each.id, ("", ""))) for each in events), empty=empty)
 
     @operation(
         "coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY,
         Options(file_name="coord.md"),
     )  # fmt: skip
-    async def show_status(self, caller: Caller) -> Coordinated:
-        """As far as the caller may know it."""
+    @reads
+    def show_status(self, rows: Rows, caller: Caller) -> Coordinated:
         now, scope = self.clock(), caller.scope
-
-        def read(rows: Rows) -> Coordinated:
-            return Coordinated(
-                agents=tuple(
-                    Present(
-                        name=each.name,
-                        description=each.description,
-                        last_active="" if each.last_active is None else ago(now - each.last_active),
-                    )
-                    for each in presence.others(rows, AgentId(""), scope)
-                ),
-                tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
-                handoffs=tuple(
-                    Arranged(id=each.id, text=handoff_line(each).removeprefix("- "))
-                    for each in coordination.handoffs(rows, scope, _LISTED)
-                ),
-                notes=tuple(
-                    Noted(id=each.id, text=one_line(each.text, _SHOWN), importance=each.importance, by=each.by_name)
-                    for each in coordination.notes(rows, scope, _LISTED)
-                ),
-            )
-
-        return await self._read(read)
+        return Coordinated(
+            agents=tuple(
+                Present(
+                    name=each.name,
+                    description=each.description,
+                    last_active="" if each.last_active is None else ago(now - each.last_active),
+                )
+                for each in presence.others(rows, AgentId(""), scope)
+            ),
+            tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
+            handoffs=tuple(
+                Arranged(id=each.id, text=handoff_line(each).removeprefix("- "))
+                for each in coordination.handoffs(rows, scope, _LISTED)
+            ),
+            notes=tuple(
+                Noted(id=each.id, text=one_line(each.text, _SHOWN), importance=each.importance, by=each.by_name)
+                for each in coordination.notes(rows, scope, _LISTED)
+            ),
+        )
 
     @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, _KEEPS)
-    async def assign_task(self, caller: Caller, arguments: AssignTask) -> Assigned:
-        """To an agent, or to anyone."""
+    @writes(_ARRANGE)
+    def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> Assigned:
         by = self._by(caller, arguments.audience)
-
-        def work(tx: Tx) -> Assigned:
-            task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
-            return Assigned(id=str(task.id), to=task.to_name or _("anyone"))
-
-        return await self._arrange(work)
+        task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
+        return Assigned(id=str(task.id), to=task.to_name or _("anyone"))
 
     @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, _KEEPS)
-    async def hand_over(self, caller: Caller, arguments: HandOver) -> Sentence:
-        """To an agent, or to whoever comes next."""
+    @writes(_ARRANGE)
+    def hand_over(self, tx: Tx, caller: Caller, arguments: HandOver) -> str:
         by = self._by(caller, arguments.audience)
-
-        def work(tx: Tx) -> Sentence:
-            note = coordination.hand_over(tx, by, arguments.note, *_to(tx, arguments.agent))
-            return Sentence(
-                text=_("{to_name} will read it in the next turn.", to_name=note.to_name or _("The next agent"))
-            )
-
-        return await self._arrange(work)
+        note = coordination.hand_over(tx, by, arguments.note, *_to(tx, arguments.agent))
+        return _("{to_name} will read it in the next turn.", to_name=note.to_name or _("The next agent"))
 
     @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, _KEEPS)
-    async def add_note(self, caller: Caller, arguments: AddNote) -> Sentence:
-        """What was decided or matters."""
-        by = self._by(caller, arguments.audience)
-
-        def work(tx: Tx) -> Sentence:
-            coordination.add_note(tx, by, arguments.note, arguments.importance)
-            return Sentence(text=_("Noted for all agents."))
-
-        return await self._arrange(work)
+    @writes(_ARRANGE)
+    def add_note(self, tx: Tx, caller: Caller, arguments: AddNote) -> str:
+        coordination.add_note(tx, self._by(caller, arguments.audience), arguments.note, arguments.importance)
+        return _("Noted for all agents.")
 
     def _by(self, caller: Caller, audience: str) -> By:
         """Who writes it, for those who may know."""
         if not is_offered(caller.via, TERMINAL_ONLY):
             return By((caller.here or caller.alone).scope, caller.trust, self.clock(), person=caller.person)
-        try:
-            return By(Scope(parse_audience(audience)), caller.trust, self.clock(), person=caller.person)
-        except ValueError as error:
-            raise UserError(error_text(error)) from error
-
-    async def _arrange(self, work: Callable[[Tx], T]) -> T:
-        try:
-            return await self.database.write(_ARRANGE, work)
-        except Refused as error:
-            raise Refused(error_sentence(error)) from error
-
-    async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.database.read(read)
+        return By(Scope(named_audience(audience)), caller.trust, self.clock(), person=caller.person)
 
 
 def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:

@@ -17,9 +17,9 @@ from bot.services.approvals import Approvals
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.jobs import Schedule
 from bot.services.named import NO_FEED, find, find_agent, find_living
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Entry, Ink, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Entry, Ink, Row
+from bot.services.transactions import Announcing, reads, writes
 from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
@@ -82,8 +82,6 @@ class Unsubscribe(OneSource):
 
 
 class SourceInfo(Row):
-    """A data source as it is shown."""
-
     name: str
     type: str
     address: str
@@ -106,7 +104,7 @@ class SourceInfo(Row):
 
 
 @dataclass(frozen=True)
-class SourceSettings:
+class SourceSettings(Announcing):
     """Feeds, calendars and folders; front ends such as Discord are in `bot.services.places`."""
 
     titles: ClassVar = {"source": "Manage sources: where agents listen, and what they are told of"}
@@ -116,67 +114,53 @@ class SourceSettings:
     schedule: Schedule
     reader: Reader
 
+    def announce(self) -> None:
+        self.schedule.changed()
+
     @operation("source.add", "Tell an agent what is new in a feed, a calendar or a folder", Action.SOURCES, _CHANGES)
     async def add(self, _caller: Caller, arguments: AddSource) -> Entry[SourceInfo]:
         """What is there at first is not news."""
-        kind, address = await self._address(arguments)
-        now = self.clock()
+        return await self._add(arguments, *await self._address(arguments))
 
-        def work(tx: Tx) -> SourceInfo:
-            source = data_sources.new(arguments.name, kind, address, arguments.every, OWNER)
-            data_sources.add(tx, source, now)
-            agent = find_living(tx, arguments.agent)
-            data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)
-            plan(tx, source, now)
-            return _info(tx, source)
-
-        row = await self.database.write(_ADD, work, durable=True)
-        self.schedule.changed()
-        return Entry(done=_("Added"), row=row)
+    @writes(_ADD, durable=True)
+    def _add(self, tx: Tx, arguments: AddSource, kind: SourceType, address: str) -> Entry[SourceInfo]:
+        now, source = self.clock(), data_sources.new(arguments.name, kind, address, arguments.every, OWNER)
+        data_sources.add(tx, source, now)
+        agent = find_living(tx, arguments.agent)
+        data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)
+        plan(tx, source, now)
+        return Entry(done=_("Added"), row=_info(tx, source))
 
     @operation("source.show", "Show a feed, a calendar or a watched folder", Action.SOURCES)
-    async def show(self, _caller: Caller, arguments: OneSource) -> Entry[SourceInfo]:
-        """With its address, and how it could be read."""
-        row = await self.database.read(lambda rows: _info(rows, _named(rows, arguments.source)))
-        return Entry(done=_("Source"), row=row)
+    @reads
+    def show(self, rows: Rows, _caller: Caller, arguments: OneSource) -> Entry[SourceInfo]:
+        return Entry(done=_("Source"), row=_info(rows, _named(rows, arguments.source)))
 
     @operation("source.subscribe", "Tell another agent of a source, or in other words", Action.SOURCES, _CHANGES)
-    async def subscribe(self, _caller: Caller, arguments: Subscribe) -> Entry[SourceInfo]:
-        """From the next news on."""
-
-        def work(tx: Tx) -> SourceInfo:
-            source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
-            data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), self.clock())
-            return _info(tx, source)
-
-        return Entry(done=_("Changed"), row=await self.database.write(_CHANGE, work, durable=True))
+    @writes(_CHANGE, durable=True)
+    def subscribe(self, tx: Tx, _caller: Caller, arguments: Subscribe) -> Entry[SourceInfo]:
+        source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
+        data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), self.clock())
+        return Entry(done=_("Changed"), row=_info(tx, source))
 
     @operation("source.unsubscribe", "Tell an agent of a source no more", Action.SOURCES, _CHANGES)
-    async def unsubscribe(self, _caller: Caller, arguments: Unsubscribe) -> Entry[SourceInfo]:
-        """The source stays."""
-
-        def work(tx: Tx) -> SourceInfo:
-            source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
-            if not data_sources.unsubscribe(tx, agent.id, source.id):
-                raise UserError(_("{agent} is not told of {source}.", agent=agent.name, source=source.name))
-            return _info(tx, source)
-
-        return Entry(done=_("Changed"), row=await self.database.write(_CHANGE, work, durable=True))
+    @writes(_CHANGE, durable=True)
+    def unsubscribe(self, tx: Tx, _caller: Caller, arguments: Unsubscribe) -> Entry[SourceInfo]:
+        source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
+        if not data_sources.unsubscribe(tx, agent.id, source.id):
+            raise UserError(_("{agent} is not told of {source}.", agent=agent.name, source=source.name))
+        return Entry(done=_("Changed"), row=_info(tx, source))
 
     @operation(
         "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
         Options(changes=True, confirm="Remove the source {source}?"),
     )  # fmt: skip
-    async def remove(self, _caller: Caller, arguments: OneSource) -> Sentence:
-        """What agents were told of it stays."""
-
-        def work(tx: Tx) -> str:
-            source = _named(tx, arguments.source)
-            jobs.drop(tx, job_id(source.id))
-            data_sources.remove(tx, source.id)
-            return source.name
-
-        return Sentence(text=_("Removed {name}.", name=await self.database.write(_REMOVE, work, durable=True)))
+    @writes(_REMOVE, durable=True)
+    def remove(self, tx: Tx, _caller: Caller, arguments: OneSource) -> str:
+        source = _named(tx, arguments.source)
+        jobs.drop(tx, job_id(source.id))
+        data_sources.remove(tx, source.id)
+        return _("Removed {name}.", name=source.name)
 
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
         """What kind of source it is and where. Raises CallError, UserError."""

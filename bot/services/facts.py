@@ -1,30 +1,33 @@
 """Learned facts: listed, entered by hand, confirmed, corrected, forgotten. Scoped as a message there is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.context.known_facts import fact_line
+from bot.agents.context.known_facts import fact_line, project_line
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, MemoryRights, People
+from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.named import find_living, row_number
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Row
+from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
-from memory.knowledge import facts, sessions
+from memory.knowledge import facts, items, projects, sessions
 from memory.knowledge.facts import Category, Fact, Source, Statement
-from memory.people.audience import Scope
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.knowledge.items import By, Item
+from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
+from memory.people.audience import Scope, Trust
+from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import FactId, SessionId, snowflakes
-from texts import _
+from sources.text import one_line
+from texts import _, gettext_noop
 
 _CHANGE = commit_point("facts.change")
 
@@ -55,8 +58,6 @@ class CorrectFact(OneFact):
 
 
 class FactRow(Row):
-    """A fact as it is shown."""
-
     id: str
     category: str
     text: str
@@ -81,90 +82,67 @@ class FactRow(Row):
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The facts of one constellation."""
-
+class Facts(MemoryService):
     titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
-    database: Database
-    people: People
-    clock: Clock
-
     @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, Options(file_name="facts.md"))
-    async def list_facts(self, caller: Caller, arguments: ListFacts) -> Listing[FactRow]:
-        """The weightiest first; of one agent, of the caller alone."""
+    @reads
+    def list_facts(self, rows: Rows, caller: Caller, arguments: ListFacts) -> Listing[FactRow]:
         selves = self.people.selves(caller.person) if arguments.mine else ()
-
-        def read(rows: Rows) -> list[Fact]:
-            of = find_living(rows, arguments.agent).id if arguments.agent else None
-            return facts.listing(rows, caller.scope, of, selves)
-
-        found = await self.database.read(read)
+        of = find_living(rows, arguments.agent).id if arguments.agent else None
+        found = facts.listing(rows, caller.scope, of, selves)
         return Listing(rows=tuple(map(FactRow.of, found)), empty=_("There are no facts that I can show you here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, _KEEPS)
-    async def add_fact(self, caller: Caller, arguments: AddFact) -> Entry[FactRow]:
-        """Keep a fact as words of the caller."""
+    @writes(_CHANGE)
+    def add_fact(self, tx: Tx, caller: Caller, arguments: AddFact) -> Entry[FactRow]:
         said = _statement(arguments.fact, arguments.category)
-
-        def work(tx: Tx) -> Fact:
-            agent = find_living(tx, arguments.agent).id
-            session = self._session(tx, facts.listing(tx, caller.scope, agent, (caller.person,)), said)
-            source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
-            return self._learned(tx, said, source, caller.scope)
-
-        return Entry(done=_("Kept"), row=FactRow.of(await self.database.write(_CHANGE, work)))
+        agent = find_living(tx, arguments.agent).id
+        session = self._session(tx, facts.listing(tx, caller.scope, agent, (caller.person,)), said)
+        source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
+        return Entry(done=_("Kept"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
 
     @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, _CHANGES)
-    async def confirm_fact(self, caller: Caller, arguments: OneFact) -> Entry[FactRow]:
+    @writes(_CHANGE)
+    def confirm_fact(self, tx: Tx, caller: Caller, arguments: OneFact) -> Entry[FactRow]:
         """As if it was said once more: after three sessions all agents know it."""
-
-        def work(tx: Tx) -> Fact:
-            found = self._changeable(tx, caller, arguments.fact, Change.CORRECT)
-            said = Statement(found.category, found.text)
-            session = self._session(tx, [found], said)
-            source = Source("hand", found.agent, session, None, found.person, found.audience, found.trust)
-            facts.learn(tx, [said], source, self.clock())
-            return _get(tx, found.id, caller.scope)
-
-        return Entry(done=_("Confirmed"), row=FactRow.of(await self.database.write(_CHANGE, work)))
+        found = self._changeable(tx, caller, arguments.fact, Change.CORRECT)
+        said = Statement(found.category, found.text)
+        session = self._session(tx, [found], said)
+        source = Source("hand", found.agent, session, None, found.person, found.audience, found.trust)
+        facts.learn(tx, [said], source, self.clock())
+        return Entry(done=_("Confirmed"), row=FactRow.of(_get(tx, found.id, caller.scope)))
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, _KEEPS)
-    async def correct_fact(self, caller: Caller, arguments: CorrectFact) -> Entry[FactRow]:
+    @writes(_CHANGE)
+    def correct_fact(self, tx: Tx, caller: Caller, arguments: CorrectFact) -> Entry[FactRow]:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
-
-        def work(tx: Tx) -> Fact:
-            old = self._changeable(tx, caller, arguments.fact, Change.CORRECT)
-            said = _statement(arguments.text, old.category)
-            session = SessionId(snowflakes.next())
-            source = Source("hand", old.agent, session, None, old.person, old.audience, old.trust)
-            facts.forget(tx, old.id)
-            return self._learned(tx, said, source, caller.scope)
-
-        return Entry(done=_("Now"), row=FactRow.of(await self.database.write(_CHANGE, work)))
+        old = self._changeable(tx, caller, arguments.fact, Change.CORRECT)
+        said = _statement(arguments.text, old.category)
+        session = SessionId(snowflakes.next())
+        source = Source("hand", old.agent, session, None, old.person, old.audience, old.trust)
+        facts.forget(tx, old.id)
+        return Entry(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, _CHANGES)
-    async def forget_fact(self, caller: Caller, arguments: OneFact) -> Sentence:
+    @writes(_CHANGE)
+    def forget_fact(self, tx: Tx, caller: Caller, arguments: OneFact) -> str:
         """Take it away, with those that it had replaced."""
-
-        def work(tx: Tx) -> str:
-            found = self._changeable(tx, caller, arguments.fact, Change.FORGET)
-            facts.forget(tx, found.id)
-            return found.text
-
-        gone = await self.database.write(_CHANGE, work)
-        return Sentence(text=_("Forgotten: {gone}. The message it was learned from stays.", gone=gone))
+        found = self._changeable(tx, caller, arguments.fact, Change.FORGET)
+        facts.forget(tx, found.id)
+        gone = found.text
+        return _("Forgotten: {gone}. The message it was learned from stays.", gone=gone)
 
     @suggestions("facts")
-    async def suggest(self, caller: Caller) -> Suggestions:
-        """Facts that the caller may know."""
-        found = await self.database.read(lambda rows: facts.listing(rows, caller.scope, None, ()))
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = facts.listing(rows, caller.scope, None, ())
         return [(str(fact.id), fact_line(fact).removeprefix("- ")) for fact in found]
 
     @suggestions("agents")
-    async def suggest_agents(self, _caller: Caller) -> Suggestions:
-        """The names of the agents, which are nobody's words."""
-        return [(agent.name, agent.name) for agent in await self.database.read(agents.agents)]
+    @reads
+    def suggest_agents(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return [agent.name for agent in agents.agents(rows)]
 
     def _learned(self, tx: Tx, said: Statement, source: Source, scope: Scope) -> Fact:
         (learned,) = facts.learn(tx, [said], source, self.clock())
@@ -207,3 +185,150 @@ def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:
         text = _("There is no fact {number} that you can see here. The list of facts shows them.", number=identifier)
         raise Refused(text)
     return found
+
+
+_TELL = commit_point("projects.change")
+
+
+class Review(Arguments):
+    text: Annotated[
+        str,
+        Field(min_length=1, max_length=LONGEST_REVIEW),
+        Param("One finding, or numbered lines"),
+    ]
+
+
+class Preference(Arguments):
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
+
+
+class Done(Arguments):
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
+    tech: Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")] = ""
+
+
+_Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
+
+
+class Ratings(Arguments):
+    creativity: _Points = None
+    visual: _Points = None
+    interaction: _Points = None
+    completeness: _Points = None
+    engagement: _Points = None
+
+
+class OneLearning(Arguments):
+    which: Annotated[
+        str, Field(min_length=1, max_length=30), Param("Number in the list", metavar="NUMBER", suggests="projects")
+    ]
+
+
+class LearningRow(Row):
+    id: str
+    kind: str
+    what: str
+    tech: str
+    times: int
+    ratings: dict[str, int]
+    audience: str
+    text: str
+
+    @classmethod
+    def of(cls, each: Item) -> "LearningRow":
+        return cls(
+            id=str(each.id),
+            kind=each.kind.value,
+            what=each.text,
+            tech=projects.tech_of(each),
+            times=each.strength,
+            ratings=dict(projects.ratings_of(each)),
+            audience=each.audience,
+            text=project_line(each).removeprefix("- "),
+        )
+
+    phrase = "{text}{id}"
+
+
+class Kept(Listing[LearningRow]):
+    empty: str = Field(default=gettext_noop("Nothing was saved."), exclude=True)
+    left: tuple[str, ...] = Field(default=(), exclude=True)
+    """What of a review is not kept."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        return ["Kept:", *super().lines(ink), *self._left(ink)]
+
+    def aside(self, ink: Ink) -> str:
+        return "\n".join(self._left(ink))
+
+    def _left(self, ink: Ink) -> list[str]:
+        left = [f"- {ink.text(one_line(each))}" for each in self.left]
+        return [_("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *left] if left else []
+
+
+@dataclass(frozen=True)
+class Projects(MemoryService):
+    titles: ClassVar = {"project": "Manage what agents learn from projects"}
+
+    @operation(
+        "project.list", "List what was learned from projects", Action.READ_MEMORY, Options(file_name="projects.md")
+    )
+    @reads
+    def list_learned(self, rows: Rows, caller: Caller) -> Listing[LearningRow]:
+        found = projects.listing(rows, caller.scope)
+        empty = _("There are no lessons from projects that you can see here.")
+        return Listing(rows=tuple(map(LearningRow.of, found)), empty=empty)
+
+    @operation("project.review", "Record review findings", Action.KEEP, _KEEPS)
+    async def keep_review(self, caller: Caller, arguments: Review) -> Kept:
+        kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, arguments.text))
+        return kept.model_copy(update={"left": projects.read_review(arguments.text).left})
+
+    @operation("project.prefer", "Record a preference for projects", Action.KEEP, _KEEPS)
+    async def keep_preference(self, caller: Caller, arguments: Preference) -> Kept:
+        return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, arguments.text)])
+
+    @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, _KEEPS)
+    async def finish(self, caller: Caller, arguments: Done) -> Kept:
+        return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, arguments.text, arguments.tech)])
+
+    @operation("project.rate", "Rate your latest project", Action.KEEP, _KEEPS)
+    async def rate(self, caller: Caller, arguments: Ratings) -> Kept:
+        given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}
+        return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
+
+    @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, Options(changes=True))
+    @writes(_TELL)
+    def forget(self, tx: Tx, caller: Caller, arguments: OneLearning) -> str:
+        found = _found(tx, caller, arguments.which)
+        held = MemoryRights((found.person,) if found.person else (), found.audience, (Change.FORGET,))
+        if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
+            raise Refused(refused)
+        items.remove(tx, [found.id])
+        return _("Forgotten: {text}", text=found.text)
+
+    @suggestions("projects")
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = projects.listing(rows, caller.scope)
+        return [(str(each.id), project_line(each).removeprefix("- ")) for each in found]
+
+    @writes(_TELL)
+    def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:
+        if caller.trust < Trust.APPROVED:
+            raise Refused(_("Only approved people can teach agents about projects, so nothing was saved."))
+        by = By(caller.scope, caller.trust, self.clock(), person=caller.person)
+        return Kept(rows=tuple(map(LearningRow.of, keep(tx, by))))
+
+
+def _found(rows: Rows, caller: Caller, which: str) -> Item:
+    wanted = which.strip().lstrip("#").strip("`")
+    for each in projects.listing(rows, caller.scope):
+        if str(each.id) == wanted:
+            return each
+    raise Refused(
+        _(
+            "There is nothing with the number {which} that you can see here. The list shows the numbers.",
+            which=repr(which[:40]),
+        )
+    )

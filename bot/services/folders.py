@@ -4,32 +4,31 @@
 import asyncio
 import os
 import stat
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.caller import Caller, Via
+from bot.services.block_names import named_audience
+from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.transactions import reads, writes
 from memory import agents, folders
 from memory.folders import Access, File, Folder, NewFolder, disk
 from memory.folders.paths import flat_name, parts_of
-from memory.people.audience import OWNER, Audience, Scope, parse_audience
+from memory.folders.rows import NewFile
+from memory.people.audience import OWNER, Audience, Scope
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
-from texts import _, error_text, gettext_noop
-
-T = TypeVar("T")
+from texts import _, gettext_noop
 
 _CREATE = commit_point("folders.create")
 _CHANGE = commit_point("folders.change")
@@ -40,9 +39,8 @@ _SCOPE = Scope(OWNER)
 _SHOWN = 200  # files of one folder
 _STEP_SECONDS = 2.0  # of an indexing; each step is kept
 _INDEX_SECONDS = 3_600.0
-_HERE = frozenset({Via.TERMINAL})
-_READS = Options(via=_HERE)
-_CHANGES = Options(changes=True, via=_HERE)
+_READS = Options(via=TERMINAL_ONLY)
+_CHANGES = Options(changes=True, via=TERMINAL_ONLY)
 
 _Name = Annotated[str, Field(max_length=64), Param("Name of the folder", metavar="FOLDER", suggests="folders")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
@@ -53,7 +51,7 @@ class CreateFolder(Arguments):
     name: Annotated[str, Field(min_length=1, max_length=64), Param("Name in lowercase letters, digits, - and _")]
     path: Annotated[
         Path | None,
-        Param("Directory on this machine (default: upload files instead)", metavar="DIRECTORY", via=_HERE),
+        Param("Directory on this machine (default: upload files instead)", metavar="DIRECTORY", via=TERMINAL_ONLY),
     ] = None
     description: Annotated[str, Field(max_length=1_000), Param("Description for agents to read", metavar="TEXT")] = ""
     audience: Annotated[str, Field(max_length=100), Param(_READERS)] = "owner"
@@ -81,7 +79,7 @@ class SetAudience(Arguments):
 
 class UploadFile(Arguments):
     name: _Name
-    file: Annotated[Path, Param("File on this machine", via=_HERE)]
+    file: Annotated[Path, Param("File on this machine", via=TERMINAL_ONLY)]
     kept_as: Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")] = ""
 
 
@@ -91,8 +89,6 @@ class RemoveFolder(Arguments):
 
 
 class FolderRow(Row):
-    """A folder as it is shown."""
-
     folder: str
     kind: str
     path: str
@@ -120,8 +116,6 @@ class FolderRow(Row):
 
 
 class FileRow(Row):
-    """A file as it was indexed last."""
-
     file: str
     type: str
     bytes: int
@@ -138,8 +132,6 @@ class FileRow(Row):
 
 
 class Attached(Result):
-    """What an agent may do in a folder now."""
-
     folder: str
     agent: str
     access: str
@@ -150,8 +142,6 @@ class Attached(Result):
 
 
 class Readers(Result):
-    """Who may hear of a folder's content now."""
-
     folder: str
     readers: str
     before: str
@@ -159,8 +149,6 @@ class Readers(Result):
 
 
 class Uploaded(Result):
-    """A copy of a file that is kept."""
-
     folder: str
     file: str
     bytes: int
@@ -171,8 +159,6 @@ class Uploaded(Result):
 
 
 class Indexed(Result):
-    """What an indexing found."""
-
     folder: str
     files: int
     changed: int
@@ -181,8 +167,6 @@ class Indexed(Result):
 
 
 class Removed(Result):
-    """What was removed."""
-
     folder: str
     files: int
     whole: bool
@@ -204,102 +188,79 @@ class Folders:
 
     @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, _CHANGES)
     async def create(self, _caller: Caller, arguments: CreateFolder) -> Entry[FolderRow]:
-        """Of a directory of this machine, or one that files are uploaded to."""
         path = arguments.path
         if path is not None and any(part.endswith(":") for part in path.parts[1:]) and not path.exists():
             raise UserError(
                 _("Remote folders are not supported. Name a directory on this machine, or leave the path out.")
             )
         root = await asyncio.to_thread(disk.checked_root, str(path), self.data) if path else ""
-        heard, now = _audience(arguments.audience), self.clock()
+        heard = _audience(arguments.audience)
         new = NewFolder(arguments.name, "local" if path else "virtual", heard, arguments.description, str(root))
+        return await self._create(new)
 
-        def work(tx: Tx) -> FolderRow:
-            return FolderRow.of(tx, folders.create(tx, new, now))
-
-        return Entry(done=_("Created"), row=await self.database.write(_CREATE, work))
+    @writes(_CREATE)
+    def _create(self, tx: Tx, new: NewFolder) -> Entry[FolderRow]:
+        return Entry(done=_("Created"), row=FolderRow.of(tx, folders.create(tx, new, self.clock())))
 
     @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, _READS)
-    async def list_folders(self, _caller: Caller) -> Listing[FolderRow]:
-        """Every folder."""
-
-        def read(rows: Rows) -> tuple[FolderRow, ...]:
-            return tuple(FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE))
-
-        return Listing(rows=await self.database.read(read), empty=_("There are no folders."))
+    @reads
+    def list_folders(self, rows: Rows, _caller: Caller) -> Listing[FolderRow]:
+        return Listing(
+            rows=tuple(FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE)),
+            empty=_("There are no folders."),
+        )
 
     @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, _READS)
-    async def list_files(self, _caller: Caller, arguments: OneFolder) -> Listing[FileRow]:
-        """The first of them by name."""
-
-        def read(rows: Rows) -> tuple[FileRow, ...]:
-            folder = folders.named(rows, arguments.name, _SCOPE)
-            return tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_SHOWN)))
-
-        return Listing(rows=await self.database.read(read), empty=_("The folder is empty or has not been indexed yet."))
+    @reads
+    def list_files(self, rows: Rows, _caller: Caller, arguments: OneFolder) -> Listing[FileRow]:
+        folder = folders.named(rows, arguments.name, _SCOPE)
+        return Listing(
+            rows=tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_SHOWN))),
+            empty=_("The folder is empty or has not been indexed yet."),
+        )
 
     @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, _CHANGES)
-    async def attach(self, _caller: Caller, arguments: AttachFolder) -> Attached:
-        """Reading and writing is said anew where the agent has it already."""
+    @writes(_CHANGE)
+    def attach(self, tx: Tx, _caller: Caller, arguments: AttachFolder) -> Attached:
         access: Access = "read_write" if arguments.write else "read"
-        now = self.clock()
-
-        def work(tx: Tx, folder: Folder) -> Attached:
-            found = find_living(tx, arguments.agent)
-            folders.attach(tx, folder.id, found.id, access, now)
-            return Attached(folder=folder.name, agent=found.name, access=access)
-
-        return await self._change(arguments.name, work)
+        folder, found = folders.named(tx, arguments.name, _SCOPE), find_living(tx, arguments.agent)
+        folders.attach(tx, folder.id, found.id, access, self.clock())
+        return Attached(folder=folder.name, agent=found.name, access=access)
 
     @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, _CHANGES)
-    async def detach(self, _caller: Caller, arguments: DetachFolder) -> Attached:
-        """It can use nothing of it any more."""
-
-        def work(tx: Tx, folder: Folder) -> Attached:
-            found = find_living(tx, arguments.agent)
-            if not folders.detach(tx, folder.id, found.id):
-                raise UserError(_("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name))
-            return Attached(folder=folder.name, agent=found.name, access="none")
-
-        return await self._change(arguments.name, work)
+    @writes(_CHANGE)
+    def detach(self, tx: Tx, _caller: Caller, arguments: DetachFolder) -> Attached:
+        folder, found = folders.named(tx, arguments.name, _SCOPE), find_living(tx, arguments.agent)
+        if not folders.detach(tx, folder.id, found.id):
+            raise UserError(_("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name))
+        return Attached(folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, _CHANGES)
-    async def set_audience(self, _caller: Caller, arguments: SetAudience) -> Readers:
-        """Wider or narrower than before."""
-        heard = _audience(arguments.audience)
+    @writes(_CHANGE)
+    def set_audience(self, tx: Tx, _caller: Caller, arguments: SetAudience) -> Readers:
+        folder, heard = folders.named(tx, arguments.name, _SCOPE), _audience(arguments.audience)
+        folders.set_audience(tx, folder.id, heard)
+        return Readers(folder=folder.name, readers=heard, before=folder.audience)
 
-        def work(tx: Tx, folder: Folder) -> Readers:
-            folders.set_audience(tx, folder.id, heard)
-            return Readers(folder=folder.name, readers=heard, before=folder.audience)
-
-        return await self._change(arguments.name, work)
-
-    @operation(
-        "folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS,
-        _CHANGES,
-    )  # fmt: skip
+    @operation("folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS, _CHANGES)
     async def upload(self, _caller: Caller, arguments: UploadFile) -> Uploaded:
-        """Of a file of this machine."""
-        name = arguments.name
         content = await asyncio.to_thread(_content, arguments.file)
         target = arguments.kept_as or flat_name(arguments.file.name)
         parts_of(target)
-        new = await asyncio.to_thread(folders.from_content, target, content)
-        now = self.clock()
+        return await self._put(arguments.name, await asyncio.to_thread(folders.from_content, target, content))
 
-        def work(tx: Tx) -> Uploaded:
-            folder = folders.named(tx, name, _SCOPE)
-            if folder.kind == "local":
-                words = _("{folder} is the directory {path}. Copy the file there, then run `carina folder index`.")
-                raise UserError(words.format(folder=name, path=folder.path))
-            folders.put(tx, folder, replace(new, people=(PERSON,)), now)
-            return Uploaded(folder=name, file=target, bytes=new.size, note=new.note)
-
-        return await self.database.write(_STORE, work)
+    @writes(_STORE)
+    def _put(self, tx: Tx, name: str, new: NewFile) -> Uploaded:
+        folder = folders.named(tx, name, _SCOPE)
+        if folder.kind == "local":
+            words = _("{folder} is the directory {path}. Copy the file there, then run `carina folder index`.")
+            raise UserError(words.format(folder=name, path=folder.path))
+        folders.put(tx, folder, replace(new, people=(PERSON,)), self.clock())
+        return Uploaded(folder=name, file=new.name, bytes=new.size, note=new.note)
 
     @operation(
         "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
-        Options(changes=True, via=_HERE, seconds=_INDEX_SECONDS),
+        Options(changes=True, via=TERMINAL_ONLY, seconds=_INDEX_SECONDS),
     )  # fmt: skip
     async def index(self, _caller: Caller, arguments: OneFolder) -> Indexed:
         """Step by step; each is kept, so that it can be broken off."""
@@ -315,10 +276,10 @@ class Folders:
 
     @operation(
         "folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS,
-        Options(changes=True, asks=True, via=_HERE),
+        Options(changes=True, asks=True, via=TERMINAL_ONLY),
     )  # fmt: skip
-    async def remove(self, caller: Caller, arguments: RemoveFolder) -> Removed:
-        """No directory is touched."""
+    @writes(_REMOVE)
+    def remove(self, tx: Tx, caller: Caller, arguments: RemoveFolder) -> Removed:
         name, file = arguments.name, arguments.file
         what = (
             _("the file {file} of {name}", file=file, name=name)
@@ -326,36 +287,25 @@ class Folders:
             else _("the folder {name} and its uploads", name=name)
         )
         caller.confirm(_("Remove {what}? This cannot be undone.", what=what))
-
-        def work(tx: Tx) -> Removed:
-            folder = folders.named(tx, name, _SCOPE)
-            if not file:
-                return Removed(folder=name, files=folders.remove(tx, folder.id), whole=True)
-            if folder.kind == "local":
-                words = _("{folder} is the directory {path}. Remove the file there.", folder=name, path=folder.path)
-                raise UserError(words)
-            if not folders.remove_files(tx, folder.id, [file]):
-                words = _("There is no file {file} in {folder}. `carina folder show` lists them.")
-                raise UserError(words.format(file=repr(file), folder=name))
-            return Removed(folder=name, files=1, whole=False)
-
-        return await self.database.write(_REMOVE, work)
+        folder = folders.named(tx, name, _SCOPE)
+        if not file:
+            return Removed(folder=name, files=folders.remove(tx, folder.id), whole=True)
+        if folder.kind == "local":
+            words = _("{folder} is the directory {path}. Remove the file there.", folder=name, path=folder.path)
+            raise UserError(words)
+        if not folders.remove_files(tx, folder.id, [file]):
+            words = _("There is no file {file} in {folder}. `carina folder show` lists them.")
+            raise UserError(words.format(file=repr(file), folder=name))
+        return Removed(folder=name, files=1, whole=False)
 
     @suggestions("folders")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        """The names of the folders, for those who may call."""
-        found = await self.database.read(lambda rows: folders.folders(rows, _SCOPE))
-        return [(each.name, each.name) for each in found]
-
-    async def _change(self, name: str, work: Callable[[Tx, Folder], T]) -> T:
-        return await self.database.write(_CHANGE, lambda tx: work(tx, folders.named(tx, name, _SCOPE)))
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return [each.name for each in folders.folders(rows, _SCOPE)]
 
 
 def _audience(text: str) -> Audience:
-    try:
-        audience = parse_audience(text)
-    except ValueError as error:
-        raise UserError(error_text(error)) from None
+    audience = named_audience(text)
     if text.startswith("person:"):
         raise UserError(_("A folder is for the owner, a server, a channel or everyone, not for one person."))
     return audience

@@ -6,7 +6,7 @@ group answers is what the file says until it is decided by command: here with it
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -25,23 +25,19 @@ from bot.services.agent_tables import (
     Difference,
     Exported,
     ExportTables,
-    File,
     ImportTables,
     Settings,
     beside,
-    explained,
     read_settings,
     read_tables,
-    require_alone,
 )
-from bot.services.approvals import Approvals
+from bot.services.approvals import Approvals, UsesApprovals
 from bot.services.caller import Caller
 from bot.services.named import find_group
-from bot.services.parameters import Arguments, Param
 from bot.services.places import Places
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Lines, Listing, Result, Row
-from bot.services.tables import rows_text
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Lines, Listing, Result, Row, rows_text
+from bot.services.transactions import reads, writes
 from memory import agents, groups
 from memory.agents import Agent, Group, Member
 from memory.store.clock import from_text
@@ -49,8 +45,6 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
 from texts import _, gettext_noop
-
-T = TypeVar("T")
 
 _SAVE = commit_point("grouping.save")
 _OWNER = Approver(PERSON, door="command line")
@@ -68,7 +62,6 @@ class CreateGroup(Arguments):
     name: Annotated[str, Field(max_length=64), Param("Name of the group", metavar="GROUP", positional=True)] = ""
     member: Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")] = ()
     settings: Settings = ()
-    file: File = None
 
 
 class AddMember(OneGroup):
@@ -111,14 +104,11 @@ class WholeGroup(Result):
     def document(self) -> str:
         return self.toml
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del ink, width
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
         return f"# {self.file}\n{self.toml.rstrip()}"
 
 
 class MemberRow(Row):
-    """An agent in a group."""
-
     agent: str
     status: str
     role: str
@@ -133,8 +123,6 @@ class MemberRow(Row):
 
 
 class GroupStatus(Result):
-    """Who is in a group, how each stands, and what its pattern keeps between runs."""
-
     group: str
     pattern: str
     members: tuple[MemberRow, ...]
@@ -168,9 +156,7 @@ class GroupStatus(Result):
 
 
 @dataclass(frozen=True)
-class Groups:
-    """The groups of one constellation."""
-
+class Groups(UsesApprovals):
     titles: ClassVar = {
         "group": "Manage groups of agents and where they answer",
         "group.add": "Add agents to groups",
@@ -184,7 +170,6 @@ class Groups:
 
     @operation("group.list", "List groups and their members", Action.HELP, Options(file_name="groups.md"))
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
-        """Those in charge see where each answers, and how it stands to the file."""
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         rows = [
             GroupRow(
@@ -200,71 +185,58 @@ class Groups:
 
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(file_name="group.toml"))
     async def show(self, caller: Caller, arguments: OneGroup) -> WholeGroup:
-        """With its table, where the caller may take it away."""
         section = await self._named(arguments.group)
         whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
         return WholeGroup(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
 
     @operation("group.status", "Show a group's members and state", Action.STATUS)
-    async def status(self, _caller: Caller, arguments: OneGroup) -> GroupStatus:
-        """How each stands, and what the pattern keeps between runs."""
+    @reads
+    def status(self, rows: Rows, _caller: Caller, arguments: OneGroup) -> GroupStatus:
+        group = find_group(rows, arguments.group)
+        names = {str(each.id): each.name for each in agents.every_agent(rows)}
+        usual = self.config.model.default
+        return GroupStatus(
+            group=group.name,
+            pattern=group.pattern,
+            members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in group.members),
+            state=_with_names(groups.state(rows, group.id), names),
+            speaking=tuple(names[each.agent] for each in group.members if each.role != "observer"),
+        )
 
-        def read(rows: Rows) -> GroupStatus:
-            group = find_group(rows, arguments.group)
-            names = {str(each.id): each.name for each in agents.every_agent(rows)}
-            usual = self.config.model.default
-            return GroupStatus(
-                group=group.name,
-                pattern=group.pattern,
-                members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in group.members),
-                state=_with_names(groups.state(rows, group.id), names),
-                speaking=tuple(names[each.agent] for each in group.members if each.role != "observer"),
-            )
-
-        return await self._read(read)
-
-    @operation("group.create", "Create a group, or several from a file", Action.AGENTS, CHANGES)
+    @operation("group.create", "Create a group", Action.AGENTS, CHANGES)
     async def create(self, _caller: Caller, arguments: CreateGroup) -> Changes:
-        """Of a table's keys."""
         given = read_settings(arguments.settings)
-        if arguments.file is not None:
-            require_alone(arguments.name, arguments.member, given)
-            return await self.save(read_tables(arguments.file, "groups"), replacing=False)
         members = {"members": list(arguments.member)} if arguments.member else {}
         wanted = {"name": arguments.name, **given, **members}
         if not arguments.name or not wanted.get("members"):
-            raise CallError(_("group create: give a name and --member, or --from FILE"))
-        return await self.save([_section(wanted)], replacing=False)
+            raise CallError(_("group create: give a name and --member"))
+        return await self.save([read_group(wanted)], replacing=False)
 
     @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
-        """Of those that are there the settings are changed only with `replace`."""
         return await self.save(read_tables(arguments.file, "groups"), replacing=arguments.replace)
 
     @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(file_name="groups.toml"))
     async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
-        """These, or all of them, as TOML."""
-        wanted = await self._read(lambda rows: [find_group(rows, name).name for name in arguments.names])
+        wanted = await self.database.read(lambda rows: [find_group(rows, name).name for name in arguments.names])
         sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
         exported = Exported(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
         return exported.written(arguments.output)
 
     @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES)
     async def add_member(self, _caller: Caller, arguments: AddMember) -> Changes:
-        """With keys of a member's own table."""
         section, agent = await self._named(arguments.group), arguments.agent
         if _is_in(agent, section):
             raise UserError(_("{agent} is already in {group}.", agent=agent, group=section["name"]))
-        known = {each.name.casefold(): each.name for each in await self._read(agents.every_agent)}
+        known = {each.name.casefold(): each.name for each in await self.database.read(agents.every_agent)}
         said = {key: value for key, value in (("role", arguments.role), ("domain", arguments.domain)) if value}
         own = {**read_settings(arguments.settings), **said}
         member = {"agent": known.get(agent.strip().casefold(), agent), **own}
-        return await self.save([_section({**section, "members": [*section["members"], member]})])
+        return await self.save([read_group({**section, "members": [*section["members"], member]})])
 
     @operation("group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES)
     async def remove_member(self, _caller: Caller, arguments: RemoveMember) -> Changes:
-        """It stays in others."""
         section, agent = await self._named(arguments.group), arguments.agent
         if not _is_in(agent, section):
             there = ", ".join(read_group(section).names)
@@ -278,12 +250,12 @@ class Groups:
                 "{agent} is the only member of {group}, and a group needs one.", agent=agent, group=section["name"]
             )
             raise UserError(text)
-        return await self.save([_section({**section, "members": left})])
+        return await self.save([read_group({**section, "members": left})])
 
     @suggestions("groups")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        """Their names, which are nobody's words."""
-        return [(group.name, group.name) for group in await self._read(agents.groups)]
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return [group.name for group in agents.groups(rows)]
 
     async def differences(self, tables: Sequence[Section]) -> list[Difference]:
         """How the groups of these tables stand in the database; the only one is the default."""
@@ -300,14 +272,13 @@ class Groups:
 
         Raises UserError.
         """
-
-        def work(tx: Tx) -> Changes:
-            return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
-
-        with explained():
-            done = await self.approvals.database.write(_SAVE, work, durable=True)
+        done = await self._save(sections, replacing)
         await self.place(sections)
         return done
+
+    @writes(_SAVE, durable=True)
+    def _save(self, tx: Tx, sections: Sequence[Section], replacing: bool) -> Changes:
+        return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
 
     def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
         """Create or change groups as these tables say. Raises UserError or ConfigError."""
@@ -328,7 +299,7 @@ class Groups:
 
     async def place(self, sections: Sequence[Section]) -> None:
         """Let groups that were stored answer where their tables say, and what waited for their agents."""
-        await self.approvals.database.read(self.places.answering.heed)
+        await self.database.read(self.places.answering.heed)
         for section in sections:
             await self._place(section)
         self.resume()
@@ -340,11 +311,13 @@ class Groups:
         for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
             await self.places.bind(subject, section.name, _OWNER)
 
-    async def _named(self, name: str) -> dict[str, Any]:
-        return await self._read(lambda rows: self._section(rows, find_group(rows, name)))
+    @reads
+    def _named(self, rows: Rows, name: str) -> dict[str, Any]:
+        return self._section(rows, find_group(rows, name))
 
-    async def _sections(self) -> list[dict[str, Any]]:
-        return await self._read(lambda rows: [self._section(rows, each) for each in agents.groups(rows)])
+    @reads
+    def _sections(self, rows: Rows) -> list[dict[str, Any]]:
+        return [self._section(rows, each) for each in agents.groups(rows)]
 
     def _section(self, rows: Rows, group: Group) -> dict[str, Any]:
         return group_section(rows, group, self.places.answering)
@@ -354,9 +327,6 @@ class Groups:
         table = next((each for each in self.config.groups if each.name == section["name"]), None)
         usual = None if table is None else _comparable(table)
         return beside(self.config.file.name, _comparable(read_group(section)), usual)
-
-    async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.approvals.database.read(read)
 
 
 def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -383,8 +353,3 @@ def _is_in(agent: str, section: Mapping[str, Any]) -> bool:
 
 def _named(member: Mapping[str, Any] | str) -> str:
     return (member if isinstance(member, str) else str(member["agent"])).casefold()
-
-
-def _section(settings: Mapping[str, Any]) -> Section:
-    with explained():
-        return read_group(settings)

@@ -1,19 +1,23 @@
 """The emergency halt: everything stops at once and stays stopped, also over restarts, until it is released."""
 
+import asyncio
+import os
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar
+from typing import Annotated, ClassVar, NoReturn
 
 import structlog
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
-from bot.errors import UserError
+from bot.config import load_here
+from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
-from bot.services.registry import Options, operation
-from bot.services.results import Ink, Result, Sentence
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Ink, Result
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
 from texts import _
@@ -24,8 +28,6 @@ _log = structlog.get_logger("bot.halt")
 
 
 class Halted(Result):
-    """Everything is halted."""
-
     since: datetime
     already: bool = Field(exclude=True)
 
@@ -71,10 +73,9 @@ class Halt:
         return Halted(since=from_text(self.since), already=bool(before))
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
-    async def release(self, caller: Caller) -> Sentence:
-        """Go on."""
+    async def release(self, caller: Caller) -> str:
         if not self.since:
-            return Sentence(text=_("Nothing is halted."))
+            return _("Nothing is halted.")
         try:
             over = await self.state.end()
         except StoreError as error:
@@ -82,7 +83,43 @@ class Halt:
                 _("Everything is still halted: the release could not be saved ({error}).", error=error)
             ) from error
         if not over:
-            return Sentence(text=_("Somebody halted again just now, so everything stays halted."))
+            return _("Somebody halted again just now, so everything stays halted.")
         self.go_on()
         _log.warning("released", by=caller.person, door=caller.approver.door)
-        return Sentence(text=_("Released. I am answering the waiting messages in order."))
+        return _("Released. I am answering the waiting messages in order.")
+
+
+class RestartArguments(Arguments):
+    check: Annotated[bool, Param("Only check the configuration")] = False
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Asked for by the owner; `wanted` is set then, and whoever serves ends and calls `begin_anew`."""
+
+    possible: bool
+    """Whether this process serves (`carina run`) and is not a chat that ends with whoever talks."""
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @operation("restart", "Restart the service gracefully", Action.RESTART, Options(changes=True, running=True))
+    async def restart(self, _caller: Caller, arguments: RestartArguments) -> str:
+        """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
+        if not self.possible:
+            raise UserError(_("This service ends with the chat that opened it; only `carina run` can restart."))
+        try:
+            load_here()
+        except ConfigError as error:
+            raise UserError(
+                _("The configuration is not valid, so the old one stays in use: {error}", error=error)
+            ) from error
+        if arguments.check:
+            return _("The configuration is valid.")
+        self.wanted.set()
+        return _("Restarting. I finish my current answers first, so it takes a few seconds.")
+
+
+def begin_anew() -> NoReturn:
+    """Put the program as it was started in the place of this one, which has ended in order: the process stays."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -11,16 +11,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, ValidationError
 
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions.policy import Action
 from bot.agents.seeds import seed_agent
 from bot.config.tables import Agent as Section
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Ink, Listing, Result, Row
+from bot.services.transactions import MemoryService, reads
 from memory import agents
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
@@ -30,9 +30,8 @@ from memory.portability.import_audit import Outcome
 from memory.portability.records import Left, Note, OldAgent, Record, Talk
 from memory.queue import messages
 from memory.queue.messages import Heard
-from memory.store.clock import Clock
 from memory.store.constellation import Constellations
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId, PlaceId
@@ -73,8 +72,6 @@ class OneOrigin(Arguments):
 
 
 class OutcomeRow(Row):
-    """What became of one record."""
-
     record: str
     outcome: str
     reason: str
@@ -116,8 +113,6 @@ class Report(Result):
 
 
 class PastRow(Row):
-    """An import as it is listed."""
-
     constellation: str
     origin: str
     source: str
@@ -133,8 +128,6 @@ class PastRow(Row):
 
 @dataclass(frozen=True)
 class _Target:
-    """Where records go, and for whom."""
-
     source: str
     origin: str
     agent: AgentId
@@ -151,41 +144,31 @@ class _Target:
 
 
 @dataclass(frozen=True)
-class Imports:
-    """What comes from other programs."""
-
+class Imports(MemoryService):
     titles: ClassVar = {"import": "Import what was exported, here or from other programs"}
 
-    database: Database
-    people: People
-    clock: Clock
     constellations: Constellations
 
     @operation("import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _IMPORTS)
     async def chatgpt(self, _caller: Caller, arguments: OneImport) -> Report:
-        """From conversations.json, as messages."""
         return await self._take("chatgpt", arguments, lambda path: records.chatgpt(records.read_json(path)))
 
     @operation("import.discord", "Import your own messages from a Discord data package", Action.AGENTS, _IMPORTS)
     async def discord(self, _caller: Caller, arguments: OneImport) -> Report:
-        """From the ZIP that Discord sends, as messages."""
         return await self._take("discord", arguments, records.discord)
 
     @operation("import.letta", "Import the agents of a Letta agent file", Action.AGENTS, _IMPORTS)
     async def letta(self, _caller: Caller, arguments: OneImport) -> Report:
-        """Agents with blocks and messages."""
         return await self._take("letta", arguments, lambda path: records.letta(records.read_json(path)))
 
     @operation("import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _IMPORTS)
     async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
-        """Every file that ends in .md, in parts where it is long."""
         if not arguments.file.is_dir():
             raise UserError(_("{path} is not a folder.", path=arguments.file))
         return await self._take("markdown", arguments, records.markdown)
 
     @operation("import.v1", "Import an export of version 1 of Pattern", Action.AGENTS, _IMPORTS)
     async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
-        """Agents with memories and messages."""
         return await self._take("v1", arguments, records.version_1)
 
     @operation(
@@ -205,7 +188,6 @@ class Imports:
         "import.records", "Show what became of each record of an import", Action.AGENTS, Options(via=TERMINAL_ONLY)
     )
     async def show(self, _caller: Caller, arguments: OneOrigin) -> Listing[OutcomeRow]:
-        """In their order."""
         origin = await self._origin(arguments.origin)
         found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))
         return Listing(rows=tuple(map(OutcomeRow.from_record, found)), empty=_("It had no records."))
@@ -217,8 +199,7 @@ class Imports:
             confirm="Delete the messages and entries of import {origin}, and archive its agents?",
         ),
     )  # fmt: skip
-    async def undo(self, _caller: Caller, arguments: OneOrigin) -> Sentence:
-        """Messages and notes are deleted, agents archived."""
+    async def undo(self, _caller: Caller, arguments: OneOrigin) -> str:
         origin, now = await self._origin(arguments.origin), self.clock()
         count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, origin, now), durable=True)
         if not count:
@@ -228,10 +209,11 @@ class Imports:
                 origin=arguments.origin,
             )
             raise UserError(text)
-        return Sentence(text=ngettext("Took back {count} record.", "Took back {count} records.", count))
+        return ngettext("Took back {count} record.", "Took back {count} records.", count)
 
-    async def _origin(self, given: str) -> str:
-        found = [each.origin for each in await self.database.read(import_audit.past) if each.origin.startswith(given)]
+    @reads
+    def _origin(self, rows: Rows, given: str) -> str:
+        found = [each.origin for each in import_audit.past(rows) if each.origin.startswith(given)]
         if len(set(found)) != 1:
             raise UserError(
                 _("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
@@ -281,8 +263,9 @@ class Imports:
             **{name: counts[name] for name in _OUTCOMES},
         )
 
-    async def _agent(self, name: str) -> AgentId:
-        return (await self.database.read(lambda rows: find_living(rows, name))).id
+    @reads
+    def _agent(self, rows: Rows, name: str) -> AgentId:
+        return (find_living(rows, name)).id
 
 
 def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:

@@ -1,29 +1,34 @@
 """What arrived and what became of it: shown to those in charge, and tried again at their word."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, TypeAlias
 
 from pydantic import Field
 
+from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import row_number
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row, relative
-from bot.services.tables import record_lines
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines, relative
+from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import spot_named
-from memory.queue import inbox, messages
+from memory.queue import inbox, messages, metrics, outbox
 from memory.queue.inbox import InRow, Status
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows
+from memory.queue.outbox import EditDetail, TextDetail
+from memory.store.clock import Clock, from_text
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
-from texts import _, gettext_noop
+from sources.bluesky.keys import NAME as BLUESKY
+from sources.text import one_line
+from texts import _, gettext_noop, ngettext
 
 _REVIVE = commit_point("inbox.revive")
 _SUGGESTED = 100
@@ -82,13 +87,8 @@ class InboxRow(Row):
         error = f": {ink.text(self.last_error)}" if self.last_error else ""
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
-    def cells(self, ink: Ink) -> dict[str, object]:
-        return {name: value for name, value in super().cells(ink).items() if name != "place_name"}
-
 
 class WholeRow(Result):
-    """One thing that arrived, with its words as far as the caller may read them."""
-
     row: InboxRow
     text: str
     turn: TurnId | None
@@ -99,8 +99,7 @@ class WholeRow(Result):
     def data(self) -> dict[str, object]:
         return {**self.row.model_dump(mode="json"), "text": self.text, "turn": self.turn}
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del width
+    def terminal(self, ink: Ink, _width: int | None) -> str:
         return "\n".join(record_lines({**self.row.cells(ink), "text": self.text, "turn": self.turn}))
 
 
@@ -116,7 +115,6 @@ class Inbox:
 
     @operation("inbox.list", "List recent messages and their status", Action.INBOX, Options(file_name="inbox.md"))
     async def list_rows(self, caller: Caller, arguments: ListInbox) -> Listing[InboxRow]:
-        """The newest first, without words."""
         found = await self._listed(caller, arguments)
         return Listing(
             rows=tuple(found),
@@ -124,20 +122,15 @@ class Inbox:
         )
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
-    async def show(self, caller: Caller, arguments: OneRow) -> WholeRow:
-        """With its words as far as the caller may read them."""
-
-        def read(rows: Rows) -> WholeRow:
-            row = find_message(rows, arguments.row, caller)
-            held = messages.by_ids(rows, [row.message] if row.message else [], caller.scope)
-            text = held[0].text if held else _("(you cannot read it, or it is gone)")
-            return WholeRow(row=InboxRow.of(rows, row, caller.scope), text=text, turn=row.turn)
-
-        return await self.database.read(read)
+    @reads
+    def show(self, rows: Rows, caller: Caller, arguments: OneRow) -> WholeRow:
+        row = find_message(rows, arguments.row, caller)
+        held = messages.by_ids(rows, [row.message] if row.message else [], caller.scope)
+        text = held[0].text if held else _("(you cannot read it, or it is gone)")
+        return WholeRow(row=InboxRow.of(rows, row, caller.scope), text=text, turn=row.turn)
 
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, Options(changes=True))
     async def retry(self, caller: Caller, arguments: RetryRow) -> Entry[InboxRow]:
-        """By the running service, or the next one."""
         which = (await self.database.read(lambda rows: find_message(rows, arguments.row, caller))).id
         row = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
         if row is None:
@@ -152,13 +145,11 @@ class Inbox:
 
     @suggestions("inbox")
     async def suggest(self, caller: Caller) -> Suggestions:
-        """The newest."""
         found = await self._listed(caller, ListInbox(limit=_SUGGESTED))
         return [(str(row.id), f"{self._named(row)}: {_(_STATES[row.status])}") for row in found]
 
     @suggestions("dead")
     async def suggest_dead(self, caller: Caller) -> Suggestions:
-        """What was given up."""
         found = await self._listed(caller, ListInbox(dead=True, limit=_SUGGESTED))
         return [(str(row.id), f"{self._named(row)}: {row.last_error}") for row in found]
 
@@ -166,16 +157,13 @@ class Inbox:
         ago = relative(row.received_at, self.clock())
         return _("{what} in {where}, {ago}", what=row.kind.capitalize(), where=row.place_name or row.place, ago=ago)
 
-    async def _listed(self, caller: Caller, arguments: ListInbox) -> list[InboxRow]:
+    @reads
+    def _listed(self, rows: Rows, caller: Caller, arguments: ListInbox) -> list[InboxRow]:
         wanted = Status.DEAD if arguments.dead else None
-
-        def read(rows: Rows) -> list[InboxRow]:
-            return [
-                InboxRow.of(rows, row, caller.scope)
-                for row in inbox.listing(rows, wanted, arguments.limit, arguments.before)
-            ]
-
-        return await self.database.read(read)
+        return [
+            InboxRow.of(rows, row, caller.scope)
+            for row in inbox.listing(rows, wanted, arguments.limit, arguments.before)
+        ]
 
 
 def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
@@ -184,3 +172,209 @@ def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
         command = caller.command("inbox list")
         raise UserError(_("There is no message {which}. {command} shows them.", which=which[:40], command=command))
     return row
+
+
+_RETRY = commit_point("unanswered.retry")
+_OWN_SUGGESTED = 25
+_SHOWN = 80  # characters of a message
+_NONE = gettext_noop("You have no failed message with this number.")
+
+
+class OneMessage(Arguments):
+    message: Annotated[str, Field(min_length=1, max_length=30), Param("Number from my apology", suggests="unanswered")]
+
+
+@dataclass(frozen=True)
+class Unanswered(MemoryService, Announcing):
+    """What one constellation gave up on. `queued` sees to what waits for an answer."""
+
+    queued: Callable[[], None]
+
+    def announce(self) -> None:
+        self.queued()
+
+    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, Options(changes=True, keeps=True))
+    @writes(_RETRY, durable=True)
+    def retry(self, tx: Tx, caller: Caller, arguments: OneMessage) -> str:
+        row = self._found(tx, caller, arguments.message)
+        if row.status is not Status.DEAD:
+            return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
+        said = None if row.message is None else messages.of_id(tx, row.message)
+        if said is not None and said.deleted_at is not None:
+            raise Refused(_("The message was deleted, so there is nothing to answer."))
+        if inbox.revive(tx, row.id) is None:
+            raise Refused(_("I can no longer answer that."))
+        self._show(tx, row)
+        return _("I am trying again now.")
+
+    @suggestions("unanswered")
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = inbox.given_up(rows, self.people.selves(caller.person), _OWN_SUGGESTED)
+        said = messages.by_ids(rows, (row.message for row in found if row.message is not None), caller.scope)
+        words = {each.id: one_line(each.text, _SHOWN) for each in said}
+        return [(str(row.id), words[row.message]) for row in found if row.message in words]
+
+    def _found(self, rows: Rows, caller: Caller, which: str) -> InRow:
+        """The message that is meant. Raises Refused; in the same words, whether there is none or it is another's."""
+        row = inbox.get(rows, InboxId(row_number(which)))
+        theirs = row is not None and row.person in self.people.selves(caller.person)
+        if row is None or not (theirs or policy.may(self.people, caller.approver, Action.INBOX)):
+            raise Refused(_(_NONE))
+        return row
+
+    def _show(self, tx: Tx, row: InRow) -> None:
+        """Take the buttons away from what was said when it was given up; on Bluesky there are none."""
+        for told in outbox.of_prefix(tx, f"given_up/{row.id}/"):
+            pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
+            if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
+                detail = EditDetail(told.key)
+                new = outbox.NewRow(
+                    f"{told.key}/shown", told.place, told.source, told.content, told.audience, detail=detail
+                )
+                outbox.add(tx, new, self.clock())
+
+
+_HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
+_LOOKS = Options(via=TERMINAL_ONLY)
+
+
+class Days(Arguments):
+    days: Annotated[int, Field(ge=1, le=366), Param("How many days")] = 7
+
+
+class DayRow(Row):
+    """A day (UTC): what was heard, what was answered, and what it cost where the price is known."""
+
+    day: str
+    heard: int
+    answered: int
+    cost_usd: float
+
+    def line(self, ink: Ink) -> str:
+        text = gettext_noop("{day}: {heard} heard, {answered} answered, ${cost}")
+        return self.told(ink, text, cost=f"{self.cost_usd:.2f}")
+
+
+class StageRow(Row):
+    """One stage: what it was, when it began and ended, and what is known of it."""
+
+    kind: str
+    """"queue", "model", "tool", "commit" or "delivery"."""
+    name: str
+    at: datetime
+    ended: datetime
+    detail: str = ""
+    """Words of the stage, as far as the caller may read them: a tool's arguments and result."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def milliseconds(self) -> int:
+        """How long it took."""
+        return max(0, round((self.ended - self.at) / timedelta(milliseconds=1)))
+
+    def line(self, ink: Ink) -> str:
+        counted = gettext_noop("{name}: {milliseconds}, {tokens_in} tokens in, {tokens_out} out")
+        return self.told(ink, "{name}: {milliseconds}" if self.tokens_in is None else counted)
+
+
+class Trace(Result):
+    row: InboxRow
+    text: str
+    answer: str
+    agent: str
+    state: str
+    stages: tuple[StageRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        told = [self.row.line(ink), ink.text(self.text), *(f"- {each.line(ink)}" for each in self.stages)]
+        return [*told, ink.text(self.answer)] if self.answer else told
+
+
+@dataclass(frozen=True)
+class Traces:
+    database: Database
+    clock: Clock
+
+    @operation("inbox.days", "Show how many messages there were each day", Action.INBOX, _LOOKS)
+    @reads
+    def show_days(self, rows: Rows, _caller: Caller, arguments: Days) -> Listing[DayRow]:
+        today = self.clock().date()
+        days = [(today - timedelta(days=back)).isoformat() for back in reversed(range(arguments.days))]
+        heard, answered, cost = metrics.by_day(rows, days[0])
+        found = [
+            DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
+            for day in days
+        ]
+        return Listing(rows=tuple(found), empty="")
+
+    @operation("inbox.trace", "Show the whole way of one message, step by step", Action.INBOX, _LOOKS)
+    @reads
+    def trace(self, rows: Rows, caller: Caller, arguments: OneRow) -> Trace:
+        return _trace(rows, find_message(rows, arguments.row, caller), caller.scope, self.clock())
+
+
+def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
+    held = messages.by_ids(rows, [row.message] if row.message else [], scope)
+    turn = None if row.turn is None else rows.one("SELECT * FROM turns WHERE id = ?", (row.turn,))
+    stages, answer, agent, state = [], "", "", str(row.status)
+    if turn is None:
+        stages.append(StageRow(kind="queue", name=_("Waits"), at=row.received_at, ended=now))
+    else:
+        begun = from_text(turn["started_at"])
+        ended = from_text(turn["ended_at"]) if turn["ended_at"] else None
+        stages.append(StageRow(kind="queue", name=_("Queued"), at=row.received_at, ended=max(begun, row.received_at)))
+        stages += _steps(rows, TurnId(row.turn or 0), begun, ended or now, scope)
+        stages += _deliveries(rows, TurnId(row.turn or 0), now, scope)
+        said = [each for each in messages.of_batch(rows, TurnId(row.turn or 0), scope) if each.role == "assistant"]
+        answer = "\n\n".join(each.text for each in said if each.text)
+        named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
+        agent, state = (named["name"] if named else ""), turn["status"]
+    text = held[0].text if held else _(_HIDDEN)
+    return Trace(
+        row=InboxRow.of(rows, row, scope), text=text, answer=answer, agent=agent, state=state, stages=tuple(stages)
+    )
+
+
+def _steps(rows: Rows, turn: TurnId, begun: datetime, ended: datetime, scope: Scope) -> list[StageRow]:
+    """Model calls and tool calls in order; each lasts from the one before it to when it was written down."""
+    calls = rows.all(
+        "SELECT * FROM model_usage WHERE turn_id = ? OR turn_id IN (SELECT id FROM turns WHERE parent_id = ?)",
+        (turn, turn),
+    )
+    tools = rows.all(
+        "SELECT * FROM activity_events WHERE turn_id = ? AND json_extract(details, '$.tool') IS NOT NULL", (turn,)
+    )
+    said = {each.tool_name: each for each in messages.of_batch(rows, turn, scope) if each.role == "tool"}
+    found: list[tuple[datetime, StageRow]] = []
+    for row in calls:
+        at = from_text(row["at"])
+        more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
+        read = row["cache_read_tokens"]
+        cached = ngettext("{count} token from the cache", "{count} tokens from the cache", read) if read else ""
+        found.append((at, StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more)))
+    for row in tools:
+        at = from_text(row["at"])
+        name = str(json.loads(row["details"]).get("tool", "tool"))
+        held = said.get(name)
+        detail = "\n\n".join(filter(None, (held.tool_args, held.text))) if held is not None else _(_HIDDEN)
+        found.append((at, StageRow(kind="tool", name=name, at=at, ended=at, detail=detail)))
+    stages, before = list[StageRow](), begun
+    for at, stage in sorted(found, key=lambda each: each[0]):
+        stages.append(stage.model_copy(update={"at": min(before, at)}))
+        before = at
+    return [*stages, StageRow(kind="commit", name=_("Stored"), at=min(before, ended), ended=ended)]
+
+
+def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
+    sql = "SELECT * FROM outbox WHERE turn_id = ? AND kind = 'text' ORDER BY id"
+    found = []
+    for row in rows.all(sql, (turn,)):
+        ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
+        at = from_text(row["created_at"])
+        name = _("Delivery by {source}: {status}", source=row["source"], status=row["status"])
+        detail = shown_error(row["last_error"] or "", row["audience"], scope)
+        found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
+    return found

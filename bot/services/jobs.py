@@ -12,13 +12,13 @@ from bot.agents.events import ToolCallCompleted, TurnEvent
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Row, Sentence, relative
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Row, relative
+from bot.services.transactions import Announcing, reads, writes
 from memory import jobs
 from memory.jobs import Job, NewJob, Status
 from memory.store.clock import Clock
-from memory.store.database import Database, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from scheduler import triggers
 from scheduler.jobs import Kinds
@@ -68,8 +68,6 @@ def _name(job: str) -> str:
 
 
 class JobRow(Row):
-    """A job as it is shown."""
-
     id: str
     when: str
     """Its rule as it was given, for programs."""
@@ -103,8 +101,7 @@ class JobRow(Row):
         return f"{ink.text(name)} ({state}): {plan}; {following}{last}{detail}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
-        shown = {name: value for name, value in super().cells(ink).items() if name != "plan"}
-        return {**shown, "when": self.plan, "state": _(_STATES[self.state])}
+        return {**super().cells(ink), "when": self.plan, "state": _(_STATES[self.state])}
 
 
 def _ahead(row: JobRow, now: datetime) -> str:
@@ -113,7 +110,7 @@ def _ahead(row: JobRow, now: datetime) -> str:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Announcing):
     """The jobs of one constellation. What is known how to be done is added to `kinds`."""
 
     titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
@@ -129,18 +126,17 @@ class Schedule:
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
     """Keeps the jobs that agents have by their settings."""
 
-    async def prepare(self) -> None:
+    def announce(self) -> None:
+        self.changed()
+
+    @writes(_STANDING)
+    def prepare(self, tx: Tx) -> None:
         """Keep Carina's own jobs; one whose time was changed is planned anew, one that is paused stays so."""
         now = self.clock()
-
-        def work(tx: Tx) -> None:
-            for each in self.standing:
-                first = triggers.require(each.trigger, now)
-                jobs.ensure(tx, NewJob(each.kind, each.kind, triggers.dump(each.trigger), first), now)
-            self.plan(tx, now)
-
-        await self.database.write(_STANDING, work)
-        self.changed()
+        for each in self.standing:
+            first = triggers.require(each.trigger, now)
+            jobs.ensure(tx, NewJob(each.kind, each.kind, triggers.dump(each.trigger), first), now)
+        self.plan(tx, now)
 
     def watch(self, event: TurnEvent) -> None:
         """An agent's tool may have made or moved a job."""
@@ -148,27 +144,23 @@ class Schedule:
             self.changed()
 
     @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS, Options(file_name="jobs.md"))
-    async def list_jobs(self, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:
-        """Without words of people."""
-        found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED, done=arguments.done))
+    @reads
+    def list_jobs(self, rows: Rows, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:
+        found = jobs.listing(rows, _LISTED, done=arguments.done)
         return Listing(
             rows=tuple(map(JobRow.of, found)),
             empty=_("Nothing is scheduled yet. Jobs are set up when the service first runs."),
         )
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Options(changes=True))
-    async def run_now(self, caller: Caller, arguments: OneJob) -> Sentence:
-        """Its plan stays as it is."""
+    async def run_now(self, caller: Caller, arguments: OneJob) -> str:
         await self._change(arguments.job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
-        return Sentence(
-            text=_("{job} will run now, or when the service starts. Its schedule stays the same.", job=arguments.job)
-        )
+        return _("{job} will run now, or when the service starts. Its schedule stays the same.", job=arguments.job)
 
     @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Options(changes=True))
-    async def pause(self, caller: Caller, arguments: OneJob) -> Sentence:
-        """Run it no more by itself."""
+    async def pause(self, caller: Caller, arguments: OneJob) -> str:
         await self._change(arguments.job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
-        return Sentence(text=_("{job} is paused until you resume it.", job=arguments.job))
+        return _("{job} is paused until you resume it.", job=arguments.job)
 
     @operation("jobs.resume", "Resume a paused job", Action.JOBS, Options(changes=True))
     async def resume(self, caller: Caller, arguments: OneJob) -> Entry[JobRow]:
@@ -183,27 +175,21 @@ class Schedule:
         return Entry(done=_("Resumed"), row=JobRow.of(found))
 
     @suggestions("jobs")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        """What is scheduled."""
-        found = await self.database.read(lambda rows: jobs.listing(rows, _LISTED))
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        found = jobs.listing(rows, _LISTED)
         now = self.clock()
         return [(row.id, ", ".join(filter(None, (_name(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
 
-    async def _change(self, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
-        def change(tx: Tx) -> tuple[Job | None, bool]:
-            found = jobs.get(tx, job)
-            done = found is not None and found.status in (Status.ACTIVE, Status.PAUSED) and work(tx, found)
-            return jobs.get(tx, job), done
-
-        found, done = await self.database.write(_CHANGE, change)
-        if found is None:
+    @writes(_CHANGE)
+    def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
+        if (found := jobs.get(tx, job)) is None:
             command = caller.command("jobs list")
             raise UserError(_("There is no job {job}. {command} shows them.", job=repr(job), command=command))
-        if not done:
+        if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
             raise UserError(_("{job} is {state}, so nothing was changed.", job=job, state=_(_STATES[_state(found)])))
         _log.info("job_changed", job=job, act=act, by=caller.person, door=caller.approver.door)
-        self.changed()
-        return found
+        return jobs.get(tx, job) or found
 
 
 def _state(job: Job) -> str:

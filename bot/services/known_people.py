@@ -6,16 +6,23 @@ from typing import Annotated
 
 from pydantic import Field
 
+from bot.agents.groups.settings import State
 from bot.agents.permissions.policy import Action
+from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
+from bot.services.transactions import MemoryService, reads
+from memory import agents
 from memory.knowledge import graph
+from memory.people import states
+from memory.people.audience import Scope
 from memory.queue import messages
 from memory.store.clock import Clock, from_text
-from memory.store.database import Database, Rows
-from memory.store.ids import place_source
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId, place_source
+from sources.text import one_line
 from texts import _, gettext_noop
 
 _LOOKS = Options(via=TERMINAL_ONLY)
@@ -30,8 +37,6 @@ class AskGraph(Arguments):
 
 
 class KnownRow(Row):
-    """Somebody who talked to agents, as far as the caller may know it."""
-
     person: str
     name: str
     source: str
@@ -45,8 +50,6 @@ class KnownRow(Row):
 
 
 class TripleRow(Row):
-    """That a subject stands in a relation to an object, and the entry that says so."""
-
     subject: str
     subject_kind: str
     relation: str
@@ -73,17 +76,15 @@ class Graph(Result):
 
 @dataclass(frozen=True)
 class KnownPeople:
-    """Of one constellation."""
-
     database: Database
     clock: Clock
 
     @operation("people.known", "List who talked to agents, and when last", Action.PEOPLE, _LOOKS)
-    async def list_known(self, caller: Caller) -> Listing[KnownRow]:
-        """Those who were heard last first."""
-
-        def read(rows: Rows) -> tuple[KnownRow, ...]:
-            return tuple(
+    @reads
+    def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
+        empty = _("Nobody has talked to your agents yet.")
+        return Listing(
+            rows=tuple(
                 KnownRow(
                     person=row["person_id"],
                     name=row["speaker"],
@@ -92,29 +93,101 @@ class KnownPeople:
                     last=from_text(row["last"]),
                 )
                 for row in messages.speakers(rows, caller.scope, _MOST)
-            )
-
-        empty = _("Nobody has talked to your agents yet.")
-        return Listing(rows=await self.database.read(read), empty=empty)
+            ),
+            empty=empty,
+        )
 
     @operation("graph", "Show what is known of whom, and how it belongs together", Action.READ_MEMORY, _LOOKS)
-    async def show_graph(self, caller: Caller, arguments: AskGraph) -> Graph:
-        """The newest, or what is around a name, as far as the caller may know it."""
-
-        def read(rows: Rows) -> Graph:
-            found, total = graph.shown(rows, arguments.about, caller.scope, arguments.limit)
-            triples = tuple(
-                TripleRow.model_validate(
-                    {
-                        **dict(row),
-                        "agent": row["agent"] or "",
-                        "entry": row["entry_id"],
-                        "says": row["content"],
-                        "at": from_text(row["at"]),
-                    }
-                )
-                for row in found
+    @reads
+    def show_graph(self, rows: Rows, caller: Caller, arguments: AskGraph) -> Graph:
+        found, total = graph.shown(rows, arguments.about, caller.scope, arguments.limit)
+        triples = tuple(
+            TripleRow.model_validate(
+                {
+                    **dict(row),
+                    "agent": row["agent"] or "",
+                    "entry": row["entry_id"],
+                    "says": row["content"],
+                    "at": from_text(row["at"]),
+                }
             )
-            return Graph(about=arguments.about, total=total, triples=triples)
+            for row in found
+        )
+        return Graph(about=arguments.about, total=total, triples=triples)
 
-        return await self.database.read(read)
+
+_SAY = commit_point("state.say")
+_SAYS = Options(changes=True, keeps=True)
+
+NOTHING = "none"
+"""Said instead of a state, it takes back what was said."""
+
+
+class SayState(Arguments):
+    state: Annotated[
+        str | None,
+        Field(max_length=60),
+        Param(
+            f'A few words; "{NOTHING}" clears it (default: show it)',
+            positional=True,
+            suggests="states",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class States(MemoryService):
+    @operation("state", "Show or set how you are; it can decide who answers you", Action.KEEP, _SAYS)
+    async def state(self, caller: Caller, arguments: SayState) -> str:
+        scope = caller.scope if caller.here is None else caller.here.scope
+        word = (arguments.state or "").strip()
+        return await (self._say(caller.person, scope, word) if word else self._seen(caller.person, scope))
+
+    @suggestions("states")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        known = await self._known()
+        return (*known, NOTHING) if known else []
+
+    @reads
+    def _known(self, rows: Rows) -> list[str]:
+        found = (State.model_validate(each).said for group in agents.groups(rows) for each in group.states)
+        return sorted({said for said in found if said}, key=str.casefold)
+
+    async def _seen(self, person: PersonId, scope: Scope) -> str:
+        """What somebody said last of how they are, as far as that is known here."""
+        people = self.people.selves(person)
+        found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
+        known = ", ".join(await self._known())
+        now = _('Your state is "{found}".', found=found) if found else _("You have not said how you are.")
+        return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
+
+    async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
+        """Take a state for what holds where this scope hears it, until another is said or `none`."""
+        state = one_line(word, states.LONGEST + 1)
+        if len(state) > states.LONGEST:
+            raise UserError(_("Use a few words, at most {LONGEST} characters.", LONGEST=states.LONGEST))
+        state = "" if state.casefold() == NOTHING else state
+        now = self.clock()
+
+        def work(tx: Tx) -> None:
+            for each in self.people.selves(person):
+                states.put(tx, each, scope.audience, state if each == person else "", now)
+
+        await self.database.write(_SAY, work, durable=True)
+        if not state:
+            return _("Cleared. Your state no longer decides who answers you here.")
+        known = {each.casefold() for each in await self._known()}
+        heard = (
+            _("what you tell me privately")
+            if scope.audience.startswith(("person:", "owner"))
+            else _("what you say here")
+        )
+        if state.casefold() not in known:
+            return _('Saved: "{state}". No group responds to it, so the same agents answer as before.', state=state)
+        until = _('until you change it or choose "{NOTHING}", for at most a day', NOTHING=NOTHING)
+        return _(
+            'Saved: "{state}". The group that responds to it answers {heard}, {until}.',
+            state=state,
+            heard=heard,
+            until=until,
+        )

@@ -24,8 +24,6 @@ def row_number(which: str) -> int:
 
 
 class Named(Protocol):
-    """Something with a name."""
-
     @property
     def name(self) -> str: ...
 

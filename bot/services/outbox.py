@@ -12,9 +12,9 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.inbox import shown_error
 from bot.services.named import row_number
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
+from bot.services.transactions import Announcing, reads, writes
 from memory.people.audience import OWNER, Scope
 from memory.people.identities import place_named
 from memory.queue import outbox
@@ -66,8 +66,6 @@ class UndeliveredRow(Row):
 
 
 class Changed(Result):
-    """What became of a row."""
-
     row: UndeliveredRow
     words: str = Field(exclude=True)
 
@@ -79,7 +77,7 @@ class Changed(Result):
 
 
 @dataclass(frozen=True)
-class Outbox:
+class Outbox(Announcing):
     """What one constellation could not deliver. `deliver` sees to what waits to be sent."""
 
     titles: ClassVar = {"outbox": "Manage undelivered messages"}
@@ -87,45 +85,38 @@ class Outbox:
     database: Database
     deliver: Callable[[], None]
 
+    def announce(self) -> None:
+        self.deliver()
+
     @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX, Options(file_name="outbox.md"))
-    async def list_rows(self, _caller: Caller, arguments: ListOutbox) -> Listing[UndeliveredRow]:
-        """The newest first; words only as far as the owner may read them."""
-        found = await self.database.read(lambda rows: _rows(rows, arguments.limit))
+    @reads
+    def list_rows(self, rows: Rows, _caller: Caller, arguments: ListOutbox) -> Listing[UndeliveredRow]:
+        found = _rows(rows, arguments.limit)
         return Listing(rows=tuple(found), empty=_("Everything was delivered."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
-    async def retry(self, caller: Caller, arguments: OneRow) -> Changed:
+    @writes(_RETRY, durable=True)
+    def retry(self, tx: Tx, caller: Caller, arguments: OneRow) -> Changed:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
-
-        def work(tx: Tx) -> UndeliveredRow:
-            found = _found(tx, arguments.row, caller)
-            if found.row.status is Status.UNKNOWN:
-                caller.confirm(_(MAY_REPEAT))
-            line = _line(tx, found)
-            outbox.retry(tx, found)
-            return line
-
-        done = await self.database.write(_RETRY, work, durable=True)
-        self.deliver()
-        return Changed(row=done, words=_("is sent again by the running service, or at its next start."))
+        found = _found(tx, arguments.row, caller)
+        if found.row.status is Status.UNKNOWN:
+            caller.confirm(_(MAY_REPEAT))
+        row = _line(tx, found)
+        outbox.retry(tx, found)
+        return Changed(row=row, words=_("is sent again by the running service, or at its next start."))
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Options(changes=True))
-    async def drop(self, caller: Caller, arguments: OneRow) -> Changed:
-        """What it said is forgotten."""
-
-        def work(tx: Tx) -> UndeliveredRow:
-            found = _found(tx, arguments.row, caller)
-            line = _line(tx, found)
-            outbox.drop(tx, found)
-            return line
-
-        done = await self.database.write(_DROP, work)
-        return Changed(row=done, words=_("is discarded."))
+    @writes(_DROP)
+    def drop(self, tx: Tx, caller: Caller, arguments: OneRow) -> Changed:
+        found = _found(tx, arguments.row, caller)
+        row = _line(tx, found)
+        outbox.drop(tx, found)
+        return Changed(row=row, words=_("is discarded."))
 
     @suggestions("undelivered")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        """The newest."""
-        found = await self.database.read(lambda rows: _rows(rows, _SUGGESTED))
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        found = _rows(rows, _SUGGESTED)
         return [(row.id, f"{row.what} in {row.place}: {row.text}") for row in found]
 
 

@@ -1,7 +1,7 @@
 """What agents ask to do and may do: requests answered, lasting permissions given and ended, the record read."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,17 +13,17 @@ from bot.agents.permissions.policy import Action
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
-from bot.services.approvals import Approvals
-from bot.services.caller import Caller, Via
+from bot.services.approvals import Approvals, UsesApprovals
+from bot.services.block_names import named_audience
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.named import find_living, row_number
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row
-from bot.services.tables import rows_text
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Result, Row, rows_text
+from bot.services.transactions import reads, writes
 from memory import agents, blocks, requests
 from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType
-from memory.people.audience import OWNER, Audience, Scope, parse_audience
+from memory.people.audience import OWNER, Audience, Scope
 from memory.people.identities import person_called, person_named, place_named
 from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
 from memory.store.clock import from_text
@@ -31,7 +31,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
 from memory.store.plurals import many
-from texts import _, error_sentence, gettext_noop
+from texts import _, gettext_noop
 
 _GIVE = commit_point("approval.give")
 _REVOKE = commit_point("approval.revoke")
@@ -39,8 +39,6 @@ _REVOKE = commit_point("approval.revoke")
 _MOST_HOURS = 24 * 366
 _OWNERS = Scope(OWNER)
 _BLOCK = "block:"
-_HERE = frozenset({Via.TERMINAL})
-_DISCORD = frozenset({Via.DISCORD})
 
 
 class OneRequest(Arguments):
@@ -48,11 +46,11 @@ class OneRequest(Arguments):
 
 
 class Approve(OneRequest):
-    length: Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=_DISCORD)] = (
-        "once"
-    )
-    hour: Annotated[bool, Param("Allow the same for an hour", via=_HERE)] = False
-    always: Annotated[bool, Param("Allow the same until you revoke it", via=_HERE)] = False
+    length: Annotated[
+        Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)
+    ] = "once"
+    hour: Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)] = False
+    always: Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)] = False
 
 
 class OnePermit(Arguments):
@@ -177,26 +175,20 @@ class WholeRequest(Result):
 
 
 class Answered(Result):
-    """What came of an answer that counted."""
-
     id: str
     text: str
 
-    def lines(self, ink: Ink) -> list[str]:
-        del ink  # the words are made for the place of the answer, with its way to name people
+    def lines(self, _ink: Ink) -> list[str]:
         return [self.text]
 
     def data(self) -> dict[str, Any]:
         return {"id": self.id, "counted": True, "text": self.text}
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del ink, width
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
         return _("Request {id}: {text}", id=self.id, text=self.text)
 
 
 class RecordRow(Row):
-    """A line of the record."""
-
     values: dict[str, Any]
 
     @classmethod
@@ -214,8 +206,6 @@ class RecordRow(Row):
 
 
 class Record(Listing[RecordRow]):
-    """Every question, answer and use."""
-
     empty: str = Field(default=gettext_noop("There have been no requests."), exclude=True)
 
     def data(self) -> list[Any]:
@@ -223,7 +213,7 @@ class Record(Listing[RecordRow]):
 
 
 @dataclass(frozen=True)
-class Permits:
+class Permits(UsesApprovals):
     """The requests and lasting permissions of one constellation; `tools` are those of an agent."""
 
     titles: ClassVar = {"permits": "Manage agents' permissions"}
@@ -233,30 +223,26 @@ class Permits:
 
     @operation("permits.list", "List open requests and permissions", Action.ANSWER, Options(file_name="permits.md"))
     async def list_permits(self, caller: Caller) -> Permitted:
-        """Who is asked now and then sees that; who may, every lasting permission too."""
-        waiting = await self.approvals.waiting(caller.approver)
+        return await self._permitted(caller, await self.approvals.waiting(caller.approver))
+
+    @reads
+    def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> Permitted:
         whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
-
-        def read(rows: Rows) -> Permitted:
-            held = requests.standing_grants(rows, self.approvals.clock()) if whole else []
-            return Permitted(
-                requests=tuple(RequestRow.of(rows, each) for each in waiting),
-                grants=tuple(GrantRow.of(rows, each) for each in held),
-                whole=whole,
-            )
-
-        return await self.approvals.database.read(read)
+        held = requests.standing_grants(rows, self.approvals.clock()) if whole else []
+        return Permitted(
+            requests=tuple(RequestRow.of(rows, each) for each in waiting),
+            grants=tuple(GrantRow.of(rows, each) for each in held),
+            whole=whole,
+        )
 
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Options(file_name="request.md"))
     async def show(self, caller: Caller, arguments: OneRequest) -> WholeRequest:
-        """For those whom it asks."""
         number = _number(arguments.request, caller)
         words, shown = await self.approvals.details(number, caller.approver)
         return WholeRequest(id=str(number), text=words, arguments=shown)
 
     @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
     async def approve(self, caller: Caller, arguments: Approve) -> Answered:
-        """Allow what an agent asks to do. Raises UserError where the answer does not count."""
         if arguments.hour and arguments.always:
             raise CallError(_("--hour and --always: give one of them, or neither to allow it once"))
         length = "always" if arguments.always else "hour" if arguments.hour else arguments.length
@@ -264,42 +250,31 @@ class Permits:
 
     @operation("deny", "Deny a request", Action.ANSWER, Options(changes=True, formerly=("permits.deny",)))
     async def deny(self, caller: Caller, arguments: OneRequest) -> Answered:
-        """Refuse what an agent asks to do. Raises UserError where the answer does not count."""
         return await self._answer(caller, arguments.request, Verdict.DENY)
 
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Options(changes=True))
-    async def revoke(self, caller: Caller, arguments: OnePermit) -> Entry[GrantRow]:
-        """What it allowed needs a yes again."""
-        number, now = _number(arguments.permit, caller), self.approvals.clock()
-        who = caller.approver
-
-        def work(tx: Tx) -> GrantRow | None:
-            found = requests.revoke(tx, GrantId(number), now)
-            if found is None:
-                return None
-            of = found.audience, who.person, found.request, found.id, found.agent, found.kind
-            requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
-            return GrantRow.of(tx, found)
-
-        found = await self.approvals.database.write(_REVOKE, work)
-        if found is None:
+    @writes(_REVOKE)
+    def revoke(self, tx: Tx, caller: Caller, arguments: OnePermit) -> Entry[GrantRow]:
+        number, now, who = _number(arguments.permit, caller), self.approvals.clock(), caller.approver
+        if (found := requests.revoke(tx, GrantId(number), now)) is None:
             command = caller.command("permits list")
             raise UserError(
                 _("There is no lasting permission {number}. {command} lists them.", number=number, command=command)
             )
-        return Entry(done=_("Revoked"), row=found)
+        of = found.audience, who.person, found.request, found.id, found.agent, found.kind
+        requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
+        return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))
 
-    @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Options(via=_HERE))
-    async def read_record(self, _caller: Caller, arguments: ReadRecord) -> Record:
-        """The record."""
-
-        def read(rows: Rows) -> tuple[RecordRow, ...]:
-            return tuple(RecordRow.of(rows, line) for line in requests.record(rows, arguments.limit))
-
-        return Record(rows=await self.approvals.database.read(read))
+    @operation(
+        "permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Options(via=TERMINAL_ONLY)
+    )
+    @reads
+    def read_record(self, rows: Rows, _caller: Caller, arguments: ReadRecord) -> Record:
+        return Record(rows=tuple(RecordRow.of(rows, line) for line in requests.record(rows, arguments.limit)))
 
     @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, Options(changes=True))
-    async def grant(self, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
+    @writes(_GIVE, durable=True)
+    def grant(self, tx: Tx, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
         """A tool with arguments, or writing a block; for words of one audience.
 
         Beside the tools, `observations` is reading what other members of the agent's groups stored (`recall`).
@@ -313,20 +288,16 @@ class Permits:
             )
             raise UserError(words)
         who = caller.approver
-
-        def work(tx: Tx) -> GrantRow:
-            agent = find_living(tx, arguments.agent)
-            kind, subject, pattern = self._subject(agent, arguments)
-            until = None if hours is None else now + timedelta(hours=hours)
-            identifier = GrantId(snowflakes.next())
-            grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
-            requests.give_grant(tx, grant)
-            detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
-            of = audience, who.person, None, grant.id, agent.id, kind
-            requests.note(tx, requests.Entry("granted", now, *of, detail=detail))
-            return GrantRow.of(tx, grant)
-
-        return Entry(done=_("Allowed"), row=await self.approvals.database.write(_GIVE, work, durable=True))
+        agent = find_living(tx, arguments.agent)
+        kind, subject, pattern = self._subject(agent, arguments)
+        until = None if hours is None else now + timedelta(hours=hours)
+        identifier = GrantId(snowflakes.next())
+        grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
+        requests.give_grant(tx, grant)
+        detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
+        of = audience, who.person, None, grant.id, agent.id, kind
+        requests.note(tx, requests.Entry("granted", now, *of, detail=detail))
+        return Entry(done=_("Allowed"), row=GrantRow.of(tx, grant))
 
     @suggestions("requests")
     async def suggest_requests(self, caller: Caller) -> Suggestions:
@@ -335,26 +306,19 @@ class Permits:
         return [(str(each.id), f"{each.tool}: {each.reason}") for each in found if each.status is Status.WAITING]
 
     @suggestions("permits")
-    async def suggest_permits(self, _caller: Caller) -> Suggestions:
-        """Every lasting permission."""
-
-        def read(rows: Rows) -> list[GrantRow]:
-            return [GrantRow.of(rows, each) for each in requests.standing_grants(rows, self.approvals.clock())]
-
-        return [(row.id, row.what) for row in await self.approvals.database.read(read)]
+    @reads
+    def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
+        held = (GrantRow.of(rows, each) for each in requests.standing_grants(rows, self.approvals.clock()))
+        return [(row.id, row.what) for row in held]
 
     @suggestions("permitted")
-    async def suggest_permitted(self, caller: Caller) -> Suggestions:
-        """The tools of agents, and the blocks that the caller may see."""
-
-        def read(rows: Rows) -> list[str]:
-            every = agents.agents(rows)
-            tools = [tool for agent in every for tool in agent.tools]
-            kinds = tuple(BlockType)
-            seen = (blocks.visible_blocks(rows, agent.id, caller.scope, types=kinds) for agent in every)
-            return [*tools, *(f"{_BLOCK}{block.label}" for found in seen for block in found)]
-
-        return [(name, name) for name in dict.fromkeys(await self.approvals.database.read(read))]
+    @reads
+    def suggest_permitted(self, rows: Rows, caller: Caller) -> Suggestions:
+        every = agents.agents(rows)
+        tools = [tool for agent in every for tool in agent.tools]
+        kinds = tuple(BlockType)
+        seen = (blocks.visible_blocks(rows, agent.id, caller.scope, types=kinds) for agent in every)
+        return dict.fromkeys([*tools, *(f"{_BLOCK}{block.label}" for found in seen for block in found)])
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
         number = _number(request, caller)
@@ -406,10 +370,7 @@ def _subject(rows: Rows, subject: str) -> str:
 
 
 def _audience(text: str) -> Audience:
-    try:
-        audience = parse_audience(text)
-    except ValueError as error:
-        raise UserError(error_sentence(error)) from None
+    audience = named_audience(text)
     if not Scope(OWNER).may_use(audience):
         raise UserError(
             _("What comes from somebody's direct messages can only be allowed once at a time, when the agent asks.")

@@ -19,16 +19,16 @@ from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.approvals import Approvals
 from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
 from bot.services.named import NO_GROUP, find
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
+from bot.services.transactions import reads, writes
 from memory import agents, data_sources, jobs
 from memory.agents import Group
 from memory.data_sources import DataSource
 from memory.queue import place_settings
 from memory.queue.place_settings import Kind, Setting
 from memory.store.clock import Clock
-from memory.store.database import Database, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId
 from sources.terminal import SOURCE
@@ -214,7 +214,6 @@ class Places:
 
     @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)
     async def mode(self, caller: Caller, arguments: SetMode) -> PlaceSetting:
-        """For a channel, its category or its server."""
         where, done = _where(caller, arguments.channel), ""
         if where.direct:
             raise UserError(_("I always answer direct messages. `/owner people` decides who may send me any."))
@@ -227,7 +226,6 @@ class Places:
 
     @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
     async def route(self, caller: Caller, arguments: SetRoute) -> PlaceSetting:
-        """For a channel or its server."""
         where, done = _where(caller, arguments.channel), ""
         if arguments.group is not None:
             level = where.bindings[-1] if arguments.reach == "server" else where.bindings[0]
@@ -245,16 +243,15 @@ class Places:
         return await self._decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
 
     @operation("source.list", "List sources and their status", Action.HELP)
-    async def list_sources(self, _caller: Caller) -> Listing[SourceRow]:
-        """With the terminal, which is always heard."""
+    @reads
+    def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
         paused = ((each, self.accounts.paused.get(each)) for each in (*self.sources, SOURCE))
-        fed = await self.database.read(data_sources.listing)
-        rows = (*(_source_row(each, setting) for each, setting in paused), *map(_fed_row, fed))
-        return Listing(rows=rows, empty="")
+        fed = data_sources.listing(rows)
+        listed = (*(_source_row(each, setting) for each, setting in paused), *map(_fed_row, fed))
+        return Listing(rows=listed, empty="")
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, _CHANGES)
     async def pause(self, caller: Caller, arguments: OneSource) -> Notice:
-        """Also after a restart."""
         if await self._enabled(arguments.source, False):
             return Notice(text=_("Paused. What is new meanwhile is told when you resume it."))
         source = self._known(arguments.source)
@@ -278,7 +275,6 @@ class Places:
 
     @operation("source.resume", "Resume a paused source", Action.SOURCES, _CHANGES)
     async def resume_source(self, caller: Caller, arguments: OneSource) -> Notice:
-        """And read what was said meanwhile, where that can be done."""
         if await self._enabled(arguments.source, True):
             return Notice(text=_("Resumed. It is read within a minute."))
         source = self._known(arguments.source)
@@ -297,36 +293,33 @@ class Places:
         return Notice(text=_("I read and answer {source} again. {meanwhile}", source=source, meanwhile=_(meanwhile)))
 
     @suggestions("sources")
-    async def suggest_sources(self, _caller: Caller) -> Suggestions:
-        """Those that can be paused."""
-        fed = await self.database.read(data_sources.listing)
-        return [(each, each) for each in (*self.sources, *(source.name for source in fed))]
+    @reads
+    def suggest_sources(self, rows: Rows, _caller: Caller) -> Suggestions:
+        fed = data_sources.listing(rows)
+        return (*self.sources, *(source.name for source in fed))
 
-    async def _enabled(self, name: str, enabled: bool) -> bool:
+    @writes(_DECIDE, durable=True)
+    def _enabled(self, tx: Tx, name: str, enabled: bool) -> bool:
         """Pause or resume a data source; whether there is one of that name. Raises UserError where it is so already."""
         now = self.clock()
-
-        def work(tx: Tx) -> bool:
-            source = data_sources.named(tx, name)
-            if source is None:
-                return False
-            if source.enabled == enabled:
-                words = _("{source} is not paused.", source=source.name) if enabled else ""
-                raise UserError(words or _("{source} is already paused.", source=source.name))
-            data_sources.enable(tx, source.id, enabled, now)
-            jobs.ask(tx, f"source:{source.id}", now)
-            return True
-
-        return await self.database.write(_DECIDE, work, durable=True)
+        source = data_sources.named(tx, name)
+        if source is None:
+            return False
+        if source.enabled == enabled:
+            words = _("{source} is not paused.", source=source.name) if enabled else ""
+            raise UserError(words or _("{source} is already paused.", source=source.name))
+        data_sources.enable(tx, source.id, enabled, now)
+        jobs.ask(tx, f"source:{source.id}", now)
+        return True
 
     @suggestions("routes")
     async def suggest_groups(self, _caller: Caller) -> Suggestions:
-        """Every group, and what the configuration says."""
-        return [(each, each) for each in (*(group.name for group in await self.groups()), _CONFIGURED)]
+        return (*(group.name for group in await self.groups()), _CONFIGURED)
 
-    async def groups(self) -> list[Group]:
+    @reads
+    def groups(self, rows: Rows) -> list[Group]:
         """Every group, by name."""
-        return await self.database.read(agents.groups)
+        return agents.groups(rows)
 
     def _known(self, source: str) -> str:
         if source == SOURCE:

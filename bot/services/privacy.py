@@ -4,21 +4,24 @@ Each for themselves; the owner for anybody. `Choices` says whose words are withh
 answered until they resume, in any constellation.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import structlog
 from pydantic import Field
 
+from bot.agents.permissions.broker import Broker
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
+from bot.runtime.intake import AudienceResolver
+from bot.services.accounts import Accounts
 from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
-from bot.services.erasure import Eraser
-from bot.services.parameters import Arguments, Param
+from bot.services.erasure import Eraser, Reloaded
 from bot.services.privacy_results import Export, Receipt, Seen
-from bot.services.registry import Options, operation
+from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Notice, Plain
 from memory.erasure import stores as persons
 from memory.people import privacy, unshown
@@ -27,7 +30,7 @@ from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId
+from memory.store.ids import ConstellationId, PersonId, TurnId
 from texts import _, gettext_noop
 
 _CHOOSE = commit_point("privacy.choose")
@@ -149,7 +152,6 @@ class Privacy:
 
     @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
     async def export(self, caller: Caller, arguments: Whose) -> Export:
-        """Every store of every constellation."""
         person = _person(caller, arguments)
 
         def read(rows: Rows) -> dict[str, Any]:
@@ -169,7 +171,6 @@ class Privacy:
 
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, _CHANGES)
     async def pause(self, caller: Caller, arguments: Whose) -> Notice:
-        """Nothing is kept or answered from now on."""
         return await self._choose(
             caller,
             arguments,
@@ -179,7 +180,6 @@ class Privacy:
 
     @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, _CHANGES)
     async def opt_out(self, caller: Caller, arguments: Whose) -> Notice:
-        """The same for good."""
         text = _(
             "Opted out: from now on, nothing {who} is kept or answered anywhere. {end} ends that. "
             "What was kept before stays until it is erased with {erase}."
@@ -188,7 +188,6 @@ class Privacy:
 
     @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, _CHANGES)
     async def resume(self, caller: Caller, arguments: Whose) -> Notice:
-        """End either."""
         held = self.choices.of(_person(caller, arguments)) is not None
         text = (
             _("Resumed: what {who} is kept and answered again.")
@@ -199,7 +198,6 @@ class Privacy:
 
     @operation("privacy.erase", "Erase everything kept about you", Action.PRIVACY, _ERASES)
     async def erase(self, caller: Caller, arguments: Whose) -> Receipt:
-        """Each of several accounts has a receipt of its own."""
         person, yours = _person(caller, arguments), not arguments.person
         if not caller.sure:
             seen = await self._seen(person, yours=yours)
@@ -277,3 +275,65 @@ def named(person: str) -> PersonId:
 
 def _person(caller: Caller, arguments: Whose) -> PersonId:
     return named(arguments.person) if arguments.person else caller.person
+
+
+Settle: TypeAlias = Callable[[], Awaitable[None]]
+"""Waits until what was heard before is stored."""
+Moved: TypeAlias = Callable[[ConstellationId, Sequence[TurnId]], None]
+"""Tells running turns to look again."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """What of the running service an erasure needs.
+
+    `settle` waits until what was heard before is stored; `moved` tells running turns to look again; `deliver` sees to
+    what was queued in a constellation; `reloaded` has what is kept in memory read again.
+    """
+
+    settle: Settle
+    moved: Moved
+    deliver: Callable[[ConstellationId], None]
+    reloaded: Reloaded
+
+
+@dataclass(frozen=True)
+class Community:
+    accounts: Accounts
+    privacy: Privacy
+
+    @classmethod
+    def of(
+        cls,
+        broker: Broker,
+        data: tuple[Constellations, Path],
+        clock: Clock,
+        guards: tuple[Choices, AudienceResolver],
+        running: Running,
+    ) -> "Community":
+        """For one data folder."""
+        (constellations, folder), (choices, audience), people = data, guards, broker.terms.people
+        accounts = Accounts(constellations, people, audience, clock, running.settle, running.moved)
+
+        async def erased() -> None:
+            await running.reloaded()
+            await accounts.load()
+
+        after = running.settle, running.moved, erased, broker.erased, running.deliver
+        eraser = Eraser(constellations, folder, clock, *after)
+        return cls(accounts, Privacy(constellations, people, choices, eraser, clock))
+
+    async def load(self) -> None:
+        """Read what was chosen and linked before; to be done before anything is heard."""
+        await self.accounts.load()
+        await self.privacy.choices.load()
+
+    @property
+    def services(self) -> tuple[object, ...]:
+        """What people call of them."""
+        return self.accounts, self.privacy
+
+    async def follow(self, constellation: ConstellationId, database: Database) -> None:
+        """Let a constellation that is opened know what was chosen and unlinked while it was not."""
+        await self.privacy.choices.follow(database)
+        await self.accounts.narrow_here(constellation, database)

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from bot.services.results import Ink, Result
-from bot.services.tables import rows_text
+from bot.services.results import Ink, Result, rows_text
 from memory.people.privacy import Choice, Erasure
 from memory.store.clock import from_text
 from texts import _, gettext_noop, ngettext, ngettext_noop
@@ -103,8 +102,6 @@ WORDS = {
 
 @dataclass(frozen=True)
 class FileCounts:
-    """What an erasure found in one file, and what was left there."""
-
     name: str
     file: str
     before: dict[str, int]
@@ -151,8 +148,6 @@ class FoundWords:
 
 @dataclass(frozen=True)
 class OldCopy:
-    """A copy of a database from before an erasure."""
-
     file: str
     at: str
 
@@ -266,8 +261,6 @@ class Seen(Result):
 
 
 class Export(Result):
-    """Everything that is kept about a person, as plain data."""
-
     everything: dict[str, Any]
 
     def data(self) -> Any:
@@ -277,12 +270,10 @@ class Export(Result):
     def document(self) -> str:
         return json.dumps(self.everything, ensure_ascii=False, indent=1)
 
-    def lines(self, ink: Ink) -> list[str]:
-        del ink
+    def lines(self, _ink: Ink) -> list[str]:
         return [_("Everything kept about you:")]
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        del ink
+    def terminal(self, _ink: Ink, width: int | None) -> str:
         rows = [
             {"constellation": name, "store": store, "row": json.dumps(row, ensure_ascii=False)}
             for name, stores in self.everything["constellations"].items()

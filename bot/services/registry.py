@@ -7,16 +7,24 @@ declaration, and the registry alone decides who may call.
 
 import asyncio
 import inspect
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, get_type_hints
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import annotated_types
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
-from bot.errors import CallError, ToolError, UserError
-from bot.services.caller import WITHHELD, Caller, Via, is_offered
-from bot.services.parameters import Arguments, Parameter, parameters, validated
-from bot.services.results import Plain, Result
+from bot.errors import CallError, ConfigError, ToolError, UserError
+from bot.services.caller import WITHHELD, Caller, Location, Via, is_offered
+from bot.services.results import Plain, Result, Sentence
 from memory.store.clock import Clock
 from memory.store.errors import (
     BlockCorrupt,
@@ -28,52 +36,170 @@ from memory.store.errors import (
     Refused,
 )
 from memory.store.ids import PersonId
-from texts import _, error_text
+from texts import _, error_sentence, error_text, gettext_noop
 
-F = TypeVar("F", bound=Callable[..., Any])
-Suggestions: TypeAlias = Iterable[tuple[str, str]]
-"""What can be chosen: pairs of a value and the words that stand for it."""
+Role = NewType("Role", str)
+"""A role of a Discord server, as commands name it: "discord:role:1234"."""
+Kind: TypeAlias = Literal["text", "integer", "number", "flag", "path", "many", "person", "role", "location", "content"]
+_KINDS: Mapping[Any, Kind] = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "flag",
+    Path: "path",
+    PersonId: "person",
+    Role: "role",
+    Location: "location",
+}
 
-_SECONDS = 25.0  # below what a command waits for its answer
-_REFUSALS = (Refused, BlockCorrupt, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
-"""What memory raises with words for whoever asked; other errors of the store are about the store."""
-EVERYWHERE = frozenset({Via.TERMINAL, Via.DISCORD})
+
+class Arguments(BaseModel):
+    """What an operation takes: one field for each argument."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One declaration."""
+class Param:
+    """What people are told of an argument, and how it is given; the type, the limits and the default say the rest.
+
+    What has no default is positional on the command line, all else an option.
+    """
+
+    help: str
+    metavar: str = ""
+    flag: str = ""
+    """Another name on the command line, such as "--from"."""
+    short: str = ""
+    suggests: str = ""
+    """The source of suggestions that are made while somebody types."""
+    positional: bool = False
+    """Positional although there is a default."""
+    content: bool = False
+    """A text that is read from a file, which the command line is given the name of; "-" is standard input."""
+    piped: bool = False
+    """Without it the command line reads standard input."""
+    words: bool = False
+    """The command line takes as many words as there are, so that nobody has to quote them."""
+    via: frozenset[Via] = frozenset(Via)
+    """The interfaces that offer it; it needs a default where one does not."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What choices are called where people pick them from a list; without one by their own words."""
+    needs: Action | None = None
+    """The right that giving it takes, beside that of the operation."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument, read from its field."""
 
     name: str
-    """Its words with dots between them: "facts.forget" is `carina facts forget` and `/facts forget`."""
-    summary: str
-    needs: Action
-    arguments: type[Arguments]
-    via: frozenset[Via]
-    changes: bool
-    keeps: bool
-    running: bool
-    seconds: float | None
-    confirm: str
-    asks: bool
-    first: bool
-    file_name: str
-    formerly: tuple[str, ...]
-    offered: bool
-    default: bool
-    streams: bool
+    help: str
+    kind: Kind
+    required: bool
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    """Of the choices, in the same order."""
+    low: float | None = None
+    high: float | None = None
+    shortest: int | None = None
+    longest: int | None = None
+    positional: bool = False
+    metavar: str = ""
+    flags: tuple[str, ...] = field(default=())
+    piped: bool = False
+    words: bool = False
+    suggests: str = ""
+    via: tuple[str, ...] = ()
+    needs: Action | None = None
 
-    @property
-    def words(self) -> list[str]:
-        return self.name.split(".")
+    def called(self, via: Via) -> str:
+        """As people call it where they give it."""
+        if via is not Via.TERMINAL:
+            return self.name
+        return self.metavar if self.positional else self.flags[-1]
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return parameters(self.arguments)
 
-    def keeps_of(self, given: bool) -> bool:
-        """Whether it writes down words of its caller: not where they gave none, as who only looks at a setting."""
-        return self.keeps and (given or any(each.required for each in self.parameters))
+@cache
+def parameters(model: type[Arguments]) -> tuple[Parameter, ...]:
+    """In the order of the fields. Raises TypeError for a field that no interface could offer."""
+    return tuple(_parameter(name, each) for name, each in model.model_fields.items())
+
+
+def _parameter(name: str, given: FieldInfo) -> Parameter:
+    told = next((each for each in given.metadata if isinstance(each, Param)), None)
+    if told is None:
+        raise TypeError(f"the argument {name} has no Param, which says what it is")
+    kind, choices = _kind(given.annotation, name)
+    default = None if given.is_required() else given.get_default(call_default_factory=False)
+    positional = told.positional or given.is_required()
+    flag = told.flag or f"--{name.replace('_', '-')}"
+    return Parameter(
+        name=name,
+        help=told.help,
+        kind="content" if told.content else kind,
+        required=given.is_required(),
+        default=default.value if isinstance(default, StrEnum) else default,
+        choices=choices,
+        labels=tuple(told.labels.get(each, re.sub("[_-]", " ", each).capitalize()) for each in choices),
+        low=_limit(given, annotated_types.Ge, "ge"),
+        high=_limit(given, annotated_types.Le, "le"),
+        shortest=_limit(given, annotated_types.MinLen, "min_length"),
+        longest=_limit(given, annotated_types.MaxLen, "max_length"),
+        positional=positional,
+        metavar=told.metavar or name.upper(),
+        flags=() if positional else tuple(filter(None, (told.short, flag))),
+        piped=told.piped,
+        words=told.words,
+        suggests=told.suggests,
+        via=tuple(sorted(told.via)),
+        needs=told.needs,
+    )
+
+
+def _kind(annotation: Any, name: str) -> tuple[Kind, tuple[str, ...]]:
+    if get_origin(annotation) in (Union, UnionType):
+        annotation = next(each for each in get_args(annotation) if each is not type(None))
+    if get_origin(annotation) is Literal:
+        return "text", get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return "text", tuple(each.value for each in annotation)
+    if annotation == tuple[str, ...]:
+        return "many", ()
+    if annotation not in _KINDS:
+        raise TypeError(f"the argument {name} is of a type that no interface offers: {annotation}")
+    return _KINDS[annotation], ()
+
+
+def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
+    return next((getattr(each, attribute) for each in given.metadata if isinstance(each, kind)), None)
+
+
+def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arguments:
+    """The arguments that were given. Raises CallError, which names each that is wrong and says why."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        shown = {each.name: each.called(via) for each in parameters(model)}
+        names = [(shown.get(str(each["loc"][0]), str(each["loc"][0])), each["msg"]) for each in error.errors()]
+        raise CallError("; ".join(f"{name}: {why[:1].lower()}{why[1:]}" for name, why in names)) from None
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+Suggested: TypeAlias = Iterable[tuple[str, str]]
+"""What can be chosen: pairs of a value and the words that stand for it."""
+Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
+"""The same as services give it: a value that needs no other words stands by itself."""
+
+_SECONDS = 25.0  # below what a command waits for its answer
+_REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
+"""What memory raises with words for whoever asked; other errors of the store are about the store."""
+_DAMAGED = gettext_noop(
+    "The block is damaged ({error}). At a terminal, `carina memory verify --repair` rebuilds it from what is "
+    "sound, and keeps its text."
+)
+EVERYWHERE = frozenset({Via.TERMINAL, Via.DISCORD})
 
 
 @dataclass(frozen=True)
@@ -104,26 +230,52 @@ class Options:
     """Its group alone does it at the terminal: `carina summary` is `carina summary show`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Operation(Options):
+    name: str
+    """Its words with dots between them: "facts.forget" is `carina facts forget` and `/facts forget`."""
+    summary: str
+    needs: Action
+    arguments: type[Arguments]
+    streams: bool
+
+    @property
+    def words(self) -> list[str]:
+        return self.name.split(".")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return parameters(self.arguments)
+
+    def keeps_of(self, given: bool) -> bool:
+        """Whether it writes down words of its caller: not where they gave none, as who only looks at a setting."""
+        return self.keeps and (given or any(each.required for each in self.parameters))
+
+
 _PLAIN = Options()
 _declared: dict[Callable[..., Any], Operation] = {}
 _suggesting: dict[Callable[..., Any], tuple[str, str]] = {}
 
 
-def operation(name: str, summary: str, needs: Action, options: Options = _PLAIN) -> Callable[[F], F]:
-    """Declare a method of a service as an operation; who may call it is decided by `needs`."""
+def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) -> Callable[[F], F]:
+    """Declare a method of a service as an operation; who may call it is decided by `needs`.
+
+    It gives a result, several one after the other, or only what is said.
+    """
 
     def declare(method: F) -> F:
         takes = get_type_hints(method).get("arguments", Arguments)
         streams = inspect.isasyncgenfunction(method)
-        more = {each: getattr(options, each) for each in Options.__dataclass_fields__}
-        _declared[method] = Operation(name=name, summary=summary, needs=needs, arguments=takes, streams=streams, **more)
+        _declared[method] = Operation(
+            **vars(told), name=name, summary=summary, needs=needs, arguments=takes, streams=streams
+        )
         return method
 
     return declare
 
 
 def suggestions(source: str, within: str = "") -> Callable[[F], F]:
-    """Declare a method of a service as a source of suggestions: async, takes the caller, gives pairs.
+    """Declare a method of a service as a source of suggestions: async, takes the caller.
 
     With `within` it also takes what was given so far for the argument of that name.
     """
@@ -209,8 +361,8 @@ class Registry:
                     yield result
             else:
                 async with asyncio.timeout(declared.seconds):
-                    result = await run
-                yield result
+                    found = await run
+                yield Sentence(text=found) if isinstance(found, str) else found
         except TimeoutError:
             words = _(
                 "{words} took longer than {seconds} seconds. Part of it may be done.",
@@ -218,19 +370,24 @@ class Registry:
                 seconds=f"{declared.seconds:g}",
             )
             raise UserError(words) from None
-        except (ToolError, *_REFUSALS) as error:
+        except ConfigError as error:  # of a table that was given
             raise UserError(error_text(error)) from error
+        except BlockCorrupt as error:
+            raise UserError(_(_DAMAGED, error=error)) from error
+        except (ToolError, *_REFUSALS) as error:
+            raise UserError(error_sentence(error)) from error
 
     async def plain(self, caller: Caller) -> Plain:
         """How a caller at a terminal is written to: on their clocks."""
         return Plain(await self._clocks.zone_of(caller.person), self._clocks.now())
 
-    async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggestions:
+    async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggested:
         """What can be given for an argument beside those that are given, as far as the caller may call at all."""
         declared = self._permitted(name, caller)
         source = next(each.suggests for each in declared.parameters if each.name == argument)
         suggest, within = self._suggest[source]
-        return await suggest(caller, *([str(given.get(within) or "")] if within else []))
+        found = await suggest(caller, *([str(given.get(within) or "")] if within else []))
+        return [(each, each) if isinstance(each, str) else each for each in found]
 
     async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
         """Those of them that this caller may call."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import Field
 
 from bot.agents.deps import Understood, not_understood
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions.policy import Action
 from bot.agents.tools.search_results import (
     NEWEST,
     Where,
@@ -26,10 +26,9 @@ from bot.errors import UserError
 from bot.services.archive import agents_called
 from bot.services.block_names import MOMENTS, moment_said
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Result, Row
-from bot.services.tables import rows_text
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Result, Row, rows_text
+from bot.services.transactions import MemoryService, reads
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours
 from memory.people.audience import Scope
@@ -38,8 +37,7 @@ from memory.queue import inbox
 from memory.search import query
 from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows
+from memory.store.database import Rows
 from memory.store.ids import PlaceId
 from scheduler.zones import zone_of
 from sources.text import one_line
@@ -215,12 +213,9 @@ def _said(beside: Mapping[str, Any] | None) -> str:
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(MemoryService):
     """The search of one constellation. `zone` is that of people who named none."""
 
-    database: Database
-    people: People
-    clock: Clock
     zone: str = "UTC"
     understood: Callable[[str], Awaitable[Understood]] = not_understood
 
@@ -242,29 +237,28 @@ class Search:
 
     @operation("archival.search", "Search the entries you can see", Action.SEARCH, _SEARCHES)
     async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
-        """The search of everything, in entries alone."""
         return await self.search(caller, Wanted(domain="archival_memory", **arguments.model_dump()))
 
     @suggestions("places")
-    async def places(self, caller: Caller) -> Suggestions:
-        """The places that the caller may know of."""
-        known = await self._read(lambda rows: inbox.known_places(rows, caller.scope, _OFFERED))
+    @reads
+    def places(self, rows: Rows, caller: Caller) -> Suggestions:
+        known = inbox.known_places(rows, caller.scope, _OFFERED)
         return [(each.id, each.name or each.id) for each in known]
 
     @suggestions("authors")
-    async def authors(self, caller: Caller) -> Suggestions:
-        """Whose words the caller may know."""
-        return _same([ME, *await self._read(lambda rows: query.speakers(rows, caller.scope, _OFFERED))])
+    @reads
+    def authors(self, rows: Rows, caller: Caller) -> Suggestions:
+        return _same([ME, *query.speakers(rows, caller.scope, _OFFERED)])
 
     @suggestions("categories")
-    async def categories(self, caller: Caller) -> Suggestions:
-        """The categories of what the caller may know."""
-        return _same(await self._read(lambda rows: query.categories(rows, frozenset(_EVERY), None, caller.scope)))
+    @reads
+    def categories(self, rows: Rows, caller: Caller) -> Suggestions:
+        return _same(query.categories(rows, frozenset(_EVERY), None, caller.scope))
 
     @suggestions("tags")
-    async def tags(self, caller: Caller) -> Suggestions:
-        """The tags of what the caller may know."""
-        return _same(await self._read(lambda rows: query.tags(rows, None, caller.scope)))
+    @reads
+    def tags(self, rows: Rows, caller: Caller) -> Suggestions:
+        return _same(query.tags(rows, None, caller.scope))
 
     def _query(self, rows: Rows, caller: Caller, wanted: Wanted) -> Query:
         """What is asked of the store. Raises UserError, ToolError."""
@@ -301,7 +295,7 @@ class Search:
 
 def _same(names: Iterable[str]) -> Suggestions:
     """Names that need no other words; each is suggested once."""
-    return [(name, name) for name in dict.fromkeys(names) if 0 < len(name) <= _LONGEST_NAME]
+    return [name for name in dict.fromkeys(names) if 0 < len(name) <= _LONGEST_NAME]
 
 
 def _times(wanted: Wanted, now: datetime, zone: str) -> tuple[datetime | None, datetime | None]:

@@ -1,8 +1,9 @@
 """Makes what the constellations of a process share, holding its data folder: for the service, and for commands."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 from bot.agents.mcp import NoServers, open_servers
 from bot.agents.permissions.broker import Broker
@@ -17,10 +18,14 @@ from bot.runtime.intake import AudienceResolver, Gate, Intake
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.approvals import approval_terms
+from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
+from bot.services.constellations import named
+from bot.services.halt import Restart
 from bot.services.places import AccountSettings
 from bot.services.privacy import Choices
-from bot.services.restart import Restart
+from bot.services.registry import Operation, Registry, Suggested
+from bot.services.results import Plain, Result
 from bot.services.web_access import WebAccess
 from bot.upkeep.embedding import open_embedder
 from memory.store.clock import Clock
@@ -131,3 +136,43 @@ def _patience(config: Config) -> Callable[[str], Patience]:
         "terminal": replace(usual, streams=True),
     }
     return lambda source: special.get(source, usual)
+
+
+class ServedRegistry(Registry):
+    """Like the registry of one constellation, which is opened for the call where it is not open."""
+
+    def __init__(self, served: ServedConstellations, operations: Mapping[str, Operation]) -> None:
+        self._served = served
+        self.operations = operations
+
+    async def results(self, name: str, caller: Caller, given: Mapping[str, Any]) -> AsyncIterator[Result]:
+        """Do it and give the results as they come."""
+        async with self._of(caller) as registry:
+            async for result in registry.results(name, caller, given):
+                yield result
+
+    async def plain(self, caller: Caller) -> Plain:
+        """How a caller at a terminal is written to: on their clocks."""
+        async with self._of(caller) as registry:
+            return await registry.plain(caller)
+
+    async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggested:
+        """What can be given for an argument beside those that are given, as far as the caller may call at all."""
+        async with self._of(caller) as registry:
+            return await registry.suggest(name, argument, caller, given)
+
+    async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
+        """Those of them that this caller may call."""
+        async with self._of(caller) as registry:
+            return await registry.permitted(operations, caller)
+
+    @asynccontextmanager
+    async def _of(self, caller: Caller) -> AsyncIterator[Registry]:
+        shared = self._served.shared
+        identifier = shared.configured
+        if caller.constellation:
+            identifier = named(shared.constellations, caller.constellation)
+        elif caller.location is not None:
+            identifier = shared.constellations.of_place(caller.location.bindings, shared.configured)
+        async with self._served.use(identifier) as services:
+            yield services.registry

@@ -1,32 +1,109 @@
 """How a service is doing: numbers and states, no text of anybody."""
 
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
+from bot.errors import UserError
 from bot.models.catalog import OFFLINE
 from bot.models.health import ModelHealth
-from bot.services.caller import Caller
+from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.front_ends import FrontEnds
 from bot.services.registry import Options, operation
-from bot.services.results import Ink, Result, Row
+from bot.services.results import Ink, Lines, Result, Row
 from memory import agents
 from memory.blocks.repair import damage_since
 from memory.queue import follow_ups, gaps, inbox, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
-from texts import _, ngettext
+from sources.diagnostics import Finding, State
+from texts import _, gettext_noop, ngettext
+
+_SECONDS = 120.0
+_MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State.PROBLEM: "❌"}
+_WORDS = {
+    State.GOOD: gettext_noop("ok"),
+    State.UNSET: gettext_noop("unset"),
+    State.DOUBT: gettext_noop("look"),
+    State.PROBLEM: gettext_noop("PROBLEM"),
+}
+_WIDTH = 9
+
+
+class FindingRow(Row):
+    about: str
+    state: State
+    words: str
+    remedy: str
+
+    def line(self, ink: Ink) -> str:
+        remedy = f"\n-# {ink.text(self.remedy)}" if self.remedy else ""
+        return f"{_MARKS[self.state]} {ink.text(f'{self.about}: {self.words}')}{remedy}"
+
+
+class Findings(Lines[FindingRow]):
+    """What was found; a command that prints it fails where there is a problem."""
+
+    empty: str = Field(default="", exclude=True)
+
+    @classmethod
+    def of(cls, found: Iterable[Finding]) -> "Findings":
+        return cls(rows=tuple(FindingRow(**asdict(each)) for each in found))
+
+    @property
+    def code(self) -> int:
+        return int(any(row.state is State.PROBLEM for row in self.rows))
+
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
+        counts = Counter(row.state for row in self.rows)
+        problems = ngettext("{count} problem", "{count} problems", counts[State.PROBLEM])
+        summary = _("{problems}, {doubts} to look at.", problems=problems, doubts=counts[State.DOUBT])
+        return "\n".join([*map(finding_text, self.rows), summary])
+
+
+def finding_text(found: Finding | FindingRow) -> str:
+    """What was found, for a terminal."""
+    remedy = f"\n{'':<{_WIDTH}}-> {found.remedy}" if found.remedy else ""
+    return f"{_(_WORDS[found.state]):<{_WIDTH}}{found.about}: {found.words}{remedy}"
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """For the owner: it names folders and servers, and asks models, which costs a little."""
+
+    @operation(
+        "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
+        Options(via=DISCORD_ONLY, seconds=_SECONDS, file_name="doctor.md"),
+    )  # fmt: skip
+    async def examine(self, _caller: Caller) -> Findings:
+        command = [sys.executable, "-m", "carina", "doctor", "--json"]
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        try:
+            told, broken = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        try:
+            return Findings(rows=tuple(map(FindingRow.model_validate, json.loads(told))))
+        except ValueError:
+            why = broken.decode(errors="replace").strip()[-300:]
+            raise UserError(_("The installation could not be checked: {why}", why=why)) from None
+
 
 _DAMAGE_SHOWN = timedelta(days=30)
 
 
 class ModelState(Row):
-    """A language model."""
-
     model: str
     state: str
     words: str
@@ -58,8 +135,6 @@ class ModelState(Row):
 
 
 class ServiceStatus(Result):
-    """How a service is doing."""
-
     running: bool = True
     started: datetime | None = None
     halted: datetime | None = None
@@ -180,7 +255,6 @@ class Status:
         Options(running=True, file_name="status.md"),
     )  # fmt: skip
     async def show(self, _caller: Caller) -> ServiceStatus:
-        """For those in charge."""
         return await self.status()
 
     async def status(self) -> ServiceStatus:

@@ -12,12 +12,12 @@ from pydantic import Field
 
 from bot.agents.agenda.tasks import Wanted, meant, tree
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.transactions import MemoryService, reads, writes
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
@@ -26,8 +26,7 @@ from memory.knowledge.items import By
 from memory.knowledge.task_templates import Template
 from memory.people import quiet_hours
 from memory.people.audience import Scope
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from scheduler.zones import zone_of
@@ -178,20 +177,13 @@ def tree_lines(rows: Sequence[TaskRow], ink: Ink) -> list[str]:
 
 
 class Tasks(Listing[TaskRow]):
-    """Tasks, each step under what it is a step of."""
-
     def lines(self, ink: Ink) -> list[str]:
         return tree_lines(self.rows, ink) or [_(self.empty)]
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        """A tree, with the words that name a task where there is no number."""
-        del width
-        return "\n".join(self.lines(ink))
+    terminal = Result.terminal
 
 
 class TaskMoved(Result):
-    """A task was moved."""
-
     task: TaskRow
     under: str
 
@@ -201,8 +193,6 @@ class TaskMoved(Result):
 
 
 class TemplateRow(Row):
-    """A template of tasks."""
-
     name: str
     title: str
     steps: int
@@ -212,173 +202,140 @@ class TemplateRow(Row):
 
 
 @dataclass(frozen=True)
-class TaskLists:
+class TaskLists(MemoryService):
     """The tasks of one constellation. `zone` is that of people who named none."""
 
     titles: ClassVar = {"tasks": "Manage your to-do list", "tasks.template": "Save and use templates of tasks"}
 
-    database: Database
-    people: People
-    clock: Clock
     zone: str
 
     @operation("tasks.add", "Add a task", Action.AGENDA, _KEEPS)
-    async def add_task(self, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
-        """Write a task down."""
+    @writes(_CHANGE, durable=True)
+    def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         alone = caller.alone.scope
-
-        def work(tx: Tx) -> TaskRow:
-            now, zone = self.clock(), self._zone(tx, caller)
-            new = NewTask(arguments.title, caller.person, alone.audience, caller.trust, priority=arguments.priority)
-            task = tasks.add(tx, new, now)
-            among = [each for each in self._own(tx, caller) if each.id != task.id]
-            wanted = Wanted(
-                due=arguments.due, under=arguments.under, after=arguments.after, fields=_fields(arguments.field)
-            )
-            if columns := wanted.columns(tx, task, among, now, zone):
-                task, _before = tasks.change(tx, task, columns, alone, now)
-            return TaskRow.of(task, zone)
-
-        return Entry(done=_("Added"), row=await self._change(work))
+        now, zone = self.clock(), self._zone(tx, caller)
+        new = NewTask(arguments.title, caller.person, alone.audience, caller.trust, priority=arguments.priority)
+        task = tasks.add(tx, new, now)
+        among = [each for each in self._own(tx, caller) if each.id != task.id]
+        wanted = Wanted(
+            due=arguments.due, under=arguments.under, after=arguments.after, fields=_fields(arguments.field)
+        )
+        if columns := wanted.columns(tx, task, among, now, zone):
+            task, _before = tasks.change(tx, task, columns, alone, now)
+        return Entry(done=_("Added"), row=TaskRow.of(task, zone))
 
     @operation("tasks.list", "List your tasks", Action.AGENDA, Options(file_name="tasks.md"))
-    async def list_tasks(self, caller: Caller, arguments: ListTasks) -> Tasks:
-        """The most urgent first, as far as they may be spoken of where they are asked for."""
-
-        def read(rows: Rows) -> tuple[TaskRow, ...]:
-            zone = self._zone(rows, caller)
-            found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=arguments.done)
-            return tuple(TaskRow.of(each, zone) for each in found)
-
-        return Tasks(rows=await self.database.read(read), empty=_("You have no open tasks that I can show here."))
+    @reads
+    def list_tasks(self, rows: Rows, caller: Caller, arguments: ListTasks) -> Tasks:
+        zone = self._zone(rows, caller)
+        found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=arguments.done)
+        return Tasks(
+            rows=tuple(TaskRow.of(each, zone) for each in found),
+            empty=_("You have no open tasks that I can show here."),
+        )
 
     @operation("tasks.move", "Make a task a step of another, or a task of its own", Action.AGENDA, _CHANGES)
-    async def move_task(self, caller: Caller, arguments: MoveTask) -> TaskMoved:
-        """With its own steps."""
-
-        def work(tx: Tx) -> TaskMoved:
-            found, zone = self._reach(tx, caller), self._zone(tx, caller)
-            task = meant(found, arguments.task)
-            above = meant(_alike(found, task), arguments.under) if arguments.under else None
-            moved, _before = self._put(tx, caller, task, {"parent_id": None if above is None else above.id})
-            return TaskMoved(task=TaskRow.of(moved, zone), under="" if above is None else above.title)
-
-        return await self._change(work)
+    @writes(_CHANGE, durable=True)
+    def move_task(self, tx: Tx, caller: Caller, arguments: MoveTask) -> TaskMoved:
+        found, zone = self._reach(tx, caller), self._zone(tx, caller)
+        task = meant(found, arguments.task)
+        above = meant(_alike(found, task), arguments.under) if arguments.under else None
+        moved, _before = self._put(tx, caller, task, {"parent_id": None if above is None else above.id})
+        return TaskMoved(task=TaskRow.of(moved, zone), under="" if above is None else above.title)
 
     @operation("tasks.change", "Change a task", Action.AGENDA, _KEEPS)
-    async def change_task(self, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
-        """Whatever is given; the rest stays."""
-
-        def work(tx: Tx) -> TaskRow:
-            now, zone = self.clock(), self._zone(tx, caller)
-            found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
-            task = meant(found, arguments.task)
-            wanted = Wanted(
-                arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
-                after=arguments.after, fields=_fields(arguments.field),
-            )  # fmt: skip
-            columns = wanted.columns(tx, task, _alike(found, task), now, zone)
-            if not columns:
-                raise Refused(_("Say what to change about the task."))
-            return TaskRow.of(self._put(tx, caller, task, columns)[0], zone)
-
-        return Entry(done=_("Changed"), row=await self._change(work))
+    @writes(_CHANGE, durable=True)
+    def change_task(self, tx: Tx, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
+        now, zone = self.clock(), self._zone(tx, caller)
+        found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
+        task = meant(found, arguments.task)
+        wanted = Wanted(
+            arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
+            after=arguments.after, fields=_fields(arguments.field),
+        )  # fmt: skip
+        columns = wanted.columns(tx, task, _alike(found, task), now, zone)
+        if not columns:
+            raise Refused(_("Say what to change about the task."))
+        return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))
 
     @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, _CHANGES)
-    async def reassign_task(self, caller: Caller, arguments: ReassignTask) -> Entry[TaskRow]:
-        """Of those that agents share."""
-
-        def work(tx: Tx) -> TaskRow:
-            task = meant(tasks.shared(tx, caller.scope), arguments.task)
-            to = find_living(tx, arguments.agent).id if arguments.agent else None
-            return TaskRow.of(self._put(tx, caller, task, {"assignee_id": to})[0], self._zone(tx, caller))
-
-        return Entry(done=_("Changed"), row=await self._change(work))
+    @writes(_CHANGE, durable=True)
+    def reassign_task(self, tx: Tx, caller: Caller, arguments: ReassignTask) -> Entry[TaskRow]:
+        task = meant(tasks.shared(tx, caller.scope), arguments.task)
+        to = find_living(tx, arguments.agent).id if arguments.agent else None
+        return Entry(
+            done=_("Changed"),
+            row=TaskRow.of(self._put(tx, caller, task, {"assignee_id": to})[0], self._zone(tx, caller)),
+        )
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, _KEEPS)
-    async def save_template(self, caller: Caller, arguments: SaveTemplate) -> Sentence:
-        """One of that name is replaced."""
-
-        def work(tx: Tx) -> str:
-            selves = self.people.selves(caller.person)
-            every = tasks.listing(tx, caller.scope, selves, done=True)
-            task = meant(every, arguments.task)
-            saved = task_templates.Template(arguments.name, task_templates.outline(task, every))
-            task_templates.save(tx, saved, caller.person, caller.alone.scope.audience, caller.trust, self.clock())
-            return _("Saved {title} as the template {name}.", title=task.title, name=arguments.name)
-
-        return Sentence(text=await self._change(work))
+    @writes(_CHANGE, durable=True)
+    def save_template(self, tx: Tx, caller: Caller, arguments: SaveTemplate) -> str:
+        selves = self.people.selves(caller.person)
+        every = tasks.listing(tx, caller.scope, selves, done=True)
+        task = meant(every, arguments.task)
+        saved = task_templates.Template(arguments.name, task_templates.outline(task, every))
+        task_templates.save(tx, saved, caller.person, caller.alone.scope.audience, caller.trust, self.clock())
+        return _("Saved {title} as the template {name}.", title=task.title, name=arguments.name)
 
     @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, _KEEPS)
-    async def use_template(self, caller: Caller, arguments: UseTemplate) -> Tasks:
-        """With all its steps, under another title where one is given."""
-
-        def work(tx: Tx) -> tuple[TaskRow, ...]:
-            template = self._template(tx, caller, arguments.name)
-            above = meant(self._own(tx, caller), arguments.under) if arguments.under else None
-            new = NewTask(
-                arguments.title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
-                parent=None if above is None else above.id,
-            )  # fmt: skip
-            made = task_templates.use(tx, template, new, self.clock())
-            return tuple(TaskRow.of(each, self._zone(tx, caller)) for each in made)
-
-        return Tasks(rows=await self._change(work), empty="")
+    @writes(_CHANGE, durable=True)
+    def use_template(self, tx: Tx, caller: Caller, arguments: UseTemplate) -> Tasks:
+        template = self._template(tx, caller, arguments.name)
+        above = meant(self._own(tx, caller), arguments.under) if arguments.under else None
+        new = NewTask(
+            arguments.title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
+            parent=None if above is None else above.id,
+        )  # fmt: skip
+        made = task_templates.use(tx, template, new, self.clock())
+        return Tasks(rows=tuple(TaskRow.of(each, self._zone(tx, caller)) for each in made), empty="")
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
-    async def list_templates(self, caller: Caller) -> Listing[TemplateRow]:
-        """As far as they may be spoken of here."""
-        found = await self.database.read(lambda rows: self._templates(rows, caller))
-        rows = tuple(TemplateRow(name=each.name, title=each.outline.title, steps=each.outline.count) for each in found)
-        return Listing(rows=rows, empty=_("You have no task templates that I can show here."))
+    @reads
+    def list_templates(self, rows: Rows, caller: Caller) -> Listing[TemplateRow]:
+        found = self._templates(rows, caller)
+        listed = [TemplateRow(name=each.name, title=each.outline.title, steps=each.outline.count) for each in found]
+        return Listing(rows=tuple(listed), empty=_("You have no task templates that I can show here."))
 
     @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, _CHANGES)
-    async def remove_template(self, caller: Caller, arguments: OneTemplate) -> Sentence:
-        """Tasks that were made from it stay."""
-
-        def work(tx: Tx) -> str:
-            template = self._template(tx, caller, arguments.name)
-            task_templates.remove(tx, template)
-            return _("Removed the template {name}.", name=template.name)
-
-        return Sentence(text=await self._change(work))
+    @writes(_CHANGE, durable=True)
+    def remove_template(self, tx: Tx, caller: Caller, arguments: OneTemplate) -> str:
+        template = self._template(tx, caller, arguments.name)
+        task_templates.remove(tx, template)
+        return _("Removed the template {name}.", name=template.name)
 
     @suggestions("task templates")
-    async def suggest_templates(self, caller: Caller) -> Suggestions:
-        """The caller's templates."""
-        found = await self.database.read(lambda rows: self._templates(rows, caller))
-        return [(each.name, each.name) for each in found]
+    @reads
+    def suggest_templates(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = self._templates(rows, caller)
+        return [each.name for each in found]
 
     @operation("tasks.done", "Complete a task", Action.AGENDA, Options(changes=True, formerly=("coord.complete",)))
-    async def complete_task(self, caller: Caller, arguments: OneTask) -> Sentence:
-        """It is done."""
+    async def complete_task(self, caller: Caller, arguments: OneTask) -> str:
         return await self._end(caller, arguments, Status.DONE)
 
     @operation("tasks.cancel", "Cancel a task", Action.AGENDA, _CHANGES)
-    async def cancel_task(self, caller: Caller, arguments: OneTask) -> Sentence:
-        """It is not to be done any more."""
+    async def cancel_task(self, caller: Caller, arguments: OneTask) -> str:
         return await self._end(caller, arguments, Status.CANCELLED)
 
     @suggestions("tasks")
-    async def suggest_tasks(self, caller: Caller) -> Suggestions:
-        """The open tasks that the caller may change."""
-        found = await self.database.read(lambda rows: self._reach(rows, caller))
+    @reads
+    def suggest_tasks(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = self._reach(rows, caller)
         return [(str(each.id), each.title) for each in found]
 
     @suggestions("shared tasks")
-    async def suggest_shared(self, caller: Caller) -> Suggestions:
-        """Those that agents share."""
-        found = await self.database.read(lambda rows: tasks.shared(rows, caller.scope))
+    @reads
+    def suggest_shared(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = tasks.shared(rows, caller.scope)
         return [(str(each.id), each.title) for each in found]
 
-    async def _end(self, caller: Caller, arguments: OneTask, status: Status) -> Sentence:
-        def work(tx: Tx) -> str:
-            done, before = self._put(tx, caller, meant(self._reach(tx, caller), arguments.task), {"status": status})
-            alone, with_steps = _ENDED[status]
-            steps = len(before) - 1
-            return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
-
-        return Sentence(text=await self._change(work))
+    @writes(_CHANGE, durable=True)
+    def _end(self, tx: Tx, caller: Caller, arguments: OneTask, status: Status) -> str:
+        done, before = self._put(tx, caller, meant(self._reach(tx, caller), arguments.task), {"status": status})
+        alone, with_steps = _ENDED[status]
+        steps = len(before) - 1
+        return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
 
     def _put(self, tx: Tx, caller: Caller, task: Task, columns: Mapping[str, Value]) -> tuple[Task, tasks.Before]:
         """Change a task; whoever is in charge says so themselves to all who may know a shared one."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bot.agents.budgets import Budgets
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, People, Standing
+from bot.agents.permissions.policy import Action, Standing
 from bot.config import Config
 from bot.errors import UserError
 from bot.models.selection import ModelSelection
@@ -18,9 +18,9 @@ from bot.secrets import Redactor
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.jobs import Schedule
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row
+from bot.services.transactions import Announcing, MemoryService, reads, writes
 from bot.upkeep import consent
 from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.evaluations import EvaluationJob
@@ -31,12 +31,10 @@ from memory import agents
 from memory.knowledge import consolidation, evaluations, feedback
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Item, Pass, Run, run_records
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
-from memory.store.errors import Refused
+from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from sources.text import one_line
-from texts import _, error_sentence, gettext_noop, ngettext
+from texts import _, gettext_noop, ngettext
 
 _UNDO = commit_point("dreams.undo")
 _PERMIT = commit_point("dreams.permit")
@@ -78,19 +76,13 @@ class ReportRow(Row):
 
 
 class Report(Listing[ReportRow]):
-    """What runs did."""
-
     empty: str = Field(default=gettext_noop("Memory has not been cleaned up yet."), exclude=True)
 
 
 class UndoneRun(Result):
-    """A run was undone."""
-
     at: datetime
     text: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("The cleanup of {at} is undone: {text}", at=ink.time(self.at), text=ink.text(self.text))]
+    phrase = gettext_noop("The cleanup of {at} is undone: {text}")
 
 
 class GuessRow(Row):
@@ -99,67 +91,53 @@ class GuessRow(Row):
     id: str
     text: str
     since: datetime
-
-    def line(self, ink: Ink) -> str:
-        return f"{ink.text(self.text)}{ink.number(self.id)}"
+    phrase = "{text}{id}"
 
 
 @dataclass(frozen=True)
-class Upkeep:
-    """The upkeep of one constellation."""
-
+class Upkeep(MemoryService, Announcing):
     titles: ClassVar = {"dream": "Show and control the cleanup of long-term memory"}
 
-    database: Database
-    people: People
-    clock: Clock
     upkeep: UpkeepRun
     queued: Callable[[], None]
     """Called when something may wait in an outbox."""
+
+    def announce(self) -> None:
+        self.queued()
 
     @operation(
         "dream.report", "Show what the latest cleanup did", Action.READ_MEMORY,
         Options(file_name="dream.md", formerly=("summary.dream",)),
     )  # fmt: skip
-    async def report(self, caller: Caller) -> Report:
-        """Entry by entry, as far as the caller may know."""
+    @reads
+    def report(self, rows: Rows, caller: Caller) -> Report:
         owner = policy.standing(self.people, caller.approver) is Standing.OWNER
-
-        def read(rows: Rows) -> list[ReportRow]:
-            run = consolidation.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
-            if run is None:
-                return []
-            items, hidden = consolidation.reported(rows, run.id, caller.scope, _LISTED)
-            names = {each.id: each.name for each in agents.every_agent(rows)}
-            if not owner:
-                seen = (_item(run, item, names.get(item.agent, item.agent)) for item in items)
-                return [_head(_as_seen(run, items)), *seen]
-            since = run.at - run_records.WEEK
-            given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
-            told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
-            earlier = None if items or hidden else run_records.newest_done(rows)
-            if earlier is not None and earlier.id != run.id:  # the one that can be undone is not lost from sight
-                items, hidden = consolidation.reported(rows, earlier.id, caller.scope, _LISTED)
-                told += [_head(earlier), *_lines(earlier, items, hidden, names)]
-            return told
-
-        return Report(rows=tuple(await self.database.read(read)))
+        run = consolidation.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
+        if run is None:
+            return Report(rows=())
+        items, hidden = consolidation.reported(rows, run.id, caller.scope, _LISTED)
+        names = {each.id: each.name for each in agents.every_agent(rows)}
+        if not owner:
+            seen = (_item(run, item, names.get(item.agent, item.agent)) for item in items)
+            return Report(rows=(_head(_as_seen(run, items)), *seen))
+        since = run.at - run_records.WEEK
+        given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
+        told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
+        earlier = None if items or hidden else run_records.newest_done(rows)
+        if earlier is not None and earlier.id != run.id:  # the one that can be undone is not lost from sight
+            items, hidden = consolidation.reported(rows, earlier.id, caller.scope, _LISTED)
+            told += [_head(earlier), *_lines(earlier, items, hidden, names)]
+        return Report(rows=tuple(told))
 
     @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Options(changes=True, seconds=None))
-    async def run(self, _caller: Caller) -> Sentence:
-        """Look and act, whatever the time."""
+    async def run(self, _caller: Caller) -> str:
         outcome = await self.upkeep.run()
-        words = f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else _("Nothing is new.")
-        return Sentence(text=words)
+        return f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else _("Nothing is new.")
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, _CHANGES)
-    async def undo(self, _caller: Caller) -> UndoneRun:
-        """All entries are as they were before it."""
-        now = self.clock()
-        try:
-            undone = await self.database.write(_UNDO, lambda tx: consolidation.undo(tx, now), durable=True)
-        except Refused as error:
-            raise UserError(error_sentence(error)) from error
+    @writes(_UNDO, durable=True)
+    def undo(self, tx: Tx, _caller: Caller) -> UndoneRun:
+        undone = consolidation.undo(tx, self.clock())
         run, gone, allowed = undone.run, undone.gone, undone.allowed
         missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""
         stays = (
@@ -170,48 +148,38 @@ class Upkeep:
         return UndoneRun(at=run.at, text=f"{counts_words(run)}, all as before.{missing}{stays}")
 
     @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
-    async def list_waiting(self, caller: Caller) -> Listing[GuessRow]:
-        """It is not used before."""
+    @reads
+    def list_waiting(self, rows: Rows, caller: Caller) -> Listing[GuessRow]:
         own = self.people.selves(caller.person)
-        found = await self.database.read(lambda rows: run_records.pending_of_people(rows, sorted(own)))
-        rows = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
-        return Listing(rows=rows, empty=_("Nothing awaits your approval."))
+        found = run_records.pending_of_people(rows, sorted(own))
+        listed = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
+        return Listing(rows=listed, empty=_("Nothing awaits your approval."))
 
     @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, _CHANGES)
-    async def allow(self, caller: Caller, arguments: OneGuess) -> Sentence:
-        """From now on."""
+    async def allow(self, caller: Caller, arguments: OneGuess) -> str:
         found = await self._answered(caller, arguments.entry, yes=True)
-        return Sentence(text=_("I will use it from now on: {content}", content=found.content))
+        return _("I will use it from now on: {content}", content=found.content)
 
     @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, _CHANGES)
-    async def refuse(self, caller: Caller, arguments: OneGuess) -> Sentence:
-        """It was never used."""
+    async def refuse(self, caller: Caller, arguments: OneGuess) -> str:
         await self._answered(caller, arguments.entry, yes=False)
-        return Sentence(text=_("Forgotten. It was never used."))
+        return _("Forgotten. It was never used.")
 
     @suggestions("guesses")
     async def suggest(self, caller: Caller) -> Suggestions:
-        """What waits for the caller's yes."""
         return [(row.id, row.text) for row in (await self.list_waiting(caller)).rows]
 
-    async def _answered(self, caller: Caller, identifier: str, *, yes: bool) -> Entry:
-        own = sorted(self.people.selves(caller.person))
-
-        def work(tx: Tx) -> Entry | None:
-            answered = run_records.answer_pending(tx, identifier, own, yes=yes)
-            if answered is not None:
-                words = (
-                    _("✓ I will use it from now on: {content}", content=one_line(answered.content, _SHOWN))
-                    if yes
-                    else _("✗ Forgotten.")
-                )
-                consent.show(tx, answered, words, self.clock())
-            return answered
-
-        found = await self.database.write(_PERMIT, work)
-        self.queued()
+    @writes(_PERMIT)
+    def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:
+        found = run_records.answer_pending(tx, identifier, sorted(self.people.selves(caller.person)), yes=yes)
         if found is None:
             raise UserError(_("Nothing of yours awaits approval under {identifier}.", identifier=repr(identifier)))
+        words = (
+            _("✓ I will use it from now on: {content}", content=one_line(found.content, _SHOWN))
+            if yes
+            else _("✗ Forgotten.")
+        )
+        consent.show(tx, found, words, self.clock())
         return found
 
 

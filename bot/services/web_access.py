@@ -1,8 +1,11 @@
 """Who gets into the dashboard and the API: sign-in links, sessions of browsers, tokens of programs."""
 
+import functools
+import hashlib
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -11,13 +14,12 @@ from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.named import find_living
-from bot.services.parameters import Arguments, Param
 from bot.services.privacy import named
-from bot.services.registry import Options, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, Sentence
+from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row
 from memory import agents
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, NewKey, WebKey
+from memory.people.web_keys import KeyScope, Kind, Known, NewKey, WebKey
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
@@ -70,10 +72,7 @@ class SignInLink(Result):
 
     url: str
     person: str = ""
-
-    def lines(self, ink: Ink) -> list[str]:
-        del ink
-        return [self.url]
+    phrase = "{url}"
 
     def aside(self, ink: Ink) -> str:
         if not self.person:
@@ -86,23 +85,16 @@ class SignInLink(Result):
 
 
 class NewSecret(Result):
-    """A token, shown this once."""
-
     name: str
     scope: KeyScope
     token: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        del ink
-        return [self.token]
+    phrase = "{token}"
 
     def aside(self, ink: Ink) -> str:
         return self.told(ink, gettext_noop("This is the token {name} ({scope}). Keep it now: it is not shown again."))
 
 
 class KeyRow(Row):
-    """A session or a token."""
-
     id: str
     name: str
     scope: KeyScope
@@ -151,7 +143,6 @@ class WebAccess:
         Options(via=TERMINAL_ONLY, changes=True, running=True, default=True),
     )  # fmt: skip
     async def open_dashboard(self, _caller: Caller, arguments: OpenPage) -> SignInLink:
-        """For five minutes, and for one browser."""
         if not arguments.person:
             return await self._link(None)
         return await self._link(await self._called(arguments.person))
@@ -210,22 +201,19 @@ class WebAccess:
 
     @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, _LOOKS)
     async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:
-        """Newest first."""
         return Listing(rows=await self._rows(Kind.SESSION), empty=_("No browser is signed in."))
 
     @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, _CHANGES)
-    async def sign_out(self, _caller: Caller, arguments: OneSession) -> Sentence:
-        """At once."""
+    async def sign_out(self, _caller: Caller, arguments: OneSession) -> str:
         wanted = [each.id for each in await self._rows(Kind.SESSION) if arguments.session in (each.id, "all")]
         if not wanted:
             raise UserError(_("There is no such session. `carina dashboard sessions` lists them."))
         for each in wanted:
             await self.drop(each)
-        return Sentence(text=ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted)))
+        return ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted))
 
     @operation("token.create", "Create an API token", Action.WEB, _CHANGES)
     async def create_token(self, _caller: Caller, arguments: NewToken) -> NewSecret:
-        """Its secret is shown this once."""
         scope, agent = KeyScope(arguments.scope), None
         if arguments.agent and scope is not KeyScope.CHAT:
             raise UserError(_("A token for one agent has the scope chat: the others see everything."))
@@ -239,26 +227,22 @@ class WebAccess:
 
     @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
     async def list_tokens(self, _caller: Caller) -> Listing[KeyRow]:
-        """Without their secrets."""
         empty = _("There are no tokens. `carina token create NAME` creates one.")
         return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
 
     @operation("token.revoke", "Revoke an API token", Action.WEB, _CHANGES)
-    async def revoke_token(self, _caller: Caller, arguments: OneToken) -> Sentence:
-        """At once."""
+    async def revoke_token(self, _caller: Caller, arguments: OneToken) -> str:
         found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == arguments.name), None)
         if found is None or not await self.drop(found.id):
             raise UserError(_("There is no token {name}. `carina token list` shows them.", name=arguments.name))
-        return Sentence(text=_("Revoked the token {name}.", name=arguments.name))
+        return _("Revoked the token {name}.", name=arguments.name)
 
     @suggestions("tokens")
     async def suggest_tokens(self, _caller: Caller) -> Suggestions:
-        """Their names."""
-        return [(each.name, each.name) for each in await self._rows(Kind.PROGRAM)]
+        return [each.name for each in await self._rows(Kind.PROGRAM)]
 
     @suggestions("sessions")
     async def suggest_sessions(self, _caller: Caller) -> Suggestions:
-        """Their browsers."""
         return [("all", _("All")), *((each.id, each.name) for each in await self._rows(Kind.SESSION))]
 
     # ------------------------------------------------------------------ for the server
@@ -301,3 +285,56 @@ class WebAccess:
         names = await self.home.read(lambda rows: {each.id: each.name for each in agents.every_agent(rows)})
         found = await self.registry.read(lambda rows: web_keys.listing(rows, kind, now))
         return tuple(KeyRow.of(each, names) for each in found)
+
+
+_BEGIN = commit_point("web.begin_request")
+_END = commit_point("web.end_request")
+_HELD, _MOST_HELD = timedelta(minutes=10), 100
+
+
+@dataclass(frozen=True)
+class OnceRequest:
+    """One of them: who asks, by the id of their token or session, under what key, for what."""
+
+    key: str
+    given: bytes
+    asks: bytes
+
+    @classmethod
+    def of(cls, key: str, given: str, asks: bytes) -> "OnceRequest":
+        return cls(key, *(hashlib.blake2b(each, digest_size=32).digest() for each in (given.encode(), asks)))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How it was answered."""
+
+    status: int
+    body: bytes
+    at: datetime
+
+
+class OnceRequests:
+    def __init__(self, registry: Database, clock: Clock) -> None:
+        self._registry, self._clock = registry, clock
+        self._held: OrderedDict[OnceRequest, Answered] = OrderedDict()
+
+    async def begin(self, request: OnceRequest) -> Known | Answered:
+        """How it stands; what is new is under way from now on."""
+        now = self._clock()
+        work = functools.partial(
+            web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
+        )
+        known = await self._registry.write(_BEGIN, work, durable=True)
+        held = self._held.get(request)
+        return held if known is Known.DONE and held is not None and now - held.at < _HELD else known
+
+    async def end(self, request: OnceRequest, answer: tuple[int, bytes] | None) -> None:
+        """It was answered so; None: nothing was done, and it can be sent again."""
+        done, now = answer is not None, self._clock()
+        work = functools.partial(web_keys.end_request, key=request.key, given=request.given, done=done)
+        await self._registry.write(_END, work, durable=True)
+        if answer is not None:
+            self._held[request] = Answered(*answer, now)
+        while self._held and (len(self._held) > _MOST_HELD or now - next(iter(self._held.values())).at >= _HELD):
+            self._held.popitem(last=False)

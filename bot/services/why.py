@@ -7,38 +7,35 @@ transaction that makes it: what a button or a form carries is an id, and an id p
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, MemoryRights, People, Standing
+from bot.agents.permissions.policy import Action, Change, MemoryRights, Standing
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Ink, Result, Row, Sentence, forgotten
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Ink, Result, Row, forgotten
+from bot.services.transactions import MemoryService, reads, writes
 from memory import why
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
 from memory.knowledge import archival
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
 from memory.queue import inbox, messages, outbox
 from memory.queue.messages import Message
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.digests import text_mark
 from memory.store.errors import Refused
-from memory.store.faults import Point, commit_point
+from memory.store.faults import commit_point
 from memory.store.ids import PersonId, TurnId, place_source
 from memory.why import Kind, Memory
 from sources.links import message_link
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext
-
-T = TypeVar("T")
 
 _LOOKS, _LOOK_SECONDS = 20, 0.1  # for a message that is seen a moment before its id is stored
 _FORGET = commit_point("why.forget")
@@ -116,20 +113,9 @@ class MemoryRow(Row):
 
     @classmethod
     def of(cls, memory: Memory, asker: PersonId, changes: tuple[Change, ...]) -> "MemoryRow":
-        return cls(
-            kind=memory.kind,
-            id=memory.id,
-            label=memory.label,
-            text=memory.text,
-            at=memory.at,
-            speaker=memory.speaker,
-            place=(memory.place.name or memory.place.id) if memory.place else "",
-            audience=memory.audience,
-            link=_link(memory),
-            readers=_readers(memory.audience, asker),
-            said=memory.said,
-            changes=changes,
-        )
+        place = (memory.place.name or memory.place.id) if memory.place else ""
+        more = {"link": _link(memory), "readers": _readers(memory.audience, asker), "changes": changes}
+        return cls.from_record(memory, place=place, **more)
 
     def line(self, ink: Ink) -> str:
         return self.quoted(ink, _SHORT)
@@ -201,8 +187,6 @@ class Explained(Result):
 
 
 class OneExplained(Result):
-    """One memory by itself."""
-
     row: MemoryRow
 
     @property
@@ -223,22 +207,13 @@ class Correctable(Result):
     id: str
     text: str
     mark: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(self.text)]
+    phrase = "{text}"
 
 
 @dataclass(frozen=True)
-class Why:
-    """The answers of one constellation, and what they were made from."""
-
-    database: Database
-    people: People
-    clock: Clock
-
+class Why(MemoryService):
     @operation("why", "Show what my last answer here was based on", Action.WHY, Options(file_name="why.md"))
     async def explain(self, caller: Caller, arguments: AskWhy) -> Explained:
-        """Or the answer in a message of the place, where one is named."""
         if not (message := _LINK.sub("", arguments.message.strip())):
             return await self.database.read(lambda rows: self._newest(rows, caller))
         for _look in range(_LOOKS):
@@ -251,96 +226,79 @@ class Why:
     @operation(
         "why.memory", "Show one memory that an answer used", Action.WHY, Options(file_name="why.md", offered=False)
     )
-    async def show_memory(self, caller: Caller, arguments: OneMemory) -> OneExplained:
-        """With what the caller may do to it."""
-
-        def read(rows: Rows) -> OneExplained:
-            return OneExplained(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))
-
-        return await self.database.read(read)
+    @reads
+    def show_memory(self, rows: Rows, caller: Caller, arguments: OneMemory) -> OneExplained:
+        return OneExplained(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))
 
     @operation("why.forget", "Forget a memory that an answer used", Action.CHANGE_OWN, _CHANGES)
-    async def forget(self, caller: Caller, arguments: OneMemory) -> Sentence:
+    @writes(_FORGET)
+    def forget(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
         """With the words that it came from, as far as they are the caller's."""
         now = self.clock()
-
-        def work(tx: Tx) -> str:
-            found = self._permitted(tx, caller, Change.FORGET, arguments.kind, arguments.id)
-            if found.kind == "message":
-                return _forget_message(tx, why.message_of(tx, found), now)
-            entry = why.entry_of(tx, found)
-            gone = forget_entry(tx, entry, self._asking(caller, entry.people), now)
-            return forgotten(gone)
-
-        return await self._change(_FORGET, work)
+        found = self._permitted(tx, caller, Change.FORGET, arguments.kind, arguments.id)
+        if found.kind == "message":
+            return _forget_message(tx, why.message_of(tx, found), now)
+        entry = why.entry_of(tx, found)
+        gone = forget_entry(tx, entry, self._asking(caller, entry.people), now)
+        return forgotten(gone)
 
     @operation("why.form", "Open a form with an entry that an answer used", Action.CHANGE_OWN, _CHANGES)
-    async def open_form(self, caller: Caller, arguments: OpenEntry) -> Correctable:
-        """Whose words the caller may rewrite, as it is now."""
-
-        def read(rows: Rows) -> Correctable:
-            found = self._permitted(rows, caller, Change.CORRECT, "entry", arguments.id)
-            return Correctable(id=found.id, text=found.text, mark=text_mark(found.text))
-
-        return await self.database.read(read)
+    @reads
+    def open_form(self, rows: Rows, caller: Caller, arguments: OpenEntry) -> Correctable:
+        found = self._permitted(rows, caller, Change.CORRECT, "entry", arguments.id)
+        return Correctable(id=found.id, text=found.text, mark=text_mark(found.text))
 
     @operation(
         "why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN,
         Options(changes=True, keeps=True, offered=False),
     )  # fmt: skip
-    async def correct(self, caller: Caller, arguments: CorrectEntry) -> Sentence:
+    @writes(_CORRECT)
+    def correct(self, tx: Tx, caller: Caller, arguments: CorrectEntry) -> str:
         """Rewrite it, unless it was changed since the form was opened."""
         now = self.clock()
-
-        def work(tx: Tx) -> str:
-            found = self._permitted(tx, caller, Change.CORRECT, "entry", arguments.id)
+        found = self._permitted(tx, caller, Change.CORRECT, "entry", arguments.id)
+        try:
             content = archival.checked_content(arguments.text)
-            if content == found.text:
-                return _("It already says that; nothing was changed.")
-            if text_mark(found.text) != arguments.seen:
-                return _(
-                    "It was changed after you opened the form, so I left it. It now says:\n{text}", text=found.text
-                )
-            trust = Trust.OWNER if self._is_owner(caller) else caller.trust
-            entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
-            archival.store(tx, entry, None)
-            return _("Corrected. The old words are still in the conversation where they were said.")
-
-        return await self._change(_CORRECT, work)
+        except Refused as error:
+            raise UserError(_("This cannot be stored: {error}.", error=error)) from error
+        if content == found.text:
+            return _("It already says that; nothing was changed.")
+        if text_mark(found.text) != arguments.seen:
+            return _("It was changed after you opened the form, so I left it. It now says:\n{text}", text=found.text)
+        trust = Trust.OWNER if self._is_owner(caller) else caller.trust
+        entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
+        archival.store(tx, entry, None)
+        return _("Corrected. The old words are still in the conversation where they were said.")
 
     @operation("why.narrow", "Keep a memory to direct messages", Action.CHANGE_OWN, _CHANGES)
-    async def narrow(self, caller: Caller, arguments: OneMemory) -> Sentence:
-        """Use it in direct messages with the caller only."""
-
-        def work(tx: Tx) -> str:
-            found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
-            own = self._is_owner(caller)
-            to = OWNER if own else person_audience(self._asking(caller, found.people))
-            if found.audience == to or _kept_apart(found):
-                return (
-                    _("I already use it only in your own places.")
-                    if own
-                    else _("I already use it only in our direct messages.")
-                )
-            stay = 0
-            if found.kind == "message":
-                stay = narrow_message(tx, why.message_of(tx, found), to, self.clock())
-            else:
-                narrow_entry(tx, why.entry_of(tx, found), to)
-            said = (
-                _("From now on, I use it only in your own places. What was said elsewhere can still be read there.")
+    @writes(_NARROW)
+    def narrow(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
+        found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
+        own = self._is_owner(caller)
+        to = OWNER if own else person_audience(self._asking(caller, found.people))
+        if found.audience == to or _kept_apart(found):
+            return (
+                _("I already use it only in your own places.")
                 if own
-                else _("From now on, I use it only in our direct messages. What was said elsewhere stays there.")
+                else _("I already use it only in our direct messages.")
             )
-            if not stay:
-                return said
-            return f"{said} " + ngettext(
-                "{count} entry that also holds words of others stays unchanged.",
-                "{count} entries that also hold words of others stay unchanged.",
-                stay,
-            )
-
-        return await self._change(_NARROW, work)
+        stay = 0
+        if found.kind == "message":
+            stay = narrow_message(tx, why.message_of(tx, found), to, self.clock())
+        else:
+            narrow_entry(tx, why.entry_of(tx, found), to)
+        said = (
+            _("From now on, I use it only in your own places. What was said elsewhere can still be read there.")
+            if own
+            else _("From now on, I use it only in our direct messages. What was said elsewhere stays there.")
+        )
+        if not stay:
+            return said
+        return f"{said} " + ngettext(
+            "{count} entry that also holds words of others stays unchanged.",
+            "{count} entries that also hold words of others stay unchanged.",
+            stay,
+        )
 
     # ------------------------------------------------------------------ the answer
 
@@ -367,14 +325,8 @@ class Why:
 
     def _explain(self, rows: Rows, turn: TurnId, caller: Caller) -> Explained:
         account = why.account(rows, turn, caller.scope)
-        return Explained(
-            turn=str(account.turn),
-            memories=tuple(self._row(memory, caller) for memory in account.memories),
-            tools=account.tools,
-            hidden=account.hidden,
-            gone=account.gone,
-            recorded=account.recorded,
-        )
+        memories = tuple(self._row(memory, caller) for memory in account.memories)
+        return Explained.from_record(account, memories=memories)
 
     def _row(self, memory: Memory, caller: Caller) -> MemoryRow:
         held = _held(memory)
@@ -398,12 +350,6 @@ class Why:
 
     def _is_owner(self, caller: Caller) -> bool:
         return policy.standing(self.people, caller.approver) is Standing.OWNER
-
-    async def _change(self, point: Point, work: Callable[[Tx], str]) -> Sentence:
-        try:
-            return Sentence(text=await self.database.write(point, work))
-        except Refused as error:
-            raise UserError(_("This cannot be stored: {error}.", error=error)) from error
 
 
 def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:

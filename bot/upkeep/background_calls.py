@@ -15,7 +15,7 @@ import structlog
 from bot.agents.budgets import Allowed, BudgetLevel, Budgets
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.deps import TurnDeps
-from bot.config.dreams import Dreams as Settings
+from bot.config.tables import Dreams as Settings
 from bot.errors import ConfigError
 from bot.models.base import Answer, Event, Model, ModelError, Request, UserMessage
 from bot.models.catalog import OFFLINE

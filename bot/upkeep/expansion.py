@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from bot.agents.budgets import OFFLINE, Budgets
-from bot.config.dreams import Dreams as Settings
+from bot.config.tables import Dreams as Settings
 from bot.upkeep.background_calls import CAPPED, NO_MODEL, Asking, Means, chosen, people_first
 from bot.upkeep.model_answers import Focused, Unusable, WrittenOut, each_fitting, read_answer
 from bot.upkeep.prompts import note_text, writing_out

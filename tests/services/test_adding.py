@@ -16,8 +16,7 @@ from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.discord import commands as slash
 from bot.services.caller import Caller, Location, Via
-from bot.services.parameters import Arguments, Param, Role
-from bot.services.registry import Options, Registry, operation
+from bot.services.registry import Arguments, Options, Param, Registry, Role, operation
 from bot.services.results import Sentence
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings

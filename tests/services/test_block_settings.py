@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
-from bot.services.block_settings import BlockSettings, ChangeBlock, CreateBlock, RestoreBlock
-from bot.services.block_sharing import BlockSharing, OneBlock, ShareBlock
+from bot.services.block_settings import (
+    BlockSettings,
+    BlockSharing,
+    ChangeBlock,
+    CreateBlock,
+    OneBlock,
+    RestoreBlock,
+    ShareBlock,
+)
 from bot.services.blocks import AppendToBlock, BlockHistory, Blocks, ShowBlock
 from bot.services.caller import Spoken, owner_at_terminal
 from memory import agents

@@ -104,7 +104,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert (past.source, past.carried, past.changed, past.refused) == ("chatgpt", 1, 1, 3)
     shown = await imports.show(OLGA, OneOrigin(origin=past.origin))
     assert len(shown.rows) == 5
-    assert (await imports.undo(OLGA, OneOrigin(origin=report.origin))).text == "Took back 2 records."
+    assert await imports.undo(OLGA, OneOrigin(origin=report.origin)) == "Took back 2 records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 1
     with pytest.raises(UserError, match="is left to take back"):

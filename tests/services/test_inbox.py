@@ -8,8 +8,8 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.runtime.conversation import GIVEN_UP
+from bot.services.backups import Databases
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.databases import Databases
 from bot.services.inbox import Inbox, Wake
 from bot.services.results import Markdown
 from memory.store.clock import utc_now

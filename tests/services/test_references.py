@@ -13,11 +13,10 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Standing
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.cli.dispatch import open_registry
+from bot.interfaces.cli.here import open_registry
 from bot.services import services
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.parameters import Parameter
-from bot.services.registry import Operation, Registry, operations_of
+from bot.services.registry import Operation, Parameter, Registry, operations_of
 from bot.services.results import Markdown
 from memory import agents
 from memory.knowledge import archival

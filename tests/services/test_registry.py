@@ -18,8 +18,7 @@ from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.steps import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
-from bot.services.parameters import Arguments, Param, parameters
-from bot.services.registry import Options, operation, operations_of, sources_of
+from bot.services.registry import Arguments, Options, Param, operation, operations_of, parameters, sources_of
 from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
@@ -159,7 +158,7 @@ async def test_a_wrong_argument_is_named(given: dict[str, Any], words: str) -> N
 
 
 async def test_what_a_service_refuses_is_said_to_the_caller() -> None:
-    with pytest.raises(UserError, match=r"x is refused\."):
+    with pytest.raises(UserError, match=r"X is refused\."):
         await registry(Echo()).call("echo.refuse", ann(), {"words": "x"})
 
 

@@ -10,14 +10,12 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.service_client import holder_of
-from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Result
 from memory.store.folder import DataFolder
 from texts import _
 
-_HERE = frozenset({Via.TERMINAL})
 _SECONDS = 120.0
 
 
@@ -50,18 +48,16 @@ class BlueskyAccount:
 
     @operation(
         "bluesky.setup", "Label the account as a bot and name its owner", Action.EXAMINE,
-        Options(via=_HERE, changes=True, seconds=_SECONDS),
+        Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS),
     )  # fmt: skip
     async def set_up(self, _caller: Caller, arguments: SetUp) -> AccountFound:
-        """In its profile."""
         return await self._ask("bluesky.setup", {"line": arguments.line})
 
     @operation(
         "bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE,
-        Options(via=_HERE, seconds=_SECONDS),
+        Options(via=TERMINAL_ONLY, seconds=_SECONDS),
     )  # fmt: skip
     async def show(self, _caller: Caller) -> AccountFound:
-        """What was passed over during the last day."""
         return await self._ask("bluesky.status", {})
 
     async def _ask(self, operation: str, arguments: dict[str, Any]) -> AccountFound:

@@ -62,8 +62,6 @@ class PromptMoment:
 
 
 class PromptChat:
-    """One chat on a terminal."""
-
     def __init__(self, config: Config, line: Line, wanted: asyncio.Event) -> None:
         self._config, self._line, self._wanted = config, line, wanted
         self._above = streams.CapturedOutput()

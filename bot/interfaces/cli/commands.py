@@ -30,11 +30,54 @@ EPILOG = gettext_noop(
 )
 
 
+_USUAL: Mapping[str, Any] = {
+    "parameters": [],
+    "where": "any",
+    "streams": False,
+    "seconds": 25.0,
+    "asks": False,
+    "formerly": [],
+    "default": False,
+}
+_USUAL_PARAMETER: Mapping[str, Any] = {
+    "kind": "text",
+    "required": False,
+    "default": None,
+    "choices": [],
+    "low": None,
+    "high": None,
+    "shortest": None,
+    "longest": None,
+    "positional": False,
+    "piped": False,
+    "words": False,
+    "suggests": "",
+}
+
+
+def usual(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    """What the manifest leaves out of an argument where it is so."""
+    name: str = parameter["name"]
+    flags = [] if parameter.get("positional") else [f"--{name.replace('_', '-')}"]
+    return {**_USUAL_PARAMETER, "metavar": name.upper(), "flags": flags}
+
+
+def sparse(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An operation as the manifest has it: without what is as usual."""
+    told = [
+        {key: value for key, value in each.items() if value != usual(each).get(key)} for each in entry["parameters"]
+    ]
+    return {key: value for key, value in {**entry, "parameters": told}.items() if value != _USUAL.get(key)}
+
+
 @functools.cache
 def manifest() -> dict[str, Any]:
     """What the registry offers, as `python -m bot.interfaces.cli.generate` wrote it down."""
     text = importlib.resources.files("bot.interfaces").joinpath("operations.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)
+    for each in found["operations"]:
+        each |= {**_USUAL, **each}
+        each["parameters"] = [{**usual(told), **told} for told in each["parameters"]]
     return found
 
 

@@ -4,9 +4,9 @@
 changes nothing.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -16,35 +16,33 @@ from pydantic import ConfigDict, Field
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.service_client import holder_of
-from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Ink, Lines, Listing, Row
+from bot.interfaces.service_client import held
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.erasure import Eraser
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Ink, Lines, Listing, Result, Row
+from memory.people import privacy
 from memory.store import backups, erasure_ledger
-from memory.store.clock import utc_now
-from memory.store.constellation import registered, require
+from memory.store.clock import from_text, utc_now
+from memory.store.constellation import Constellations, registered, require
 from memory.store.errors import (
     DatabaseCorrupt,
     DatabaseFull,
     DatabaseOutdated,
     DatabaseTooNew,
-    FolderLocked,
     StoreError,
 )
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, status
 from memory.store.plurals import many
 from memory.store.sqlite import driver
-from texts import _
+from texts import _, gettext_noop, ngettext
 
-_HERE = Options(via=frozenset({Via.TERMINAL}))
-_CHANGES = Options(via=frozenset({Via.TERMINAL}), changes=True, seconds=3_600.0)
+_HERE = Options(via=TERMINAL_ONLY)
+_MIGRATES = Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, formerly=("upgrade",))
 
 
 class State(StrEnum):
-    """How a file stands to the program."""
-
     OK = "ok"
     OLDER = "older"
     NEWER = "newer"
@@ -108,8 +106,6 @@ class FileRow(Row):
 
 
 class MigratedFile(Row):
-    """A file that is up to date now."""
-
     model_config = ConfigDict(serialize_by_alias=True)
 
     file: str
@@ -117,9 +113,33 @@ class MigratedFile(Row):
     after: int = Field(serialization_alias="to")
     copied: str = Field(serialization_alias="copy")
     """Where the file as it was is kept."""
+    phrase = gettext_noop("{file}: version {before} to {after}")
+
+
+class Pending(Row):
+    file: str
+    version: int | None
+    migrations: int
+    megabytes: float
+
+    @classmethod
+    def of(cls, file: File, home: Path) -> "Pending":
+        return cls(
+            file=_named(file.path, home),
+            version=file.version,
+            migrations=len([each for each in migrations(file.kind) if each.version > (file.version or 0)]),
+            megabytes=round(file.path.stat().st_size / 1e6, 1),
+        )
 
     def line(self, ink: Ink) -> str:
-        return ink.text(_("{file}: version {before} to {after}", file=self.file, before=self.before, after=self.after))
+        if not self.migrations:
+            return ink.text(_("{file}: up to date", file=self.file))
+        work = many(self.migrations, "migration")
+        return ink.text(f"{self.file}: {work} from version {self.version}; {self.megabytes:g} MB are backed up first")
+
+
+class MigrateArguments(Arguments):
+    check: Annotated[bool, Param("Only show what would be migrated")] = False
 
 
 def examine(folder: DataFolder) -> list[File]:
@@ -163,64 +183,30 @@ class DatabaseFiles:
         if (error := worst(files)) is not None:
             raise type(error)("\n  ".join(file.problem for file in files if file.problem))
 
-    @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _CHANGES)
-    async def migrate(self, _caller: Caller) -> Listing[MigratedFile]:
+    @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _MIGRATES)
+    async def migrate(self, _caller: Caller, arguments: MigrateArguments) -> Listing[MigratedFile] | Lines[Pending]:
         """Nothing at all while another file has something that migrating does not mend."""
         folder = DataFolder(self.config.home)
+        if arguments.check:
+            return Lines(
+                rows=tuple(Pending.of(each, self.config.home) for each in _mendable(self.config)),
+                empty=_nothing(folder),
+            )
         rows: list[MigratedFile] = []
         if _files(self.config):
-            with _alone(folder):
-                files = _files(self.config)
-                error = worst(files)
-                if error is not None and not isinstance(error, DatabaseOutdated):
-                    raise error
-                rows = [_migrated(file, self.config.home) for file in files]
+            with held(
+                folder, _("Stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, and start it again.")
+            ):
+                rows = [_migrated(file, self.config.home) for file in _mendable(self.config)]
         return Listing(rows=tuple(rows), empty=_nothing(folder))
 
 
-class UpgradeArguments(Arguments):
-    check: Annotated[bool, Param("Only show what would be migrated")] = False
-
-
-class Pending(Row):
-    """What this version would do with a file."""
-
-    file: str
-    version: int | None
-    migrations: int
-    megabytes: float
-
-    def line(self, ink: Ink) -> str:
-        if not self.migrations:
-            return ink.text(_("{file}: up to date", file=self.file))
-        work = many(self.migrations, "migration")
-        return ink.text(f"{self.file}: {work} from version {self.version}; {self.megabytes:g} MB are backed up first")
-
-
-@dataclass(frozen=True)
-class Upgrade:
-    """The data of an earlier version."""
-
-    config: Config
-
-    @operation("upgrade", "Migrate the data to this version, after a backup", Action.EXAMINE, _CHANGES)
-    async def upgrade(self, caller: Caller, arguments: UpgradeArguments) -> Listing[MigratedFile] | Lines[Pending]:
-        """As `db migrate` does it; or only what that would be, also while a service runs."""
-        if not arguments.check:
-            return await DatabaseFiles(self.config).migrate(caller)
-        files = _files(self.config)
-        if (error := worst(files)) is not None and not isinstance(error, DatabaseOutdated):
-            raise error
-        rows = (
-            Pending(
-                file=_named(file.path, self.config.home),
-                version=file.version,
-                migrations=len([each for each in migrations(file.kind) if each.version > (file.version or 0)]),
-                megabytes=round(file.path.stat().st_size / 1e6, 1),
-            )
-            for file in files
-        )
-        return Lines(rows=tuple(rows), empty=_nothing(DataFolder(self.config.home)))
+def _mendable(config: Config) -> list[File]:
+    """The files, if migrating is all that any of them needs. Raises what does not let it."""
+    files = _files(config)
+    if (error := worst(files)) is not None and not isinstance(error, DatabaseOutdated):
+        raise error
+    return files
 
 
 def _files(config: Config) -> list[File]:
@@ -292,23 +278,6 @@ def _migrated(file: File, home: Path) -> MigratedFile:
     return MigratedFile(file=_named(file.path, home), before=file.version, after=after, copied=copied)
 
 
-@contextmanager
-def _alone(folder: DataFolder) -> Iterator[None]:
-    """Hold the folder. Raises FolderLocked, with what to do."""
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(folder.lock())
-        except FolderLocked as error:
-            who = holder_of(folder) or _("Another process was using the data folder a moment ago")
-            raise FolderLocked(
-                _(
-                    "{who}. Stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, and start it again.",
-                    who=who,
-                )
-            ) from error
-        yield
-
-
 def _nothing(folder: DataFolder) -> str:
     """Why there is no data, and what to do."""
     if not folder.path.exists():
@@ -340,3 +309,84 @@ def _holds(path: Path) -> bool:
 
 def _named(path: Path, home: Path) -> str:
     return path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
+
+
+_QUESTION = "Replace all current data with the backup {name}?"
+
+
+class RestoreBackup(Arguments):
+    name: Annotated[str, Field(min_length=1), Param("Name of the backup, as listed")]
+
+
+class Restored(Result):
+    """What was put back, and what came of the erasures that must hold."""
+
+    name: str
+    made: datetime
+    files: int
+    erased_again: int
+    to_erase: int
+    outdated: bool | None = Field(exclude=True)
+    """Whether it has to be migrated first; None where that is not known."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
+        if self.erased_again:
+            words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
+        if self.to_erase:
+            words.append(
+                _("NOT repeated yet: {erasures}. The next start does that.", erasures=_erasures(self.to_erase))
+            )
+        if self.outdated:
+            words.append(_("Run `carina db migrate` now: the backup is from an older version."))
+        elif self.outdated is None:
+            words.append(_("If the backup is from an older version, run `carina db migrate` first."))
+        return [" ".join(words)]
+
+
+@dataclass(frozen=True)
+class BackupFiles:
+    titles: ClassVar = {"backup": "Back up and restore all data"}
+
+    config: Config
+
+    @operation(
+        "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
+        Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, confirm=_QUESTION),
+    )  # fmt: skip
+    async def restore(self, _caller: Caller, arguments: RestoreBackup) -> Restored:
+        name, folder = arguments.name, DataFolder(self.config.home)
+        backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
+        if backup is None:
+            where = folder.path / backups.FOLDER
+            none = _("There is no backup {name!r} in {where}. `carina backup list` lists them.", name=name, where=where)
+            raise UserError(backups.damaged(folder.path).get(name, none))
+        with held(folder, _("Stop it, then restore.")):
+            again = backups.restore(folder.path, backup)
+            left = await _erase_again(folder)
+        waiting = again if left is None else left
+        return Restored(
+            name=name,
+            made=from_text(backup.at),
+            files=len(backup.files),
+            erased_again=max(again - waiting, 0),
+            to_erase=waiting,
+            outdated=True if left is None else None if left else False,
+        )
+
+
+def _erasures(count: int) -> str:
+    return ngettext("{count} requested erasure", "{count} requested erasures", count)
+
+
+async def _erase_again(folder: DataFolder) -> int | None:
+    """Do the erasures that are begun in what was put back, and give how many are still to be done.
+
+    None where the program cannot open it before migrating, so that none is done.
+    """
+    try:
+        async with Constellations.open(folder.path, utc_now) as constellations:
+            await Eraser.at_rest(constellations, folder.path, utc_now).take_up()
+            return len(await constellations.registry.read(privacy.open_erasures))
+    except DatabaseOutdated:
+        return None

@@ -12,11 +12,11 @@ from typing import Any
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Standing
 from bot.interfaces.cli import long_running
+from bot.interfaces.cli.commands import sparse
 from bot.interfaces.cli.local import LOCAL
 from bot.services import services, titles
 from bot.services.caller import Via
-from bot.services.parameters import Parameter
-from bot.services.registry import Operation, operations_of
+from bot.services.registry import Operation, Parameter, operations_of
 from bot.services.slash_names import names_of
 
 _ROOT = Path(__file__).parents[3]
@@ -38,7 +38,9 @@ def main() -> None:
 
 def manifest_text() -> str:
     """What the command line needs to know, as JSON."""
-    return json.dumps(found(), indent=1, ensure_ascii=False) + "\n"
+    told = found()
+    told["operations"] = [sparse(each) for each in told["operations"]]
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
 
 def found() -> dict[str, Any]:
@@ -100,7 +102,7 @@ def _entry(declared: Operation) -> dict[str, Any]:
 
 
 def _told(declared: Parameter) -> dict[str, Any]:
-    told = dataclasses.asdict(declared)
+    told = {name: [*value] if isinstance(value, tuple) else value for name, value in vars(declared).items()}
     return {name: value for name, value in told.items() if name not in ("labels", "needs", "via")}
 
 

@@ -1,19 +1,35 @@
 """Doing an operation in the process of the command, where no service runs, holding the data folder."""
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
-from bot.interfaces.cli.dispatch import open_registry
+from bot.interfaces.cli.database_files import require_data
 from bot.interfaces.cli.local import local_registry
 from bot.interfaces.cli.setup import NOT_RUNNING, configured, in_constellation, log_to
 from bot.interfaces.exit_codes import exit_code
+from bot.services.halt import Restart
+from bot.services.registry import Registry
+from bot.services.sharing import ServedRegistry, open_shared
+from memory.store.clock import utc_now
 from memory.store.errors import FolderLocked, StoreError
 from texts import _, error_text
+
+
+@asynccontextmanager
+async def open_registry(config: Config) -> AsyncIterator[Registry]:
+    """The operations, done in this process while it holds the data folder. Raises FolderLocked, UserError."""
+    require_data(config)
+    async with (
+        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", at_rest=True) as served,
+        served.use(served.shared.configured) as services,
+    ):
+        yield ServedRegistry(served, services.registry.operations)
+
 
 BEGINNING = "init"
 """Makes the configuration that all else reads."""

@@ -1,27 +1,126 @@
 """`carina init`, which writes a configuration file to begin with, and `carina invite-url`."""
 
+import os
+import re
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
+import tomlkit
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config, load_config
 from bot.errors import CallError, ConfigError, UserError
-from bot.interfaces.cli.first_files import Answers, write_both
-from bot.services.caller import Caller, Via
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
-from bot.services.results import Ink, Result, Sentence
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.results import Ink, Result
 from sources.discord.invite import invite_url
 from texts import _
 
+_PRIVATE, _USUAL = 0o600, 0o644
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What somebody wants; empty: as it is without."""
+
+    name: str = ""
+    owner: str = ""
+    model: str = ""
+    api_key: str = ""
+    base_url: str = ""
+    discord_token: str = ""
+    discord_owner: str = ""
+    bluesky_handle: str = ""
+    bluesky_password: str = ""
+    embedder: str = ""
+
+    def environment(self) -> dict[str, str]:
+        """The lines of `.env`."""
+        provider = self.model.partition(":")[0].upper()
+        said = {
+            f"{provider}_API_KEY": self.api_key if provider else "",
+            "OPENAI_BASE_URL": self.base_url,
+            "DISCORD_TOKEN": self.discord_token,
+            "DISCORD_OWNER_ID": self.discord_owner,
+            "BLUESKY_HANDLE": self.bluesky_handle,
+            "BLUESKY_APP_PASSWORD": self.bluesky_password,
+            "EMBEDDING_MODEL": self.embedder,
+        }
+        return {name: value for name, value in said.items() if value}
+
+    def toml(self, starter: str) -> str:
+        """A starter's file with these settings in it; its comments stay."""
+        document = tomlkit.parse(starter)
+        for table, key, value in (
+            ("constellation", "name", self.name),
+            ("constellation", "owner", self.owner),
+            ("model", "default", self.model),
+        ):
+            if value:
+                document.setdefault(table, tomlkit.table())[key] = value
+        return tomlkit.dumps(document)
+
+
+def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
+    """A `.env` with these lines in place of those that set the same. Raises UserError for what cannot be on a line."""
+    for name, value in wanted.items():
+        if re.search(r"[\s'\"\\#$]", value):
+            raise UserError(_("{name}: give the value alone, without spaces or quotation marks.", name=name))
+    kept = [line for line in before.splitlines() if line.partition("=")[0].strip() not in wanted]
+    return "\n".join([*kept, *(f"{name}={value}" for name, value in wanted.items())]) + "\n"
+
+
+def require_new(file: Path) -> None:
+    """Raise UserError where the file is there: it is somebody's."""
+    if file.exists():
+        raise UserError(
+            _(
+                "{file} already exists and was not changed. Move it away, or set CARINA_CONFIG to another file.",
+                file=file,
+            )
+        )
+
+
+def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -> None:
+    """Write them; a `.env` keeps its other lines and is for its owner only. Raises UserError: then neither is new."""
+    require_new(file)
+    made: list[Path] = []
+    try:
+        if wanted:
+            before = dotenv.read_text("utf-8") if dotenv.exists() else ""
+            made.append(_beside(dotenv, dotenv_text(before, wanted), _PRIVATE))
+        made.append(_beside(file, toml, _USUAL))
+        if wanted:
+            made[0].replace(dotenv)
+        made[-1].replace(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            _("{file} and {dotenv} cannot be written: {error}.", file=file, dotenv=dotenv, error=error)
+        ) from error
+    finally:
+        for path in made:
+            with suppress(FileNotFoundError):
+                path.unlink()
+
+
+def _beside(path: Path, text: str, mode: int) -> Path:
+    """A new file beside it, whole and on disk."""
+    part = path.with_name(f".{path.name}.new")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as written:
+        written.write(text)
+        written.flush()
+        os.fsync(written.fileno())
+    return part
+
+
 Starter: TypeAlias = Literal["plain", "adhd"]
-_HERE = frozenset({Via.TERMINAL})
 
 
 _Text = Field(max_length=500)
@@ -49,8 +148,6 @@ class Application(Arguments):
 
 
 class Written(Result):
-    """A file to begin with, and what to do next."""
-
     file: str
     starter: Starter
     before: str = Field(exclude=True)
@@ -72,18 +169,15 @@ class Written(Result):
 
 @dataclass(frozen=True)
 class Beginning:
-    """What is needed before a first start."""
-
     config: Config
 
     @operation(
         "init",
         "Set up Carina: answer a few questions, and get carina.toml and .env",
         Action.EXAMINE,
-        Options(via=_HERE, changes=True),
+        Options(via=TERMINAL_ONLY, changes=True),
     )
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
-        """One that is there stays as it is."""
         path, home = self.config.file, self.config.home
         answers = Answers(**arguments.model_dump(exclude={"starter"}))
         toml = answers.toml(starter_text(arguments.starter))
@@ -92,9 +186,10 @@ class Beginning:
         used = home.joinpath("global.db").exists()
         return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "")
 
-    @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, Options(via=_HERE))
-    async def invite(self, _caller: Caller, arguments: Application) -> Sentence:
-        """With the least permissions it needs. Raises CallError for what is no id."""
+    @operation(
+        "invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, Options(via=TERMINAL_ONLY)
+    )
+    async def invite(self, _caller: Caller, arguments: Application) -> str:
         given = arguments.application
         if not (given.isascii() and given.isdecimal() and len(given) <= 20):
             raise CallError(
@@ -104,7 +199,7 @@ class Beginning:
                     given=given,
                 )
             )
-        return Sentence(text=invite_url(int(given)))
+        return invite_url(int(given))
 
 
 def _require_usable(toml: str, environment: Mapping[str, str]) -> None:

@@ -5,15 +5,12 @@ These look at files that no service can open, or make what a service needs to st
 
 from bot.agents.permissions.policy import People
 from bot.config import Config
-from bot.interfaces.cli.backup import BackupFiles
 from bot.interfaces.cli.bluesky import BlueskyAccount
-from bot.interfaces.cli.database_files import DatabaseFiles, Upgrade
-from bot.interfaces.cli.doctor import Installation
+from bot.interfaces.cli.database_files import BackupFiles, DatabaseFiles
 from bot.interfaces.cli.init import Beginning
 from bot.interfaces.cli.portability import CarFiles
-from bot.interfaces.cli.removal import Removal
-from bot.interfaces.cli.service import SystemService
-from bot.interfaces.cli.status import IdleService
+from bot.interfaces.cli.service import Removal, SystemService
+from bot.interfaces.cli.status import IdleService, Installation
 from bot.secrets import Redactor
 from bot.services.registry import Clocks, Guard, Registry
 from memory.store.clock import utc_now
@@ -23,7 +20,6 @@ from sources.terminal import PERSON
 LOCAL = (
     SystemService,
     Removal,
-    Upgrade,
     BackupFiles,
     Beginning,
     BlueskyAccount,

@@ -15,11 +15,10 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.service_client import holder_of
+from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import NO_CONSTELLATION, find, find_agent, find_group
-from bot.services.parameters import Arguments, Param
-from bot.services.registry import Options, operation
+from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Result
 from memory.portability.car import About, CarError, Kind, shown
 from memory.portability.destination import (
@@ -36,7 +35,6 @@ from memory.portability.tables import Part
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Rows
-from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind as File
 from memory.store.migrations import migrations
@@ -49,8 +47,6 @@ _IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
 
 
 class Target(Arguments):
-    """Into which file, and how."""
-
     output: Annotated[Path | None, Param("The file to write; by default NAME.car here", metavar="FILE", short="-o")] = (
         None
     )
@@ -81,8 +77,6 @@ class ImportCar(OneFile):
 
 
 class Contents(Result):
-    """What an export holds, and what was done with it."""
-
     done: str = Field(exclude=True)
     kind: str
     name: str
@@ -109,8 +103,6 @@ class Contents(Result):
 
 @dataclass(frozen=True)
 class CarFiles:
-    """CAR files: written, checked and read."""
-
     titles: ClassVar = {
         "export": "Export a constellation, a group or an agent into a file that Carina can import",
         "import": "Import what was exported, here or from other programs",
@@ -121,13 +113,11 @@ class CarFiles:
 
     @operation("export.constellation", "Export a whole constellation", Action.EXPORT, _READS)
     async def export_constellation(self, _caller: Caller, arguments: ExportConstellation) -> Contents:
-        """Also while the service runs."""
         found = self._constellation(arguments.name)
         return await self._export(found, "constellation", found.id, found.name, Part(thin=arguments.thin), arguments)
 
     @operation("export.agent", "Export an agent with its memory and messages", Action.EXPORT, _READS)
     async def export_agent(self, _caller: Caller, arguments: ExportOne) -> Contents:
-        """What is shared by the constellation stays."""
         found = self._constellation("")
         with closing(connect(found.path, read_only=True)) as raw:
             agent = find_agent(Rows(raw), arguments.name)
@@ -137,7 +127,6 @@ class CarFiles:
 
     @operation("export.group", "Export a group with its agents and their memory", Action.EXPORT, _READS)
     async def export_group(self, _caller: Caller, arguments: ExportOne) -> Contents:
-        """With every member."""
         found = self._constellation("")
         with closing(connect(found.path, read_only=True)) as raw:
             group = find_group(Rows(raw), arguments.name)
@@ -148,7 +137,6 @@ class CarFiles:
 
     @operation("car.inspect", "Verify an exported file and show what it holds", Action.EXPORT, _READS)
     async def inspect(self, _caller: Caller, arguments: OneFile) -> Contents:
-        """Every block by its CID."""
         _open, verified = await _verified(arguments)
         return Contents.of(_("Verified"), verified)
 
@@ -163,12 +151,8 @@ class CarFiles:
             self._require_room(taken, arguments.rename)
             return Contents.of(_("This would be imported"), verified)
         folder.prepare()
-        try:
-            with folder.lock():
-                done = await self._take(taken, arguments.rename)
-        except FolderLocked as error:
-            who = holder_of(folder) or _("Another process was using the data folder a moment ago")
-            raise FolderLocked(_("{who}. Stop it, then import.", who=who)) from error
+        with held(folder, _("Stop it, then import.")):
+            done = await self._take(taken, arguments.rename)
         return Contents.of(done, verified, tuple(taken.notes))
 
     async def _take(self, taken: Import, rename: str) -> str:

@@ -24,9 +24,9 @@ def completed(name: str, given: Given, look: Look) -> dict[str, Any]:
 
 
 def _new_agent(given: Given, look: Look) -> dict[str, Any]:
-    if "file" in given or ("name" in given and _settings(given)):
+    if "name" in given and _settings(given):
         return dict(given)
-    _require_somebody("agent create", _("a name and settings, such as --set description=…, or --from FILE"))
+    _require_somebody("agent create", _("a name and settings, such as --set description=…"))
     problem = _new_name(Agent, "an agent", [each["agent"] for each in look("agent.list")])
     named = _named(given, "agent create", problem)
     return {**given, "name": named, "settings": [*given.get("settings", ()), *_about(_said(given))]}
@@ -43,9 +43,9 @@ def _edited_agent(given: Given, look: Look) -> dict[str, Any]:
 
 
 def _new_group(given: Given, look: Look) -> dict[str, Any]:
-    if "file" in given or ("name" in given and (given.get("member") or "members" in _said(given))):
+    if "name" in given and (given.get("member") or "members" in _said(given)):
         return dict(given)
-    _require_somebody("group create", _("a name and --member, or --from FILE"))
+    _require_somebody("group create", _("a name and --member"))
     problem = _new_name(Group, "a group", [each["group"] for each in look("group.list")])
     known = [each["agent"] for each in look("agent.list")]
     named = _named(given, "group create", problem)

@@ -13,8 +13,8 @@ from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
+from bot.services.halt import begin_anew
 from bot.services.registry import Registry
-from bot.services.restart import begin_anew
 from bot.services.web_access import sign_in_words
 from scheduler.zones import zone_of
 from texts import show_times

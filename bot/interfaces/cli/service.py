@@ -1,39 +1,205 @@
 """`carina service`: have the system start Carina by itself, for the account that runs the command."""
 
 import asyncio
+import shutil
 import sys
 from asyncio.subprocess import PIPE, STDOUT
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import ClassVar
+from xml.sax.saxutils import escape
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.cli.service_files import Program, ServiceFile, service_file
-from bot.services.caller import Caller, Via
+from bot.interfaces.service_client import held
+from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
-from bot.services.results import Sentence
+from memory.store.folder import DataFolder
 from texts import _
 
-_HERE = frozenset({Via.TERMINAL})
+NAME = "carina"
+LABEL = "org.carina.service"
+
+
+@dataclass(frozen=True)
+class Program:
+    command: tuple[str, ...]
+    folder: PurePath
+    home: PurePath
+
+
+@dataclass(frozen=True)
+class ServiceFile:
+    """A file, and the commands after it was written, before it is removed, and to ask how it is."""
+
+    path: Path
+    text: str
+    start: Sequence[Sequence[str]]
+    stop: Sequence[Sequence[str]]
+    status: Sequence[str]
+
+
+def service_file(platform: str, user_home: Path, program: Program) -> ServiceFile | None:
+    """Of this platform; None where there is none."""
+    if platform == "darwin":
+        return _launchd(user_home, program)
+    if platform == "win32":
+        return _task(user_home, program)
+    return _systemd(user_home, program) if platform.startswith("linux") else None
+
+
+def _systemd(user_home: Path, program: Program) -> ServiceFile:
+    path = user_home / ".config" / "systemd" / "user" / f"{NAME}.service"
+    command = " ".join(_quoted(each) for each in program.command)
+    writable = " ".join(_quoted(str(each)) for each in dict.fromkeys((program.home, program.folder)))
+    text = f"""\
+[Unit]
+Description=Carina, agents that remember
+Wants=network-online.target
+After=network-online.target
+StartLimitIntervalSec=300
+StartLimitBurst=5
+
+[Service]
+ExecStart={command}
+WorkingDirectory={_escaped(str(program.folder))}
+Environment={_quoted(f"CARINA_HOME={program.home}")}
+Restart=on-failure
+RestartSec=5
+RestartPreventExitStatus=2 3
+TimeoutStopSec=20
+MemoryMax=1G
+UMask=0077
+NoNewPrivileges=yes
+PrivateTmp=yes
+ProtectSystem=strict
+ReadWritePaths={writable}
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+
+[Install]
+WantedBy=default.target
+"""
+    control = ("systemctl", "--user")
+    return ServiceFile(
+        path,
+        text,
+        ((*control, "daemon-reload"), (*control, "enable", "--now", NAME)),
+        ((*control, "disable", "--now", NAME),),
+        (*control, "status", "--no-pager", NAME),
+    )
+
+
+def _launchd(user_home: Path, program: Program) -> ServiceFile:
+    path = user_home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    words = "".join(f"\n    <string>{escape(each)}</string>" for each in program.command)
+    log = escape(str(program.home / "service.log"))
+    text = f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>Label</key>
+  <string>{LABEL}</string>
+  <key>ProgramArguments</key>
+  <array>{words}
+  </array>
+  <key>WorkingDirectory</key>
+  <string>{escape(str(program.folder))}</string>
+  <key>EnvironmentVariables</key>
+  <dict>
+    <key>CARINA_HOME</key>
+    <string>{escape(str(program.home))}</string>
+  </dict>
+  <key>RunAtLoad</key>
+  <true/>
+  <key>KeepAlive</key>
+  <dict>
+    <key>SuccessfulExit</key>
+    <false/>
+  </dict>
+  <key>Umask</key>
+  <integer>63</integer>
+  <key>StandardErrorPath</key>
+  <string>{log}</string>
+</dict>
+</plist>
+"""
+    load = ("launchctl", "load", "-w", str(path))
+    return ServiceFile(path, text, (load,), (("launchctl", "unload", "-w", str(path)),), ("launchctl", "list", LABEL))
+
+
+def _task(user_home: Path, program: Program) -> ServiceFile:
+    path = user_home / "AppData" / "Local" / "Carina" / f"{NAME}.xml"
+    first, *others = program.command
+    arguments = escape(" ".join(f'"{each}"' if " " in each else each for each in others))
+    text = f"""\
+<?xml version="1.0"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <Triggers>
+    <LogonTrigger>
+      <Enabled>true</Enabled>
+    </LogonTrigger>
+  </Triggers>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <RestartOnFailure>
+      <Interval>PT1M</Interval>
+      <Count>5</Count>
+    </RestartOnFailure>
+  </Settings>
+  <Actions>
+    <Exec>
+      <Command>{escape(first)}</Command>
+      <Arguments>{arguments}</Arguments>
+      <WorkingDirectory>{escape(str(program.folder))}</WorkingDirectory>
+    </Exec>
+  </Actions>
+</Task>
+"""
+    create = ("schtasks", "/Create", "/TN", NAME, "/XML", str(path), "/F")
+    return ServiceFile(
+        path,
+        text,
+        (create, ("schtasks", "/Run", "/TN", NAME)),
+        (("schtasks", "/End", "/TN", NAME), ("schtasks", "/Delete", "/TN", NAME, "/F")),
+        ("schtasks", "/Query", "/TN", NAME),
+    )
+
+
+def _quoted(word: str) -> str:
+    """As systemd reads it: whatever is in it is taken as it is."""
+    text = _escaped(word).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
+    return f'"{text}"' if " " in text or '"' in text else text
+
+
+def _escaped(text: str) -> str:
+    """Without what systemd puts in: % begins a specifier."""
+    return text.replace("%", "%%")
+
+
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class SystemService:
-    """The service as the system knows it."""
-
     titles: ClassVar = {"service": "Start Carina with the system"}
 
     config: Config
 
     @operation(
         "service.install", "Start Carina with the system; shows the file first", Action.EXAMINE,
-        Options(via=_HERE, changes=True, asks=True, seconds=_SECONDS),
+        Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=_SECONDS),
     )  # fmt: skip
-    async def install(self, caller: Caller) -> Sentence:
+    async def install(self, caller: Caller) -> str:
         """For this account. Raises Unconfirmed with the file, UserError."""
         file = self._file()
         caller.confirm(_("{path}:\n\n{text}\nWrite this file and start the service?", path=file.path, text=file.text))
@@ -45,37 +211,39 @@ class SystemService:
         for command in file.start:
             await _run(command)
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
-        return Sentence(text=_("Wrote {path} and started the service.{lasting}", path=file.path, lasting=lasting))
+        return _("Wrote {path} and started the service.{lasting}", path=file.path, lasting=lasting)
 
     @operation(
-        "service.status", "Show how the system runs Carina", Action.EXAMINE, Options(via=_HERE, seconds=_SECONDS)
+        "service.status",
+        "Show how the system runs Carina",
+        Action.EXAMINE,
+        Options(via=TERMINAL_ONLY, seconds=_SECONDS),
     )
-    async def status(self, _caller: Caller) -> Sentence:
-        """As the system says it."""
+    async def status(self, _caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():
-            return Sentence(text=_("Carina does not start with the system. `carina service install` sets that up."))
+            return _("Carina does not start with the system. `carina service install` sets that up.")
         code, said = await _output(file.status)
-        return Sentence(text=said or f"{' '.join(file.status)}: exit code {code}")
+        return said or f"{' '.join(file.status)}: exit code {code}"
 
     @operation(
         "service.uninstall", "Stop starting Carina with the system", Action.EXAMINE,
-        Options(via=_HERE, changes=True, seconds=_SECONDS, confirm="Stop the service and remove it from the system?"),
+        Options(
+            via=TERMINAL_ONLY, changes=True, seconds=_SECONDS,
+            confirm="Stop the service and remove it from the system?",
+        ),
     )  # fmt: skip
-    async def uninstall(self, _caller: Caller) -> Sentence:
-        """The data stays."""
+    async def uninstall(self, _caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():
             raise UserError(_("There is no {path}, so nothing was removed.", path=file.path))
         for command in file.stop:
             await _run(command)
         file.path.unlink()
-        return Sentence(
-            text=_(
-                "Stopped the service and removed {path}. Your data is still in {home}.",
-                path=file.path,
-                home=self.config.home,
-            )
+        return _(
+            "Stopped the service and removed {path}. Your data is still in {home}.",
+            path=file.path,
+            home=self.config.home,
         )
 
     def _file(self) -> ServiceFile:
@@ -109,3 +277,73 @@ async def _output(command: Sequence[str]) -> tuple[int, str]:
         raise UserError(_("`{command}` cannot be run: {error}.", command=command[0], error=error.strerror)) from error
     said, _nothing = await process.communicate()
     return process.returncode or 0, said.decode("utf-8", "replace").strip()
+
+
+_OURS = (
+    *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
+    *("terminal.journal", "bluesky.session", ".restoring-*"),
+)
+"""What Carina makes in a data folder; what else is there is somebody's own."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Of everything that Carina keeps; the program itself is removed by what installed it."""
+
+    config: Config
+
+    @operation(
+        "uninstall", "Show where everything is, and delete the data", Action.BACKUP,
+        Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=600.0),
+    )  # fmt: skip
+    async def remove(self, caller: Caller) -> str:
+        """Not while a service runs. Raises UserError, Unconfirmed with what is where."""
+        folder = DataFolder(self.config.home)
+        if not folder.global_db.exists():
+            raise UserError(_("There is no data of Carina in {path}.", path=folder.path))
+        caller.confirm(
+            "\n".join(
+                [
+                    *self._where(folder),
+                    "",
+                    _("To keep a copy, answer no and run `carina backup create --to PATH` or `carina privacy export`."),
+                    _("Delete all data in the data folder? This cannot be undone."),
+                ]
+            )
+        )
+        with held(folder, _("Stop it, then uninstall.")):
+            for path in _ours(folder.path):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        left = sorted(path.name for path in folder.path.iterdir())
+        if not left:
+            folder.path.rmdir()
+        kept = _(" Carina left what it did not create: {names}.", names=", ".join(left)) if left else ""
+        files = ", ".join(str(path) for path in self._files() if path.exists())
+        more = _("\nDelete {files} yourself if you no longer need them.", files=files) if files else ""
+        return _(
+            "Deleted the data in {path}.{kept}{more}\n{program}",
+            path=folder.path,
+            kept=kept,
+            more=more,
+            program=_program(),
+        )
+
+    def _where(self, folder: DataFolder) -> Iterator[str]:
+        size = sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
+        yield _("data folder: {path} ({size:,.1f} MB)", path=folder.path, size=size / 1000000.0)
+        yield from (_("settings: {path}", path=path) for path in self._files() if path.exists())
+        yield _("program: {path}", path=Path(sys.prefix))
+
+    def _files(self) -> tuple[Path, ...]:
+        return self.config.file, self.config.file.with_name(".env")
+
+
+def _ours(folder: Path) -> list[Path]:
+    return sorted({path for pattern in _OURS for path in folder.glob(pattern)})
+
+
+def _program() -> str:
+    return _(
+        "`carina service uninstall` stops starting Carina with the system; `uv tool uninstall carina` or `pipx "
+        "uninstall carina` removes the program."
+    )

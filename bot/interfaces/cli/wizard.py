@@ -17,10 +17,10 @@ from prompt_toolkit.completion import WordCompleter
 from bot.config import OFFLINE, Config, load_config, load_here
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
-from bot.interfaces.cli.first_files import Answers, require_new
+from bot.interfaces.cli.init import Answers, require_new
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
 from bot.interfaces.diagnostics.model_checks import examine_models
-from bot.services.doctor import finding_text
+from bot.services.status import finding_text
 from memory.store.clock import utc_now
 from sources.diagnostics import Finding, State
 from sources.discord.invite import application_of, invite_url
@@ -44,8 +44,6 @@ def asked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class Wizard:
-    """Asks for what was not given."""
-
     given: dict[str, Any]
     local: dict[str, Sequence[str]] = field(default_factory=dict)
     """Servers on this machine, with their models."""

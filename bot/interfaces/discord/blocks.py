@@ -1,7 +1,7 @@
-"""The forms in which a person rewrites a block, or a field of one.
+"""The forms in which a person rewrites a block, or a field of one, or writes an entry for the long term.
 
-The id of a form carries the block's id, since another of its name may come while somebody writes, and what was shown;
-so it works after a restart, and what others wrote in the meantime stays.
+The id of a block's form carries the block's id, since another of its name may come while somebody writes, and what was
+shown; so it works after a restart, and what others wrote in the meantime stays.
 """
 
 import re
@@ -13,7 +13,8 @@ from discord import app_commands
 
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
-from bot.interfaces.discord.forms import LONGEST, Opening, hear_form
+from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.forms import LONGEST, Entry, Opening, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, answer, cleaned, defer
 from bot.services.block_results import Writable
 from bot.services.registry import Registry
@@ -74,14 +75,28 @@ def _too_long(size: int, field: str) -> str:
 def _form(interaction: Interaction, found: Writable) -> discord.ui.Modal:
     what = f"f:{found.mark}:{found.field}" if found.field else str(found.version)
     title = _("Edit a field of a block") if found.field else _("Edit a block")
-    form = discord.ui.Modal(title=title, custom_id=f"carina:memory:edit:{what}:{found.id}", timeout=None)
-    entry = discord.ui.TextInput[Any](
-        custom_id="text",
-        style=discord.TextStyle.long,
-        default=cleaned(interaction, found.text),
-        max_length=min(LONGEST, max(found.limit, len(found.text))),
-        required=False,
+    longest = min(LONGEST, max(found.limit, len(found.text)))
+    entry = Entry("text", _("What it should say"), longest, cleaned(interaction, found.text), lines=True)
+    return modal(title, f"carina:memory:edit:{what}:{found.id}", entry)
+
+
+async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:
+    """Asks for an entry for the long term; a text there can have many lines."""
+    text = Entry("text", _("What to keep, in full sentences"), required=True, lines=True)
+    return modal(
+        _("Add a long-term memory entry"),
+        "carina:archival:add",
+        text,
+        Entry("label", _("A short name (optional)"), 100),
     )
-    form.add_item(discord.ui.Label(text=_("What it should say"), component=entry))
-    form.stop()  # what is sent is heard by its id, also after a restart
-    return form
+
+
+def hear_entry_form(tree: app_commands.CommandTree[Any], commands: Commands) -> None:
+    """Add what is sent."""
+
+    async def sent(interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
+        if await defer(interaction):
+            given = {name: fields.get(name, "") for name in ("text", "label")}
+            await commands.answer(interaction, "archival.add", given)
+
+    hear_form(tree, re.compile("carina:archival:add"), sent)

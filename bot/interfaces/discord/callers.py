@@ -1,17 +1,146 @@
 """Who gives a command or presses a button, as operations know them."""
 
+from collections.abc import Callable
 from typing import Any
 
-from bot.interfaces.discord.askers import approver_of, asker_of, scope_here
+import discord
+
+from bot.agents.permissions.policy import Approver, role_identity
 from bot.interfaces.discord.responses import Interaction
-from bot.services.caller import Caller, Location, Spoken, Via
+from bot.services.caller import WITHHELD, Asker, Caller, Location, Spoken, Via
 from bot.services.slash_names import slash_names
-from memory.people.audience import OWNER, Scope, person_audience
-from memory.store.ids import PlaceId
+from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
+from memory.store.ids import PersonId, PlaceId
+from sources.base import PlaceKind
+from sources.discord import notifications
 from sources.discord.notifications import trust_of
 from sources.discord.payloads import author_of
-from sources.discord.places import NAME, place_id, place_of, spot_of
+from sources.discord.places import NAME, Spot, guild_id, person_id, place_id, place_of, spot_of
 from sources.discord.settings import DiscordSettings
+from sources.text import flatten
+from texts import _, gettext_noop
+
+_BARRED = gettext_noop(
+    "You are blocked here. Only `/privacy` works for you: it shows and erases what I keep about you."
+)
+_NOT_LET_IN = gettext_noop(
+    "You are not allowed to talk to me here, so I keep nothing you say. The person who runs me can change that."
+)
+_KEEPING = {
+    "chat agent",
+    "chat group",
+}
+"""Commands that are written by hand, and forms by their ids, that take words of whoever gives them."""
+_GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOptionType.subcommand_group.value}
+
+
+async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Asker:
+    """An ephemeral answer is heard by one person, who also knows what is known in the place of the command.
+
+    In direct messages that is what a message of theirs would be answered with.
+    """
+    user = interaction.user.id
+    person = person_id(user)
+    own = frozenset(settings.decided.alone(person))
+    if user == settings.owner_id:
+        return Asker(person, Scope(OWNER, own), is_owner=True)
+    if interaction.guild_id is not None and interaction.guild is None:
+        # Installed by the person, used where the bot is no member: what is known elsewhere stays elsewhere.
+        return Asker(person, Scope(channel_audience(place_id(interaction.channel_id or 0))))
+    return Asker(person, Scope(person_audience(person), await _known_here(interaction, settings) | own))
+
+
+async def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
+    """Those who hear an answer that is given in this place for all to see: what an agent may use there."""
+    person = person_id(interaction.user.id)
+    if interaction.guild_id is not None and interaction.guild is None:
+        return Scope(channel_audience(place_id(interaction.channel_id or 0)))
+    if interaction.channel is None:
+        return Scope(person_audience(person))
+    spot = spot_of(interaction.channel, interaction.user.id)
+    place = place_of(spot, settings, await _shared(interaction))
+    if place.audience == OWNER and interaction.user.id != settings.owner_id:
+        return Scope(person_audience(person))  # somebody else can read a place that is configured as the owner's
+    own = settings.decided.alone(person) if spot.direct else ()
+    return Scope(place.audience, frozenset({*place.within, *own}))
+
+
+async def _known_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> frozenset[Audience]:
+    if interaction.channel is None:
+        return frozenset()
+    if interaction.guild_id is None:
+        return frozenset(guild_audience(guild_id(one)) for one in await _shared(interaction))
+    place = place_of(spot_of(interaction.channel, interaction.user.id), settings)
+    if place.audience == OWNER:  # somebody else can read a place that is configured as the owner's
+        return frozenset()
+    return frozenset({place.audience, *place.within})
+
+
+async def _shared(interaction: discord.Interaction[Any]) -> tuple[int, ...]:
+    """In direct messages with the bot: the guilds in which it just saw who gave the command, if it hears them there."""
+    if interaction.guild_id is not None or not interaction.context.dm_channel:
+        return ()
+    shared: tuple[int, ...] = await interaction.client.tree.shared(interaction.channel, interaction.user)
+    return shared
+
+
+def barred(
+    interaction: discord.Interaction[Any],
+    settings: DiscordSettings,
+    withheld: Callable[[PersonId], bool],
+    keeps: Callable[[str, bool], bool],
+) -> str:
+    """Words for somebody whom this is not answered, whatever door they came by; empty for everybody else.
+
+    That is who was shut out, for anything but what everybody may do with their own data; and who is not heard here
+    (`withheld`: by their own choice), for whatever would keep words of theirs, as the commands for which `keeps` holds.
+    """
+    user, guild = interaction.user, interaction.guild_id
+    what, given = _asked(interaction)
+    if what.startswith("privacy"):
+        return ""
+    if user.id != settings.owner_id:
+        roles = [role.id for role in user.roles] if isinstance(user, discord.Member) and guild is not None else []
+        if settings.shuts_out(user.id, roles, guild):
+            return _(_BARRED)
+    if what not in _KEEPING and not keeps(what, given):
+        return ""
+    if withheld(person_id(user.id)):
+        return _(WITHHELD, command="`/privacy resume`")
+    return "" if _heard(interaction, settings) else _(_NOT_LET_IN)
+
+
+def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:
+    """What a command, or the id of a button or form, asks for, in words ("privacy erase"); and whether with options."""
+    data: Any = interaction.data or {}
+    if "custom_id" in data:
+        named = str(data["custom_id"]).removeprefix("carina:")
+        if named.startswith(("sure:", "step:", "set:")):  # questions, steps and settings name their operations
+            return named.split(":")[1].replace(".", " "), True
+        return " ".join(named.split(":")[:2]), True
+    words = [str(data.get("name", ""))]
+    while below := [part for part in data.get("options", ()) if part.get("type") in _GROUPS]:
+        data = below[0]
+        words.append(str(data["name"]))
+    return " ".join(words), bool(data.get("options"))
+
+
+def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> bool:
+    """Whether what this person says by message is heard there; where the bot is no member: in direct messages."""
+    author = author_of(interaction.user)
+    if interaction.guild is None:
+        spot = Spot(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
+        shared = bool(getattr(interaction.user, "mutual_guilds", ()))
+        return notifications.admitted(author, spot, settings, shares_guild=shared)
+    return notifications.admitted(author, spot_of(interaction.channel, author.id), settings, shares_guild=True)
+
+
+def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:
+    """Who it is, with the roles that count here: those in this guild, as Discord says with the interaction itself."""
+    user, guild = interaction.user, interaction.guild_id
+    roles = user.roles if isinstance(user, discord.Member) and guild is not None else ()
+    identities = frozenset(role_identity(guild or 0, role.id) for role in roles)
+    return Approver(person_id(user.id), flatten(user.display_name), identities, door)
 
 
 async def caller_of(interaction: Interaction, settings: DiscordSettings, door: str = "command") -> Caller:

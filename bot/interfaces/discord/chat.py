@@ -9,9 +9,9 @@ import discord
 from discord import app_commands
 
 from bot.errors import UserError
-from bot.interfaces.discord.responses import Interaction, answer_now, suggests_names
-from bot.services.chat import Addressee
+from bot.interfaces.discord.responses import Interaction, answer_now, suggests
 from bot.services.composition import ServedConstellations
+from bot.services.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import notifications
@@ -20,7 +20,55 @@ from sources.discord.payloads import author_of
 from sources.discord.places import NAME, bindings_of, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import REFUSED
-from texts import _, error_sentence
+from texts import _, error_sentence, gettext_noop
+
+Tree: TypeAlias = app_commands.CommandTree[Any]
+
+_HELP = (
+    gettext_noop(
+        "**Talk to me** by mentioning me, replying to me, or sending me a direct message. I remember what you "
+        "tell me. What you say in a direct message stays there: I never use it where others can read."
+    ),
+    gettext_noop(
+        "**Your day**: `/remind me`, `/tasks add`, `/events add`, `/settings` for your time zone and quiet "
+        "hours, `/my state` to say how you are."
+    ),
+    gettext_noop(
+        "**What I know**: `/search` finds messages and memory. `/memory list`, `/memory archival list` and "
+        "`/facts list` show what I keep; you can edit, correct or forget what is yours. `/why` shows what my last "
+        "answer was based on, and so does *Apps > Why did you say this?* in the menu of a message."
+    ),
+    gettext_noop(
+        "**What agents use**: `/memory context` shows what they see when they answer here, `/memory project list` "
+        "what they learned from projects."
+    ),
+    gettext_noop("**What happened**: `/summary show`, `/memory activity`, `/memory dream report`."),
+    gettext_noop("**Talk to one of us by name**: `/chat agent` and `/chat group` suggest who is here."),
+    gettext_noop(
+        "**Your decisions**: `/permits list` shows requests that are waiting for you; `/permits approve` and "
+        "`/permits deny` answer them. `/memory dream waiting` lists what I inferred about you and use only if you "
+        "agree. `/my retry` retries a message that I could not answer."
+    ),
+    gettext_noop(
+        "**Your data**: `/privacy see`, `export`, `pause`, `optout` and `erase`. `/my link start` links your "
+        "other accounts."
+    ),
+    gettext_noop(
+        "**For the owner and admins**: everything under `/admin` and `/owner`, such as `/admin status`, "
+        "`/admin mode`, `/owner people` and `/admin halt`."
+    ),
+)
+
+
+def install(tree: Tree) -> None:
+    """Put the command into the tree."""
+
+    @app_commands.command(name="help", description=gettext_noop("Learn how to talk to me and what I keep"))
+    async def command(interaction: Interaction) -> None:
+        await answer_now(interaction, "\n".join(map(_, _HELP)))
+
+    tree.add_command(command)
+
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 
@@ -57,15 +105,15 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
         if (shown := await _repeat(interaction, addressee, text)) is not None:
             talking.say(_said(interaction, shown, text, around, clock), addressee)
 
-    async def called(interaction: Interaction) -> list[str]:
+    async def called(interaction: Interaction) -> list[tuple[str, str]]:
         if interaction.channel is None:
             return []
         async with served.at(bindings_of(spot_of(interaction.channel, interaction.user.id))) as services:
-            if kind == "agent":
-                return await services.front_ends.agent_names()
-            return [each.name for each in await services.places.groups()]
+            agents, groups = services.front_ends.agent_names, services.places.groups
+            found = await agents() if kind == "agent" else [each.name for each in await groups()]
+        return [(name, name) for name in dict.fromkeys(found)]
 
-    suggests_names(command, "name", called)
+    suggests(command, "name", called)
     return command
 
 

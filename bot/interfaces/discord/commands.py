@@ -19,8 +19,7 @@ from bot.interfaces.discord.responses import Interaction, cleaned, defer, sugges
 from bot.interfaces.discord.responses import shown as shown_text
 from bot.interfaces.discord.steps import Steps, menu, page_buttons
 from bot.services.caller import Caller, Unconfirmed, Via
-from bot.services.parameters import Parameter
-from bot.services.registry import Operation, Registry
+from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from sources.discord.places import person_id

@@ -43,6 +43,37 @@ class Opening:
     """The arguments of the operation that are options of the command; the form asks for the others."""
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A field of a form."""
+
+    name: str
+    label: str
+    longest: int = LONGEST
+    text: str = ""
+    """What it opens with."""
+    required: bool = False
+    lines: bool = False
+    """It takes several lines."""
+
+
+def modal(title: str, identifier: str, *entries: Entry) -> discord.ui.Modal:
+    """A form, which is heard by its id, also after a restart."""
+    form = discord.ui.Modal(title=title, custom_id=identifier, timeout=None)
+    for each in entries:
+        style = discord.TextStyle.long if each.lines else discord.TextStyle.short
+        field = discord.ui.TextInput[Any](
+            custom_id=each.name,
+            style=style,
+            default=each.text or None,
+            required=each.required,
+            max_length=each.longest,
+        )
+        form.add_item(discord.ui.Label(text=each.label, component=field))
+    form.stop()  # discord.py need not keep it
+    return form
+
+
 def hear_form(tree: app_commands.CommandTree[Any], pattern: re.Pattern[str], sent: Sent) -> None:
     """Have every form with such an id heard; whoever is not answered otherwise is not answered here either."""
     before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
@@ -97,47 +128,35 @@ class Door(ABC):
 
 def hear_button(pattern: re.Pattern[str], work: Pressed) -> Buttons:
     """What hears every button with such an id."""
-
-    class Button(Door, discord.ui.DynamicItem[discord.ui.Button[Any]], template=pattern):
-        """One of them."""
-
-        def __init__(self, named: re.Match[str], shown: discord.ui.Button[Any]) -> None:
-            super().__init__(shown)
-            self.named = named
-
-        @classmethod
-        async def from_custom_id(
-            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
-        ) -> "Button":
-            if not isinstance(item, discord.ui.Button):
-                raise TypeError(f"a button has the id {match[0]}, not {type(item).__name__}")
-            return cls(match, item)
-
-        async def pressed(self, interaction: Interaction) -> None:
-            await work(interaction, self.named)
-
-    return Button
+    return _heard(pattern, discord.ui.Button, lambda interaction, named, _item: work(interaction, named))
 
 
 def hear_choice(pattern: re.Pattern[str], work: Chosen) -> Choices:
     """What hears every menu with such an id, of which one thing is chosen."""
+    return _heard(
+        pattern, discord.ui.Select, lambda interaction, named, item: work(interaction, named, (item.values or [""])[0])
+    )
 
-    class Choice(Door, discord.ui.DynamicItem[discord.ui.Select[Any]], template=pattern):
+
+def _heard(
+    pattern: re.Pattern[str], kind: type, work: Callable[[Interaction, re.Match[str], Any], Awaitable[None]]
+) -> type[discord.ui.DynamicItem[Any]]:
+    class Heard(Door, discord.ui.DynamicItem[Any], template=pattern):
         """One of them."""
 
-        def __init__(self, named: re.Match[str], shown: discord.ui.Select[Any]) -> None:
+        def __init__(self, named: re.Match[str], shown: discord.ui.Item[Any]) -> None:
             super().__init__(shown)
             self.named = named
 
         @classmethod
         async def from_custom_id(
             cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
-        ) -> "Choice":
-            if not isinstance(item, discord.ui.Select):
-                raise TypeError(f"a menu has the id {match[0]}, not {type(item).__name__}")
+        ) -> "Heard":
+            if not isinstance(item, kind):
+                raise TypeError(f"a {kind.__name__} has the id {match[0]}, not {type(item).__name__}")
             return cls(match, item)
 
         async def pressed(self, interaction: Interaction) -> None:
-            await work(interaction, self.named, (self.item.values or [""])[0])
+            await work(interaction, self.named, self.item)
 
-    return Choice
+    return Heard

@@ -10,22 +10,19 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
-from bot.interfaces.discord.approvals import install_approvals
-from bot.interfaces.discord.askers import barred
-from bot.interfaces.discord.blocks import block_form, hear_block_forms
-from bot.interfaces.discord.buttons import operation_buttons
-from bot.interfaces.discord.chat import install_talking
+from bot.interfaces.discord.blocks import block_form, entry_form, hear_block_forms, hear_entry_form
+from bot.interfaces.discord.buttons import install_approvals, operation_buttons
+from bot.interfaces.discord.callers import barred
+from bot.interfaces.discord.chat import Tree, install, install_talking
 from bot.interfaces.discord.commands import Commands, keeping
-from bot.interfaces.discord.entries import entry_form, hear_entry_form
 from bot.interfaces.discord.forms import Opening
-from bot.interfaces.discord.general import Tree, install
 from bot.interfaces.discord.settings_pages import install_settings
 from bot.interfaces.discord.why import ITEMS, install_why
 from bot.secrets import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services
 from bot.services.registry import Operation
-from bot.services.served_registry import ServedRegistry
+from bot.services.sharing import ServedRegistry
 from memory.people.access import Rule
 from memory.store.clock import Clock
 from memory.store.faults import commit_point
@@ -128,7 +125,7 @@ def _install(
     forms = {"archival.add": Opening(entry_form), "memory.edit": block_form(registry, settings)}
     commands = Commands(registry, titles(), settings, forms, ITEMS)
     commands.install(tree)
-    hear_entry_form(tree, registry, settings)
+    hear_entry_form(tree, commands)
     hear_block_forms(tree, registry, settings)
     tree.client.add_dynamic_items(*operation_buttons(registry, settings, served.shared.configured))
     install_why(tree, commands)

@@ -20,9 +20,6 @@ Interaction: TypeAlias = discord.Interaction[Any]
 Suggest: TypeAlias = Callable[[Interaction], Awaitable[Iterable[tuple[str, str]]]]
 """Finds what can be chosen: pairs of a value and the words that stand for it."""
 
-Names: TypeAlias = Callable[[Interaction], Awaitable[Iterable[str]]]
-"""Finds what can be chosen and needs no other words."""
-
 LARGEST_FILE = 8_000_000
 """Bytes of a file; Discord takes a little more."""
 
@@ -119,19 +116,6 @@ def suggests(
             return []
 
     command.autocomplete(option)(choices)
-
-
-def suggests_names(
-    command: app_commands.Command[Any, ..., None],
-    option: str,
-    find: Names,
-) -> None:
-    """The same with names that need no other words; each is suggested once."""
-
-    async def pairs(interaction: Interaction) -> Iterable[tuple[str, str]]:
-        return ((name, name) for name in dict.fromkeys(await find(interaction)) if 0 < len(name) <= _NAME)
-
-    suggests(command, option, pairs)
 
 
 async def answer(interaction: Interaction, work: Awaitable[str], *, file_name: str = "answer.md") -> None:

@@ -16,7 +16,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
 from bot.interfaces.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
-from bot.interfaces.discord.forms import Opening, hear_button, hear_choice, hear_form
+from bot.interfaces.discord.forms import Entry, Opening, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, defer, shown, tell
 from bot.interfaces.discord.steps import menu
 from bot.services.caller import Caller
@@ -168,13 +168,10 @@ class SettingsPages:
 
 
 async def _clocks_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:
-    form = discord.ui.Modal(title=_("Time zone and quiet hours"), custom_id=_FORM, timeout=None)
-    for name, label, longest in (
-        ("zone", _("Your time zone, such as Europe/Vienna"), 60),
-        ("begin", _("Quiet from, such as 22:30, or off"), 5),
-        ("end", _("Quiet until, such as 7:00"), 5),
-    ):
-        entry = discord.ui.TextInput[Any](custom_id=name, required=False, max_length=longest)
-        form.add_item(discord.ui.Label(text=label, component=entry))
-    form.stop()  # what is sent is heard by its id, also after a restart
-    return form
+    return modal(
+        _("Time zone and quiet hours"),
+        _FORM,
+        Entry("zone", _("Your time zone, such as Europe/Vienna"), 60),
+        Entry("begin", _("Quiet from, such as 22:30, or off"), 5),
+        Entry("end", _("Quiet until, such as 7:00"), 5),
+    )

@@ -18,8 +18,7 @@ from bot.interfaces.discord.containers import Looks
 from bot.interfaces.discord.forms import Buttons, Choices, Opening, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, defer, tell
 from bot.services.caller import Caller, Via
-from bot.services.parameters import Parameter
-from bot.services.registry import Operation, Registry
+from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Markdown
 from bot.services.slash_names import BUTTONS, names_of
 from sources.discord.settings import DiscordSettings

@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Change
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.forms import LONGEST, Opening, hear_button, hear_choice, hear_form
+from bot.interfaces.discord.forms import LONGEST, Entry, Opening, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
 from bot.services.why import Correctable, Explained, MemoryRow, OneExplained
 from sources.text import one_line
@@ -112,15 +112,7 @@ def _form(commands: Commands) -> Opening:
             raise UserError(
                 _("It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size)
             )
-        form = discord.ui.Modal(
-            title=_("Correct what I remember"), custom_id=f"carina:why:correct:{found.id}:{found.mark}", timeout=None
-        )
-        text = cleaned(interaction, found.text)
-        field = discord.ui.TextInput[Any](
-            custom_id="text", style=discord.TextStyle.long, default=text, max_length=LONGEST
-        )
-        form.add_item(discord.ui.Label(text=_("What it should say"), component=field))
-        form.stop()  # what is sent is heard by its id, also after a restart
-        return form
+        entry = Entry("text", _("What it should say"), text=cleaned(interaction, found.text), required=True, lines=True)
+        return modal(_("Correct what I remember"), f"carina:why:correct:{found.id}:{found.mark}", entry)
 
     return Opening(made)

@@ -8,8 +8,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
-from bot.interfaces.web.actions import told
-from bot.interfaces.web.context import FAILURES, Context, Question
+from bot.interfaces.web.context import FAILURES, Context, Question, told
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import Refusal
 from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing

@@ -10,8 +10,7 @@ from typing import Any
 from markupsafe import Markup
 from starlette.responses import Response
 
-from bot.interfaces.web.actions import outcome, told
-from bot.interfaces.web.context import FAILURES, Context
+from bot.interfaces.web.context import FAILURES, Context, outcome, told
 from bot.interfaces.web.render import colors
 from bot.services.block_results import Edited
 from texts import error_text
@@ -146,8 +145,46 @@ def _joined(parts: Iterable[Markup]) -> Markup:
     return Markup("").join(parts)
 
 
+_MOST = 100
+_SHOWN = {"": "Newest", "dead": "Given up", "undelivered": "Not delivered"}
+
+
+async def messages(ctx: Context) -> Response:
+    """What arrived, newest first; what was given up; what was not delivered."""
+    done = await outcome(ctx)
+    show = ctx.query("show") if ctx.query("show") in _SHOWN else ""
+    rows, undelivered = (), ()
+    if show == "undelivered":
+        undelivered = (await ctx.call("outbox.list", limit=_MOST)).rows
+    else:
+        rows = (await ctx.call("inbox.list", dead=show == "dead", limit=_MOST)).rows
+    return ctx.page(
+        "messages.html", title="Messages", tabs=_SHOWN, show=show, rows=rows, undelivered=undelivered, **done
+    )
+
+
+async def message(ctx: Context) -> Response:
+    """One message from hearing to delivery."""
+    done = await outcome(ctx)
+    trace = await ctx.call("inbox.trace", row=ctx.request.path_params["row"])
+    begun = min(each.at for each in trace.stages)
+    ended = max(each.ended for each in trace.stages)
+    whole = max(1.0, (ended - begun).total_seconds() * 1_000)
+    bars = [_bar(each, begun, whole) for each in trace.stages]
+    return ctx.page("message.html", title="Message", trace=trace, bars=bars, whole=whole, **done)
+
+
+def _bar(stage: Any, begun: Any, whole: float) -> dict[str, Any]:
+    """Where a stage lies in a picture that is 1,000 wide."""
+    at = (stage.at - begun).total_seconds() * 1_000_000 / whole
+    width = max(4.0, 1_000 * stage.milliseconds / whole)
+    return {"stage": stage, "x": round(min(at, 996.0), 1), "width": round(min(width, 1_000 - min(at, 996.0)), 1)}
+
+
 ROUTES = (
     ("/memory", memory),
     ("/memory/block", block),
     ("/memory/block/at", at_version),
+    ("/messages", messages),
+    ("/messages/{row}", message),
 )

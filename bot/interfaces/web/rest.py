@@ -10,14 +10,13 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
 from bot.interfaces.cli.version import version
-from bot.interfaces.web.actions import fields_of, offered
-from bot.interfaces.web.context import FAILURES, Context
+from bot.interfaces.web.context import FAILURES, Context, fields_of, offered
 from bot.interfaces.web.security import Refusal, problem
 from bot.services.block_results import History, ShownBlock
 from bot.services.caller import Unconfirmed
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
-from bot.services.web_requests import Answered, OnceRequest
+from bot.services.web_access import Answered, OnceRequest
 from memory.people.web_keys import Known
 from memory.store.errors import BlockChanged
 from texts import error_text

@@ -19,8 +19,7 @@ from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.web.pulse import Pulse
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
-from bot.services.web_access import WebAccess
-from bot.services.web_requests import OnceRequests
+from bot.services.web_access import OnceRequests, WebAccess
 from memory.people.audience import Audience
 from memory.store.clock import Clock
 from memory.store.ids import PersonId
@@ -101,12 +100,11 @@ class WebServer:
 
     async def _serve(self, bound: socket.socket) -> None:
         site = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.site")  # it loads what speaks HTTP
-        quiet = importlib.import_module("bot.interfaces.web.quiet_server")
         host, port = bound.getsockname()[:2]
         everywhere = ipaddress.ip_address(host).is_unspecified
         shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
         settings = self.config.web.server
-        options = quiet.uvicorn.Config(
+        options = site.uvicorn.Config(
             site.application(self),
             log_config=None,
             access_log=False,
@@ -120,7 +118,7 @@ class WebServer:
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=list(settings.trusted_proxies),
         )
-        server = quiet.QuietServer(options)
+        server = site.QuietServer(options)
         self.parts.listening.address = settings.public_url or f"http://{shown}:{port}"
         self.parts.listening.up.set()
         _log.info("web_ready", address=self.parts.listening.address)

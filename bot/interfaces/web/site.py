@@ -1,8 +1,10 @@
 """The application: every route, behind the guard."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,9 +20,7 @@ from bot.interfaces.web import (
     logs,
     mcp,
     memory_pages,
-    message_pages,
     openai_api,
-    own_page,
     pages,
     rest,
     signing_in,
@@ -31,14 +31,21 @@ from bot.interfaces.web.security import Guarded, Refusal, problem
 from bot.interfaces.web.server import WebServer
 from texts import error_text
 
+
+class QuietServer(uvicorn.Server):
+    """Leaves signals to the service."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 Handler: TypeAlias = Callable[[Context], Awaitable[Response]]
 
 PAGES: tuple[tuple[str, Handler], ...] = (
     *pages.ROUTES,
     *memory_pages.ROUTES,
-    *message_pages.ROUTES,
     *chat_pages.ROUTES,
-    *own_page.ROUTES,
 )
 PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *hooks.ROUTES, *mcp.ROUTES)
 

@@ -10,8 +10,9 @@ from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChun
 from bot.errors import UserError
 from bot.interfaces.group_requests import LONGEST, said_because
 from bot.runtime.router import Router
-from bot.services.chat import Addressee
 from bot.services.composition import Services
+from bot.services.front_ends import Addressee
+from bot.services.transactions import reads
 from memory import agents, usage
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox
@@ -88,17 +89,14 @@ class Talk:
     def database(self) -> Database:
         return self.services.database
 
-    async def names(self, only: AgentId | None = None) -> list[str]:
+    @reads
+    def names(self, rows: Rows, only: AgentId | None = None) -> list[str]:
         """Whom one can talk to: agents that answer, then groups of other names. `only`: that agent alone."""
-
-        def read(rows: Rows) -> list[str]:
-            there = [each.name for each in agents.agents(rows) if each.status == "active" and only in (None, each.id)]
-            if only is not None:
-                return there
-            groups = [each.name for each in agents.groups(rows) if agents.answering(rows, each)]
-            return list(dict.fromkeys([*there, *groups]))
-
-        return await self.database.read(read)
+        there = [each.name for each in agents.agents(rows) if each.status == "active" and only in (None, each.id)]
+        if only is not None:
+            return there
+        groups = [each.name for each in agents.groups(rows) if agents.answering(rows, each)]
+        return list(dict.fromkeys([*there, *groups]))
 
     async def conversation(self, who: str, name: str, user: str = "") -> Conversation:
         """The conversation of a program, its user or the dashboard with an agent or else a group. Raises UserError."""
@@ -135,9 +133,10 @@ class Talk:
             raise UserError(_("I will answer this later. {refused}", refused=refused))
         return said
 
-    async def said_otherwise(self, to: Conversation, text: str, external_id: str) -> bool:
+    @reads
+    def said_otherwise(self, rows: Rows, to: Conversation, text: str, external_id: str) -> bool:
         """Whether that id is of something else that was said before."""
-        known = await self.database.read(lambda rows: messages.by_external(rows, SOURCE, external_id))
+        known = messages.by_external(rows, SOURCE, external_id)
         if known is None:
             return False
         return known.place != to.place.id or known.text not in ("", storable(self._heard(to, text, external_id).text))
@@ -192,23 +191,17 @@ class Talk:
         self.router.receive(self.source.hear_hook(text, name, delivery, to.place, to.to.group))
         await self.router.taken_in(_STORED_SECONDS)
 
-    async def tokens(self, external_id: str) -> tuple[int, int]:
+    @reads
+    def tokens(self, rows: Rows, external_id: str) -> tuple[int, int]:
         """How many tokens the turn that answered something sent to models, and how many they wrote."""
+        row = inbox.by_external(rows, SOURCE, external_id)
+        return (0, 0) if row is None or row.turn is None else usage.of_turn(rows, row.turn)
 
-        def read(rows: Rows) -> tuple[int, int]:
-            row = inbox.by_external(rows, SOURCE, external_id)
-            return (0, 0) if row is None or row.turn is None else usage.of_turn(rows, row.turn)
-
-        return await self.database.read(read)
-
-    async def history(self, place: PlaceId, limit: int) -> list[Line]:
+    @reads
+    def history(self, rows: Rows, place: PlaceId, limit: int) -> list[Line]:
         """The newest lines of a conversation, oldest first."""
-
-        def read(rows: Rows) -> list[Line]:
-            found = messages.conversation(rows, place, Scope(OWNER), limit)
-            return [_line(rows, each) for each in found if each.text and each.role in ("user", "assistant")]
-
-        return await self.database.read(read)
+        found = messages.conversation(rows, place, Scope(OWNER), limit)
+        return [_line(rows, each) for each in found if each.text and each.role in ("user", "assistant")]
 
 
 def _told(event: TurnEvent) -> Writing | Doing | None:

@@ -72,12 +72,12 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
     ("arguments", "words"),
     [
         (("show", "nothing"), "There is no block 'nothing' that you can see here. There are: human, persona"),
-        (("rollback", "persona", "99"), "there is no version 99: there are versions 0 to 1"),
-        (("diff", "persona", "--", "-1"), "there is no version -1"),
+        (("rollback", "persona", "99"), "There is no version 99: there are versions 0 to 1"),
+        (("diff", "persona", "--", "-1"), "There is no version -1"),
         (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block. Its writers: the system"),
         (("revert", "persona", "system", "--since", "tea"), "'tea' is not a moment"),
         (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
-        (("undo", "persona"), "nothing of yours is left to undo here"),
+        (("undo", "persona"), "Nothing of yours is left to undo here"),
         (("edit", "persona", "--text", "x" * 3_000), "is at 289 of 2,000 characters; this adds 2,711"),
     ],
 )
@@ -252,7 +252,7 @@ def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_vers
     for argument in (("--text", "x"), ("--field", "mood", "--text", "x")):
         block = "current_state" if "--field" in argument else "note"
         unknown = carina(tmp_path, "memory", "edit", block, "--seen", "99", *argument)
-        assert (unknown.returncode, "there is no version 99" in unknown.stderr) == (1, True)
+        assert (unknown.returncode, "There is no version 99" in unknown.stderr) == (1, True)
 
     field = ("edit", "current_state", "--field", "mood")
     seen = said(tmp_path, *field, "--text", "calm")["version"]

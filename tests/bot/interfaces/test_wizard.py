@@ -9,8 +9,7 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import UserError
-from bot.interfaces.cli.first_files import Answers, dotenv_text, write_both
-from bot.interfaces.cli.init import starter_text
+from bot.interfaces.cli.init import Answers, dotenv_text, starter_text, write_both
 from bot.interfaces.cli.wizard import invitation, models_of
 from tests.bot.terminals import Terminal, carina
 

@@ -21,9 +21,8 @@ from bot.runtime.arrivals import to_arrival
 from bot.runtime.supervision import Supervisor
 from bot.services.caller import Caller, Location, Spoken, Via
 from bot.services.composition import ServedConstellations, Services
-from bot.services.restart import Restart
-from bot.services.served_registry import ServedRegistry
-from bot.services.sharing import open_shared
+from bot.services.halt import Restart
+from bot.services.sharing import ServedRegistry, open_shared
 from memory import jobs
 from memory.agents import Agent
 from memory.jobs import NewJob

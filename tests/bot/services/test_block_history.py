@@ -48,8 +48,8 @@ class Interrupted:
         await self.database.write(SETUP, self.meanwhile)
         return found
 
-    async def write(self, point: Point, work: Callable[[Tx], T]) -> T:
-        return await self.database.write(point, work)
+    async def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> T:
+        return await self.database.write(point, work, durable=durable)
 
 
 class Memory:
@@ -105,7 +105,7 @@ async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_pat
         with pytest.raises(UserError, match=r"^Star has changed nothing here since version 1"):
             await memory("revert", "notes", writer="Star", since="2")
         await memory("revert", "notes", writer="Star")
-        with pytest.raises(UserError, match=r"^nothing of what Star changed is left"):
+        with pytest.raises(UserError, match=r"^Nothing of what Star changed is left"):
             await memory("revert", "notes", writer="Star")
 
 

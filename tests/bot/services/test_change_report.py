@@ -13,7 +13,7 @@ from bot.errors import UserError
 from bot.models.base import Answer, Request
 from bot.services.blocks import Blocks
 from bot.services.caller import Caller, Spoken, Via
-from bot.services.change_report import ChangeReport
+from bot.services.summaries import ChangeReport
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status

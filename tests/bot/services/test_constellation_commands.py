@@ -129,7 +129,6 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
         ("agent edit Star", 2, "nobody can be asked here"),
         ("agent create", 2, "nobody can be asked here"),
         ("agent create Nova", 2, "nobody can be asked here"),
-        ("agent create Nova --from /dev/null", 2, "give it alone"),
         ("agent import missing.toml", 2, "missing.toml cannot be read"),
         ("agent restore Star", 1, "Star is active."),
         ("group create", 2, "nobody can be asked here"),
@@ -185,9 +184,7 @@ def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Pat
     (tmp_path / "day.toml").write_text(
         '[[groups]]\nname = "Day"\nmembers = ["Star"]\nplaces = ["discord:8"]\ndefault = true\n', "utf-8"
     )
-    assert rows(here, f"group create --from {tmp_path / 'day.toml'}") == [
-        {"kind": "group", "name": "Day", "did": "created"}
-    ]
+    assert rows(here, f"group import {tmp_path / 'day.toml'}") == [{"kind": "group", "name": "Day", "did": "created"}]
     found = {row["group"]: (row["answers_in"], row["file"]) for row in rows(here, "group list")}
     assert found == {
         "Day": ("discord:8, everywhere else", "not in carina.toml"),

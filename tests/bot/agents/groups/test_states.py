@@ -8,7 +8,7 @@ import pytest
 from bot.agents.groups.settings import State
 from bot.agents.groups.states import holds
 from bot.errors import UserError
-from bot.services.person_states import States
+from bot.services.known_people import States
 from memory import agents, blocks
 from memory.blocks import Author
 from memory.blocks.document import agent_writer

@@ -1,0 +1,68 @@
+"""Methods that are one transaction each: written as plain functions of the rows, and awaited by whoever calls them."""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from bot.agents.permissions.policy import People
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import Point
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Stored(Protocol):
+    @property
+    def database(self) -> Database: ...
+
+
+S = TypeVar("S", bound=_Stored)
+
+
+@dataclass(frozen=True)
+class MemoryService:
+    """A service on the memory of one constellation."""
+
+    database: Database
+    people: People
+    clock: Clock
+
+
+class Announcing(ABC):
+    """A service that sees to what came of a write of its own, such as a job that is due earlier now."""
+
+    @abstractmethod
+    def announce(self) -> None:
+        """Something was written, and is committed."""
+
+
+def reads(work: Callable[Concatenate[S, Rows, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """What a method reads, it reads at one moment; it runs on a thread of the database's."""
+
+    @functools.wraps(work)
+    async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
+        return await self.database.read(lambda rows: work(self, rows, *given, **named))
+
+    return run
+
+
+def writes(
+    point: Point, *, durable: bool = False
+) -> Callable[[Callable[Concatenate[S, Tx, P], T]], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
+    """What a method writes is there as a whole when it returns, or not at all when it raises."""
+
+    def declare(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+        @functools.wraps(work)
+        async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
+            done = await self.database.write(point, lambda tx: work(self, tx, *given, **named), durable=durable)
+            if isinstance(self, Announcing):
+                self.announce()
+            return done
+
+        return run
+
+    return declare
