@@ -104,20 +104,13 @@ async def test_forms_need_the_token_of_the_session(tmp_path: Path) -> None:
         assert s.app.services.halt.since
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://["},
-        {"Sec-Fetch-Site": "cross-site"},
-    ],
-)
-async def test_another_site_can_send_nothing(tmp_path: Path, headers: dict[str, str]) -> None:
+async def test_another_site_can_send_nothing(tmp_path: Path) -> None:
+    origins = ("https://evil.example", "null", "http://[")
     async with site(tmp_path) as s:
         await s.sign_in()
-        answer = await s.browser.post("/commands/halt.now", data={"csrf": s.csrf}, headers=headers)
-        assert answer.status_code == 403
+        for headers in (*({"Origin": origin} for origin in origins), {"Sec-Fetch-Site": "cross-site"}):
+            answer = await s.browser.post("/commands/halt.now", data={"csrf": s.csrf}, headers=headers)
+            assert answer.status_code == 403
         assert s.app.services.halt.since == ""
 
 
