@@ -1,6 +1,5 @@
 """Taking changes back in a real database: rights, limits, writers that take turns, restarts, and what is refused."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -33,16 +32,11 @@ from memory.requests import ApprovalNeeded
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import PersonId, TurnId
-from tests.memory.test_past import ADA, BLOCK_SPEC, GUILD, NOW, SMALL, WRITERS, author, database
+from tests.memory.block_parts import ADA, GUILD, NOW, blocks_store
+from tests.memory.test_past import BLOCK_SPEC, SMALL, WRITERS, author
 
 AGENT, MIA, JOB = WRITERS
 OWNER_ID = PersonId("terminal:owner")
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with database() as made:
-        yield made
 
 
 def made(tx: Tx, content: str = "", **more: Any) -> Block:
@@ -212,7 +206,7 @@ PLACES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 4), st.integers(0
 def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place, meanwhile: list[Place]) -> None:
     """Over restarts: all comes back, still its first writer's, and all that others added stays."""
     policy = replace(SMALL, limits=replace(SMALL.limits, changes=500))
-    with database() as tx:
+    with blocks_store() as tx:
         block, marks = made(tx, "ab\n"), iter(range(0x4E00, 0x9FFF))  # each written character is another one
 
         def edited(edit: Place, writer: Writer = AGENT) -> str:
@@ -265,7 +259,7 @@ ACTS = st.lists(st.tuples(st.sampled_from(["edit", "edit", "undo", "redo"]), st.
 @example(acts=[("edit", "a"), ("edit", "b"), ("undo", ""), ("undo", ""), ("redo", ""), ("redo", ""), ("undo", "")])
 @given(acts=ACTS)
 def test_one_writer_alone_walks_a_plain_stack(acts: list[tuple[str, str]]) -> None:
-    with database() as tx:
+    with blocks_store() as tx:
         made(tx)
         who = author(policy=replace(SMALL, limits=replace(SMALL.limits, changes=500)))
         edit = by_agent(tx, who, "notes")
@@ -318,7 +312,7 @@ TURNS = st.lists(
 @given(edits=TURNS, since=st.integers(0, 24))
 def test_a_revert_leaves_nothing_of_the_writer_and_loses_nothing_of_others(edits: Edits, since: int) -> None:
     """Over archives: every character that others wrote and did not remove stands, in order, and no other of the job."""
-    with database() as tx:
+    with blocks_store() as tx:
         block, marks = made(tx), iter(range(0x4E00, 0x9FFF))  # each written character is another one
         text, theirs, after = "", set[str](), since
         for number, place, size, part in edits:

@@ -4,11 +4,13 @@ import asyncio
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from memory.store.faults import Faults, Kind, call_point, outside
+from memory.store.sqlite import connect
 
 ROOT = Path(__file__).parents[2]
 CALL = call_point("test_faults.call")
@@ -57,10 +59,8 @@ def test_an_armed_process_dies_at_its_point_and_nowhere_else(tmp_path: Path, spe
     command = [sys.executable, "-c", DIE, str(tmp_path / "notes.db"), spec]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == (0 if spec.startswith("other") else -signal.SIGKILL), done.stderr
-    count = "import sys\nfrom pathlib import Path\nfrom memory.store.database import connect\n"
-    count += "print(len(connect(Path(sys.argv[1])).execute('SELECT n FROM notes').fetchall()))"
-    shown = [sys.executable, "-c", count, str(tmp_path / "notes.db")]
-    assert subprocess.run(shown, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip() == str(left)
+    with closing(connect(tmp_path / "notes.db")) as raw:
+        assert len(raw.execute("SELECT n FROM notes").fetchall()) == left
 
 
 async def test_a_call_that_takes_too_long_is_given_up() -> None:
