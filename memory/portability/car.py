@@ -7,6 +7,7 @@ changed nor left out, repeated or cut off unnoticed.
 """
 
 import hashlib
+import importlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -14,9 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import libipld
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from memory.store.errors import StoreError
 
@@ -213,8 +211,8 @@ class Opened:
         sealed, self._next = self._next, self._source.read(_PIECE + _TAG)
         self._ended = not self._next
         try:
-            piece = self._cipher.decrypt(_nonce(self._prefix, self._count, self._ended), sealed, self._head)
-        except InvalidTag:
+            piece: bytes = self._cipher.decrypt(_nonce(self._prefix, self._count, self._ended), sealed, self._head)
+        except importlib.import_module("cryptography.exceptions").InvalidTag:
             at = len(self._head) + self._count * (_PIECE + _TAG)
             why = "it is damaged or cut off" if self._count else "the passphrase is wrong, or the file is damaged"
             raise CarError(f"the file cannot be opened at byte {at}: {why}") from None
@@ -222,8 +220,11 @@ class Opened:
         return piece
 
 
-def _cipher(passphrase: str, salt: bytes) -> ChaCha20Poly1305:
-    return ChaCha20Poly1305(Scrypt(salt, 32, n=_COST, r=8, p=1).derive(passphrase.encode()))
+def _cipher(passphrase: str, salt: bytes) -> Any:
+    """By a library that takes 7 MB and is seldom needed."""
+    primitives = "cryptography.hazmat.primitives"
+    scrypt = importlib.import_module(f"{primitives}.kdf.scrypt").Scrypt(salt, 32, n=_COST, r=8, p=1)
+    return importlib.import_module(f"{primitives}.ciphers.aead").ChaCha20Poly1305(scrypt.derive(passphrase.encode()))
 
 
 def _nonce(prefix: bytes, count: int, last: bool) -> bytes:

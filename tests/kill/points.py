@@ -185,11 +185,12 @@ EXEMPT = {
 
 
 BY_CLOCK = frozenset({"job.queue", "job.claim", "job.complete"}) | {
+    "discord.typing",
     "discord.open_unread",
     "gaps.note",
     "gaps.fill",
 }
-"""Reached whenever a job of the service comes due, or something is to be indexed or read back, whatever is played."""
+"""Reached when a job of the service comes due, an answer takes a moment, or something is indexed or read back."""
 
 
 @cache

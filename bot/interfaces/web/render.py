@@ -1,5 +1,6 @@
 """Pages from templates: what people wrote is text wherever it stands, and times are told on the viewer's clocks."""
 
+import importlib
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -8,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from bot.services.results import relative
@@ -55,8 +55,9 @@ def money(value: float | None) -> str:
 
 
 @cache
-def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+def _markdown() -> Any:
+    made = importlib.import_module("markdown_it").MarkdownIt  # only pages that show what an agent said need it
+    return made("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
 
 
 def markdown(text: str) -> Markup:
